@@ -38,11 +38,18 @@ def line(custom_id: str, content: str | None, **more: Any) -> str:
 
     :param more: of the choice, or a `model`
     """
-    choice = {"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": "stop", **more}
+    choice = {
+        "index": 0,
+        "message": {"role": "assistant", "content": content},
+        "finish_reason": "stop",
+        **more,
+    }
     usage = {"prompt_tokens": 1, "completion_tokens": 1}
     body = {"model": more.pop("model", "perfect"), "choices": [choice], "usage": usage}
     response = {"status_code": 200, "body": body}
-    return json.dumps({"custom_id": custom_id, "response": response, "error": None}, ensure_ascii=False)
+    return json.dumps(
+        {"custom_id": custom_id, "response": response, "error": None}, ensure_ascii=False
+    )
 
 
 def perfect(asked: Path, folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -52,7 +59,10 @@ def perfect(asked: Path, folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         manifest = requests.Manifest(**content)
         _, units = requests.asked(tasks.get(name), folder, manifest.split, manifest.limit)
         for unit in units:
-            yield f"{name}/{unit['id']}/{manifest.digits}", requests.gold_answer(tasks.get(name), unit, manifest.names)
+            yield (
+                f"{name}/{unit['id']}/{manifest.digits}",
+                requests.gold_answer(tasks.get(name), unit, manifest.names),
+            )
 
 
 Words, Texts = Sequence[str], Sequence[str]
@@ -164,11 +174,15 @@ def decoded(task: Task, folder: Path, decoder: Callable[..., Letters]) -> float:
     predicted = []
     for row in rows:
         tags = ["O"] * len(row["tokens"])
-        listed = requests.gold_answer(task, row, {label: label for label in task.labels})["mentions"]
+        listed = requests.gold_answer(task, row, {label: label for label in task.labels})[
+            "mentions"
+        ]
         given = [each["type"] for each in listed]
         for kind in task.labels if decoder in ONE_LIST else dict.fromkeys(given):
             texts = [each["text"] for each in listed if each["type"] == kind]
-            taken = [{at for at, tag in enumerate(tags) if tag != "O"}] if decoder in ONE_LIST else []
+            taken = (
+                [{at for at, tag in enumerate(tags) if tag != "O"}] if decoder in ONE_LIST else []
+            )
             for at, letter in enumerate(decoder(row["tokens"], texts, *taken)):
                 if letter != "O":
                     tags[at] = f"{letter if task.task_type.borders else 'I'}-{kind}"
@@ -176,12 +190,17 @@ def decoded(task: Task, folder: Path, decoder: Callable[..., Letters]) -> float:
     return 100 * formulation.score_of(rows, predicted)
 
 
-def relaxed(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], words: Sequence[Words]) -> list[float]:
+def relaxed(
+    gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], words: Sequence[Words]
+) -> list[float]:
     """F1 by exact spans, by the texts of a sentence (each as often as it stands there), and by any common word."""
     hits, total = [0.0, 0.0, 0.0], 0
     for right, answer, sentence in zip(gold, predicted, words, strict=True):
         first, second = (tagging.spans(tags) for tags in (right, answer))
-        texts = [Counter(" ".join(sentence[start:end]) for start, end, _ in spans) for spans in (first, second)]
+        texts = [
+            Counter(" ".join(sentence[start:end]) for start, end, _ in spans)
+            for spans in (first, second)
+        ]
         touched = [
             [any(a[0] < b[1] and b[0] < a[1] for b in others) for a in spans]
             for spans, others in ((first, second), (second, first))
@@ -200,7 +219,9 @@ def print_relaxed(store: Path, folder: Path) -> None:
         columns = read_predictions(path)
         test = [place for place, split in enumerate(columns["split"]) if split == "test"]
         words = {row["id"]: row["tokens"] for row in read_split(task, folder, "test")}
-        gold, answers = ([columns[name][place] for place in test] for name in ("gold", "prediction"))
+        gold, answers = (
+            [columns[name][place] for place in test] for name in ("gold", "prediction")
+        )
         figures = relaxed(gold, answers, [words[columns["id"][place]] for place in test])
         print(f"| {task.title} | " + " | ".join(f"{figure:.2f}" for figure in figures) + " |")
 
@@ -229,7 +250,11 @@ def main() -> None:
     print("| way back | " + " | ".join(task.title for task in chosen) + " |")
     print("|---|" + "---:|" * len(chosen))
     for name, decoder in DECODERS.items():
-        print(f"| {name} | " + " | ".join(f"{decoded(task, given.data, decoder):.2f}" for task in chosen) + " |")
+        print(
+            f"| {name} | "
+            + " | ".join(f"{decoded(task, given.data, decoder):.2f}" for task in chosen)
+            + " |"
+        )
 
 
 if __name__ == "__main__":

@@ -28,8 +28,16 @@ from blurb.protocols import protocol
 def fine_tune(options: argparse.Namespace, torchs_own: bool) -> dict[str, Any]:
     """Loss and seconds of the updates, with torch's own products or ours."""
     source, task = building.resolve(options.model), tasks.get(options.task)
-    rows = list(data.load(task, options.data, ["train"]).splits["train"])[: options.updates * options.batch_size]
-    changed = {"batch_size": options.batch_size, "epochs": 1, "select": "last", "head_init": "random", "lr": 1e-4}
+    rows = list(data.load(task, options.data, ["train"]).splits["train"])[
+        : options.updates * options.batch_size
+    ]
+    changed = {
+        "batch_size": options.batch_size,
+        "epochs": 1,
+        "select": "last",
+        "head_init": "random",
+        "lr": 1e-4,
+    }
     settings = protocol.load("standard").settings(task, changed, source.parameters)
     learner = EncoderLearner(source, formulations.bind(task, settings), "cpu", "bf16")
     few = Subset(rows[:4], "few")
@@ -43,12 +51,17 @@ def fine_tune(options: argparse.Namespace, torchs_own: bool) -> dict[str, Any]:
         )
         ended = time.process_time()
         history = learner.trainer.state.history
-    return {"loss": round(history[-1].loss, 4), "seconds an update": round((ended - begun[0]) / len(begun), 3)}
+    return {
+        "loss": round(history[-1].loss, 4),
+        "seconds an update": round((ended - begun[0]) / len(begun), 3),
+    }
 
 
 def main() -> None:
     """Prints the figures as JSON."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--model", required=True)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--task", default="biosses")
@@ -58,7 +71,12 @@ def main() -> None:
     torch.set_num_threads(1)
     ours, own = fine_tune(options, torchs_own=False), fine_tune(options, torchs_own=True)
     ratio = own["seconds an update"] / ours["seconds an update"]
-    figures = {"in float32": ours, "torch's own": own, "ratio": round(ratio, 1), "machine": machine.describe()}
+    figures = {
+        "in float32": ours,
+        "torch's own": own,
+        "ratio": round(ratio, 1),
+        "machine": machine.describe(),
+    }
     print(json.dumps(figures, indent=1))
 
 

@@ -76,7 +76,9 @@ def search(cell: Cell, random: np.random.Generator) -> tuple[Bisection, int]:
     def evaluate(step: int, runs: int) -> dict[str, list[float]]:
         if step not in drawn:
             is_bad = step >= change
-            drawn[step] = random.normal(cell.drop * is_bad, cell.bad if is_bad else cell.good, (cell.measures, MOST))
+            drawn[step] = random.normal(
+                cell.drop * is_bad, cell.bad if is_bad else cell.good, (cell.measures, MOST)
+            )
         values = {"score": (80 - drawn[step][0][:runs]).tolist()}
         return {**values, "loss": drawn[step][1][:runs].tolist()} if cell.measures > 1 else values
 
@@ -96,7 +98,12 @@ def outcome(cell: Cell, searches: int) -> Outcome:
 
 def line(cell: Cell, one: Outcome) -> str:
     """A cell of the table."""
-    facts = (f"{cell.drop:g}", f"{cell.good:g} / {cell.bad:g}", f"{cell.deviations:.1f}", f"{cell.measures}")
+    facts = (
+        f"{cell.drop:g}",
+        f"{cell.good:g} / {cell.bad:g}",
+        f"{cell.deviations:.1f}",
+        f"{cell.measures}",
+    )
     more = (f"{cell.asked:g}", f"{cell.seeds}", f"{one.answers:,}", f"{one.runs:.1f}")
     errors = (f"{100 * one.stated:.1f}", f"{100 * one.wrong:.1f} ± {100 * one.error:.1f}")
     return f"| {' | '.join((*facts, *more, *errors))} |"
@@ -105,7 +112,12 @@ def line(cell: Cell, one: Outcome) -> str:
 def page(outcomes: Sequence[tuple[Cell, Outcome]], searches: int) -> str:
     """The page with the table."""
     head = ("drop", "deviation good / bad", "drop in deviations", "measures", "--drop", "--seeds")
-    results = ("answers", "fine-tunings of a checkpoint", "stated error, %", "wrong answers, % ± standard error")
+    results = (
+        "answers",
+        "fine-tunings of a checkpoint",
+        "stated error, %",
+        "wrong answers, % ± standard error",
+    )
     return "\n".join([
         "# The error that `blurb bisect` states",
         "",
@@ -122,10 +134,14 @@ def page(outcomes: Sequence[tuple[Cell, Outcome]], searches: int) -> str:
 
 def main() -> None:
     """Writes the page."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--searches", type=int, default=SEARCHES)
     searches = parser.parse_args().searches
-    OUT.write_text(page([(cell, outcome(cell, searches)) for cell in CELLS], searches), encoding="utf-8")
+    OUT.write_text(
+        page([(cell, outcome(cell, searches)) for cell in CELLS], searches), encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

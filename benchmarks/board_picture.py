@@ -41,14 +41,19 @@ def main() -> None:
                 units = read_split(task, demo.prepare(), "test")
                 for seed in (1, 2, 3):
                     answers = _answers(task, units, share, seed)
-                    blurb.score(task.name, answers, suite=SUITE, add=row, seed=seed, output=folder / "runs")
+                    blurb.score(
+                        task.name, answers, suite=SUITE, add=row, seed=seed, output=folder / "runs"
+                    )
         for stored in from_store.read(Store(folder / "runs")):
-            _submit(folder, row_files.files(stored, f"Group of {stored.model}", "first"), stored.model)
+            _submit(
+                folder, row_files.files(stored, f"Group of {stored.model}", "first"), stored.model
+            )
         checked = boards.verify_board(folder / "board", demo.prepare())
         boards.record(folder / "board", checked, "The board", DATE)
         page = folder / "page.html"
         page.write_text(
-            render(collect(folder / "none", title="A board", listed=BoardFolder(folder / "board"))), "utf-8"
+            render(collect(folder / "none", title="A board", listed=BoardFolder(folder / "board"))),
+            "utf-8",
         )
         photograph(page, PICTURE, {"width": 1280, "height": 575})
 
@@ -59,7 +64,10 @@ def _answers(task: tasks.Task, units: list[Any], share: float, seed: int) -> lis
     formulation = formulations.bind(task)
     gold = [formulation.gold(unit) for unit in units]
     wrong = [["O"] * len(each) for each in gold] if words else chance.sample(gold, len(gold))
-    return [other if chance.random() < share else right for right, other in zip(gold, wrong, strict=True)]
+    return [
+        other if chance.random() < share else right
+        for right, other in zip(gold, wrong, strict=True)
+    ]
 
 
 def _submit(folder: Path, files: Mapping[str, bytes], model: str) -> None:
@@ -70,7 +78,9 @@ def _submit(folder: Path, files: Mapping[str, bytes], model: str) -> None:
             run["test"][run["metric"]] = 0.9 + run["seed"] / 100
         contents[row_files.ABOUT] = row_files.description(about)
         hashes = {
-            name: hashlib.sha256(each).hexdigest() for name, each in contents.items() if name != row_files.MANIFEST
+            name: hashlib.sha256(each).hexdigest()
+            for name, each in contents.items()
+            if name != row_files.MANIFEST
         }
         contents[row_files.MANIFEST] = row_files.manifest(hashes)
     row = folder / model

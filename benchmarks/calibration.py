@@ -28,7 +28,9 @@ STEADY = 0.7
 LEVEL = 0.8
 
 
-def world(random: np.random.Generator, runs: int, units: int, run_sd: float, drop: float = 0.0) -> Clusters:
+def world(
+    random: np.random.Generator, runs: int, units: int, run_sd: float, drop: float = 0.0
+) -> Clusters:
     """Runs of one encoder; the second half of them lower by `drop` points."""
     alike = random.random(units) < LEVEL
     shift = random.normal(0, run_sd / 100 / (1 - STEADY), (runs, 1))
@@ -46,7 +48,8 @@ def world(random: np.random.Generator, runs: int, units: int, run_sd: float, dro
 def halves(both: Clusters) -> tuple[Clusters, Clusters]:
     half = both.runs // 2
     return tuple(
-        Clusters(both.metric, part, both.names, both.kind) for part in (both.counts[:half], both.counts[half:])
+        Clusters(both.metric, part, both.names, both.kind)
+        for part in (both.counts[:half], both.counts[half:])
     )  # type: ignore[return-value]
 
 
@@ -69,7 +72,9 @@ def few(kind: str, truth: float, units: int, random: np.random.Generator) -> Clu
     if kind == "pearson":
         gold, noise = random.standard_normal((2, units))
         answers = truth * gold + np.sqrt(1 - truth**2) * noise
-        return Clusters(metric, metric.counts(gold, answers, low=-99.0, high=99.0)[None], names, "pairs")
+        return Clusters(
+            metric, metric.counts(gold, answers, low=-99.0, high=99.0)[None], names, "pairs"
+        )
     ones = np.ones(units)
     if kind == "accuracy":
         right = random.random(units) < truth
@@ -77,7 +82,9 @@ def few(kind: str, truth: float, units: int, random: np.random.Generator) -> Clu
     # F1 = 2 r / (r + (1 - r) / 2 + 1), as half of the missed mentions are predicted elsewhere
     found = random.random(units) < 1.5 * truth / (2 - truth / 2)
     predicted = found | (random.random(units) < 0.5)
-    return Clusters(metric, np.stack([found, predicted, ones], -1)[None].astype(float), names, "sentences")
+    return Clusters(
+        metric, np.stack([found, predicted, ones], -1)[None].astype(float), names, "sentences"
+    )
 
 
 def known_width(kind: str, score: float, units: int) -> float:
@@ -112,7 +119,9 @@ def print_few(worlds: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--worlds", type=int, default=2_000)
     parser.add_argument("--few", action="store_true", help="intervals of few examples instead")
     options = parser.parse_args()
@@ -121,7 +130,9 @@ def main() -> None:
         print_few(worlds)
         return
     random = np.random.default_rng(1)
-    print("| runs | run sd | false alarms: check | compare | test examples alone | coverage | power: 1 point | 2 | 5 |")
+    print(
+        "| runs | run sd | false alarms: check | compare | test examples alone | coverage | power: 1 point | 2 | 5 |"
+    )
     print("|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
     for runs in (3, 5, 10):
         for run_sd in (0, 1, 2, 3):
@@ -144,7 +155,9 @@ def main() -> None:
                 found = 0
                 for _ in range(some):
                     first, second = halves(world(random, 2 * runs, 500, run_sd, drop))
-                    found += (compare(second.scores.tolist(), first.scores.tolist()).p_drop or 1) < 0.05
+                    found += (
+                        compare(second.scores.tolist(), first.scores.tolist()).p_drop or 1
+                    ) < 0.05
                 power.append(f"{found / some:.2f}")
             print(
                 f"| {runs} | {run_sd} | {alarms['check'] / worlds:.3f} | {alarms['compare'] / some:.3f} | "
@@ -154,7 +167,9 @@ def main() -> None:
     pair = halves(world(random, 2, 5_038, 1))
     start = time.perf_counter()
     difference_variance(*pair, "bc2gm", 10_000)
-    print(f"\npaired: 10,000 resamples of two runs on 5,038 units in {time.perf_counter() - start:.2f} s")
+    print(
+        f"\npaired: 10,000 resamples of two runs on 5,038 units in {time.perf_counter() - start:.2f} s"
+    )
 
 
 if __name__ == "__main__":

@@ -42,7 +42,9 @@ class Encoder(torch.nn.Module):
         """Seconds of a forward and a backward pass."""
         ids = torch.randint(1_000, 20_000, (inputs, length))
         begun = time.perf_counter()
-        self.encoder(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state.square().mean().backward()
+        self.encoder(
+            input_ids=ids, attention_mask=torch.ones_like(ids)
+        ).last_hidden_state.square().mean().backward()
         self.zero_grad()
         return time.perf_counter() - begun
 
@@ -92,7 +94,9 @@ def measured(layers: int, inputs: int, length: int, steps: int) -> dict[str, Any
 
 def main() -> None:
     """Prints the figures as JSON."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--layers", type=int, default=6)
     parser.add_argument("--inputs", type=int, default=8)
     parser.add_argument("--length", type=int, default=256)

@@ -45,14 +45,18 @@ def measure(source: ModelSource, rows: list[Any], weight_decay: float, folder: P
     Timed.seconds, Timed.size = [], 0
     task = tasks.get("chemprot")
     changed = {"epochs": 2, "batch_size": 16, "select": "best", "weight_decay": weight_decay}
-    formulation = formulations.bind(task, protocol.load("standard").settings(task, changed, source.parameters))
+    formulation = formulations.bind(
+        task, protocol.load("standard").settings(task, changed, source.parameters)
+    )
     learner = EncoderLearner(source, formulation, "auto", "fp32")
     (folder / ".trial.1").mkdir(parents=True)
     place = Timed(folder / "trial", folder / ".trial.1", checkpoints.about("trial", {}))
     learner.checkpoints = place
     steps: list[float] = []
     units = Subset(rows, "")
-    learner.fit(units, Subset(rows[:16], ""), 1, lambda done, total: steps.append(time.perf_counter()))
+    learner.fit(
+        units, Subset(rows[:16], ""), 1, lambda done, total: steps.append(time.perf_counter())
+    )
     epoch = (steps[len(steps) // 2 - 1] - steps[0]) * (len(steps) // 2) / (len(steps) // 2 - 1)
     begun = time.perf_counter()
     assert place.read() is not None
@@ -72,9 +76,14 @@ def main() -> None:
         demo.write(Path(folder) / "data")
         rows = data.load(tasks.get("chemprot"), Path(folder) / "data").splits["train"].to_list()
         rows = (rows * (options.examples // len(rows) + 1))[: options.examples]
-        print(f"{source.name}, {source.parameters / 1e6:.1f} million parameters, {len(rows)} examples")
+        print(
+            f"{source.name}, {source.parameters / 1e6:.1f} million parameters, {len(rows)} examples"
+        )
         for name, decay in (("rows that occur", 0.0), ("the whole table", 0.01)):
-            print(f"{name}: {measure(source, rows, decay, Path(folder) / name.replace(' ', '-'))}", flush=True)
+            print(
+                f"{name}: {measure(source, rows, decay, Path(folder) / name.replace(' ', '-'))}",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -30,14 +30,20 @@ def inputs(words: int, tags: int) -> tuple[Tensor, Tensor, Tensor]:
     lengths = torch.randint(words // 2, words + 1, (BATCH,))
     lengths[0] = words
     mask = torch.arange(words) < lengths[:, None]
-    return torch.randn(BATCH, words, tags, requires_grad=True), torch.randint(tags, (BATCH, words)), mask
+    return (
+        torch.randn(BATCH, words, tags, requires_grad=True),
+        torch.randint(tags, (BATCH, words)),
+        mask,
+    )
 
 
 def pair(tags: int) -> tuple[Chain, CRF]:
     """The same weights twice."""
     ours, theirs = Chain(tags), CRF(tags, batch_first=True)
     for one, other in zip(
-        ours.parameters(), (theirs.start_transitions, theirs.transitions, theirs.end_transitions), strict=True
+        ours.parameters(),
+        (theirs.start_transitions, theirs.transitions, theirs.end_transitions),
+        strict=True,
     ):
         torch.nn.init.normal_(one)
         other.data.copy_(one.data)
@@ -83,7 +89,9 @@ def measure(words: int, tags: int) -> dict[str, float]:
         exact = copy.deepcopy(ours).double()
         scores = [exact.log_likelihood(emissions.double(), path, mask) for path in (best, other)]
         torch.testing.assert_close(*scores, rtol=0, atol=1e-3)
-        slow, fast = best_times(lambda: theirs.decode(emissions, mask), lambda: ours.decode(emissions, mask))
+        slow, fast = best_times(
+            lambda: theirs.decode(emissions, mask), lambda: ours.decode(emissions, mask)
+        )
     return {
         "pytorch-crf ms": their,
         "ours ms": our,
@@ -102,7 +110,9 @@ def main() -> None:
     for words, tags in SIZES:
         found = measure(words, tags)
         print(
-            f"T {words:3} K {tags:2}: " + ", ".join(f"{name} {value:.1f}" for name, value in found.items()), flush=True
+            f"T {words:3} K {tags:2}: "
+            + ", ".join(f"{name} {value:.1f}" for name, value in found.items()),
+            flush=True,
         )
 
 

@@ -29,7 +29,9 @@ def sentences(tags: tuple[str, str, str], seed: int) -> tuple[list[list[str]], l
     gold = draw.choices(tags, weights, k=WORDS)
     predicted = [tag if draw.random() < KEPT else draw.choices(tags, weights)[0] for tag in gold]
     cuts = range(0, WORDS, SENTENCE)
-    return [gold[cut : cut + SENTENCE] for cut in cuts], [predicted[cut : cut + SENTENCE] for cut in cuts]
+    return [gold[cut : cut + SENTENCE] for cut in cuts], [
+        predicted[cut : cut + SENTENCE] for cut in cuts
+    ]
 
 
 def best_time(function: Callable[[], object], repeats: int) -> float:
@@ -46,7 +48,9 @@ def measure(tags: tuple[str, str, str]) -> dict[str, float]:
     """Milliseconds of both, after a check that they agree."""
     gold, predicted = sentences(tags, seed=1)
     ours, theirs = entity_f1(gold, predicted)["f1"], float(f1_score(gold, predicted))
-    assert math.isclose(ours, theirs, abs_tol=1e-12), f"the scores differ: {ours} here, {theirs} by seqeval"
+    assert math.isclose(ours, theirs, abs_tol=1e-12), (
+        f"the scores differ: {ours} here, {theirs} by seqeval"
+    )
     fast = best_time(partial(entity_f1, gold, predicted), repeats=30)
     slow = best_time(partial(f1_score, gold, predicted), repeats=5)
     return {"seqeval ms": 1000 * slow, "entity_f1 ms": 1000 * fast, "ratio": slow / fast}
@@ -55,7 +59,10 @@ def measure(tags: tuple[str, str, str]) -> dict[str, float]:
 def main() -> None:
     for name, tags in TAG_SETS.items():
         found = measure(tags)
-        print(f"{WORDS:,} words, tags {name}: " + ", ".join(f"{what} {value:.2f}" for what, value in found.items()))
+        print(
+            f"{WORDS:,} words, tags {name}: "
+            + ", ".join(f"{what} {value:.2f}" for what, value in found.items())
+        )
 
 
 if __name__ == "__main__":

@@ -36,11 +36,21 @@ CASES: list[Case] = [
     ("given", "ncbi-disease", "auto", {"max_train": 500, "epochs": 2}),
     ("given", "gad", "auto", {"max_train": 500, "epochs": 2}),
     ("given", "biosses", "auto", {"epochs": 10}),
-    ("given", "hoc", "auto", {"max_train": 800, "max_eval": 1200, "epochs": 2, "head_init": "linear"}),
+    (
+        "given",
+        "hoc",
+        "auto",
+        {"max_train": 800, "max_eval": 1200, "epochs": 2, "head_init": "linear"},
+    ),
     ("given", "pubmedqa", "auto", {"max_train": 60, "max_eval": 200, "epochs": 1, "batch_size": 8}),
     ("given", "chemprot", "auto", {"max_train": 400, "max_eval": 1500, "epochs": 1}),
     ("given", "bc5-chem", "auto", {"max_train": 400, "max_eval": 1500, "epochs": 1, "head": "crf"}),
-    ("given", "ncbi-disease", "fp32", {"max_train": 300, "max_eval": 500, "epochs": 1, "batch_size": 32}),
+    (
+        "given",
+        "ncbi-disease",
+        "fp32",
+        {"max_train": 300, "max_eval": 500, "epochs": 1, "batch_size": 32},
+    ),
     ("256x4", "ddi", "auto", {"max_updates": 150, "dev_sample": 500}),
     ("256x4", "bc2gm", "auto", {"max_train": 1500, "max_eval": 2000, "epochs": 2}),
     ("512x4", "gad", "auto", {"max_train": 600, "epochs": 1, "batch_size": 32}),
@@ -91,16 +101,25 @@ def run(case: Case, folder: str, data: Path, store: Path) -> None:
     (job,) = planned(case, folder, data, store).jobs
     busy, start = time.process_time(), time.perf_counter()
     outcome = execute(job)
-    taken = {"wall": time.perf_counter() - start, "process": time.process_time() - busy, "status": outcome.status}
+    taken = {
+        "wall": time.perf_counter() - start,
+        "process": time.process_time() - busy,
+        "status": outcome.status,
+    }
     # Not `ru_maxrss`, which begins with that of the process that started this one.
-    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines())
+    status = dict(
+        line.split(":", 1)
+        for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+    )
     memory = int(status["VmHWM"].split()[0]) * 1024
     card = torch.cuda.max_memory_reserved() if torch.cuda.is_available() else 0
     print(json.dumps({**taken, "memory": memory, "card": card}))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--model", required=True)
     parser.add_argument("--data", required=True, type=Path)
     parser.add_argument("--cases", help="numbers, separated by commas  [default: all]")
@@ -109,10 +128,24 @@ def main() -> None:
     if options.run:
         run(json.loads(options.run[0]), options.model, options.data, Path(options.run[1]))
         return
-    numbers = [int(number) for number in options.cases.split(",")] if options.cases else range(1, len(CASES) + 1)
+    numbers = (
+        [int(number) for number in options.cases.split(",")]
+        if options.cases
+        else range(1, len(CASES) + 1)
+    )
     calibration.clock = time.process_time
     ratios: list[float] = []
-    columns = ("encoder", "task", "settings", "predicted s", "process s", "ratio", "wall s", "memory GB", "measured")
+    columns = (
+        "encoder",
+        "task",
+        "settings",
+        "predicted s",
+        "process s",
+        "ratio",
+        "wall s",
+        "memory GB",
+        "measured",
+    )
     print(f"| {' | '.join(columns)} |\n|---|---|---|{'---:|' * 6}", flush=True)
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
@@ -135,11 +168,15 @@ def main() -> None:
                 json.dumps(CASES[number - 1]),
                 str(store),
             ]
-            taken = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+            taken = json.loads(
+                subprocess.run(command, capture_output=True, text=True, check=True).stdout
+            )
             if taken["status"] != "done":
                 raise SystemExit(f"case {number}: {taken['status']}")
             ratios.append(taken["process"] / found.seconds)
-            words = " ".join(f"{key}={value}" for key, value in settings.items()) + f" {wanted}" * (wanted != "auto")
+            words = " ".join(f"{key}={value}" for key, value in settings.items()) + f" {wanted}" * (
+                wanted != "auto"
+            )
             print(
                 f"| {size} | {task} | {words} | {found.seconds:.0f} | {taken['process']:.0f} | {ratios[-1]:.2f} | "
                 f"{taken['wall']:.0f} | {found.memory / 1e9:.2f} | {taken['memory'] / 1e9:.2f} |",
@@ -147,7 +184,9 @@ def main() -> None:
             )
     right = sum(1 / 1.3 <= ratio <= 1.3 for ratio in ratios)
     middle = math.exp(sum(map(math.log, ratios)) / len(ratios))
-    print(f"\nWithin 30 %: {right} of {len(ratios)}; measured to predicted in the mean: {middle:.2f}.")
+    print(
+        f"\nWithin 30 %: {right} of {len(ratios)}; measured to predicted in the mean: {middle:.2f}."
+    )
 
 
 if __name__ == "__main__":

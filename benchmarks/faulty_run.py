@@ -23,7 +23,9 @@ class Spike(TrainerCallback):  # type: ignore[misc]
     def __init__(self, at: float, updates: int, factor: float) -> None:
         self.at, self.updates, self.factor = at, updates, factor
 
-    def on_step_begin(self, args: Any, state: Any, control: Any, optimizer: Any = None, **_: Any) -> None:
+    def on_step_begin(
+        self, args: Any, state: Any, control: Any, optimizer: Any = None, **_: Any
+    ) -> None:
         """The update that begins is `state.global_step` + 1."""
         begin = round(self.at * state.max_steps)
         if begin <= state.global_step < begin + self.updates:
@@ -42,7 +44,15 @@ class Spike(TrainerCallback):  # type: ignore[misc]
 @click.option("--seed", default=1, show_default=True)
 @click.option("--threads", default=1, show_default=True)
 def main(
-    out: Path, data: Path, words: str, every: int, at: float, updates: int, factor: float, seed: int, threads: int
+    out: Path,
+    data: Path,
+    words: str,
+    every: int,
+    at: float,
+    updates: int,
+    factor: float,
+    seed: int,
+    threads: int,
 ) -> None:
     """Pretrains with a spike of the rate of learning."""
     import torch
@@ -54,7 +64,9 @@ def main(
     recipe = request.recipe({"words": request.words(words), "seed": seed})
     corpus, about = request.corpus(("train",), (), data, None)
     fault = {"spike": {"at": at, "updates": updates, "factor": factor}}
-    folder = pretrain(out, corpus, recipe, {**about, **fault}, False, every, [Spike(at, updates, factor)])
+    folder = pretrain(
+        out, corpus, recipe, {**about, **fault}, False, every, [Spike(at, updates, factor)]
+    )
     click.echo(f"Encoder: {folder}")
 
 

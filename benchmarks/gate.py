@@ -38,14 +38,20 @@ def runs(
     :param drop: of the checkpoints from look `onset` on, by dataset
     """
     level = 80.0
-    baseline = level + (sd if isinstance(sd, float) else 1.0) * random.standard_normal((worlds, seeds, sets))
+    baseline = level + (sd if isinstance(sd, float) else 1.0) * random.standard_normal(
+        (worlds, seeds, sets)
+    )
     checkpoints = level + sd * random.standard_normal((worlds, looks, seeds, sets))
     checkpoints[:, onset - 1 :] -= drop
     return baseline, checkpoints
 
 
 def alarms(
-    baseline: Floats, checkpoints: Floats, sd: float | None = None, planned: int | None = LOOKS, score: bool = False
+    baseline: Floats,
+    checkpoints: Floats,
+    sd: float | None = None,
+    planned: int | None = LOOKS,
+    score: bool = False,
 ) -> Bools:
     """Which looks find a regression, (worlds, looks).
 
@@ -66,10 +72,14 @@ def alarms(
     if score:  # Satterthwaite, as `blurb.statistics.welch.combined`
         parts = WEIGHTS**2 * squared
         error = parts.sum(-1)
-        freedom = error**2 / (parts**2 / degrees).sum(-1) if sd is None else np.full(error.shape, np.inf)
+        freedom = (
+            error**2 / (parts**2 / degrees).sum(-1) if sd is None else np.full(error.shape, np.inf)
+        )
         whole = _lower((difference * WEIGHTS).sum(-1) / np.sqrt(error), freedom)
         p = np.concatenate([p, whole[..., None]], -1)
-    return p.min(-1) * p.shape[-1] < _levels(looks, planned)  # Holm finds something where Bonferroni does
+    return p.min(-1) * p.shape[-1] < _levels(
+        looks, planned
+    )  # Holm finds something where Bonferroni does
 
 
 def _lower(statistic: Floats, degrees: Floats) -> Floats:
@@ -88,7 +98,9 @@ def answers(
     Half of the examples are right in nine of ten cases, half in seven; `drop` takes points off both.
     """
     chance = np.where(np.arange(units) % 2, 0.9, 0.7)
-    return random.random((worlds, units)) < chance, random.random((worlds, looks, units)) < chance - drop / 100
+    return random.random((worlds, units)) < chance, random.random(
+        (worlds, looks, units)
+    ) < chance - drop / 100
 
 
 def probe_alarms(baseline: Bools, checkpoints: Bools, planned: int | None = LOOKS) -> Bools:
@@ -118,7 +130,9 @@ def false_alarms(worlds: int) -> list[tuple[str, ...]]:
     for seeds in (1, 3, 5):
         figures = []
         for sets in (1, len(WEIGHTS)):
-            found = alarms(*runs(random, worlds, seeds, 1.0, sets), 1.0 if seeds == 1 else None, score=sets > 1)
+            found = alarms(
+                *runs(random, worlds, seeds, 1.0, sets), 1.0 if seeds == 1 else None, score=sets > 1
+            )
             figures.append(f"{rate(found):.3f}")
         rows.append((f"{seeds} seeds, pooled" if seeds > 1 else "1 seed, sd stated", *figures))
     rows.append(("probes, 1,000 examples", f"{rate(_in_parts(random, worlds, 1_000)):.3f}", ""))
@@ -127,13 +141,17 @@ def false_alarms(worlds: int) -> list[tuple[str, ...]]:
 
 def _in_parts(random: np.random.Generator, worlds: int, units: int, drop: float = 0.0) -> Bools:
     """`probe_alarms` of many examples, a hundred worlds at a time."""
-    return np.concatenate([probe_alarms(*answers(random, 100, units, drop)) for _ in range(worlds // 100)])
+    return np.concatenate(
+        [probe_alarms(*answers(random, 100, units, drop)) for _ in range(worlds // 100)]
+    )
 
 
 def departures(worlds: int) -> list[tuple[str, ...]]:
     """False alarms where an assumption does not hold."""
     random = np.random.default_rng(2)
-    varied = 10 ** random.uniform(-0.3, 0.3, (worlds, LOOKS, 1, 1))  # a factor of four between the extremes
+    varied = 10 ** random.uniform(
+        -0.3, 0.3, (worlds, LOOKS, 1, 1)
+    )  # a factor of four between the extremes
     return [
         ("the stated sd is 0.7, the true one 1", f"{rate(alarms(*runs(random, worlds, 1, 1.0), 0.7)):.3f}"),
         ("the stated sd is 1, the true one 0.7", f"{rate(alarms(*runs(random, worlds, 1, 0.7), 1.0)):.3f}"),
@@ -183,7 +201,9 @@ def probe_powers(worlds: int) -> list[tuple[str, ...]]:
     for units in (200, 500, 2_000):
         cells = []
         for drop in (3.0, 5.0, 10.0):
-            parts = [probe_alarms(*answers(random, 100, units, drop, 4)) for _ in range(worlds // 100)]
+            parts = [
+                probe_alarms(*answers(random, 100, units, drop, 4)) for _ in range(worlds // 100)
+            ]
             found = np.concatenate(parts)
             cells.append(f"{rate(found, 1, 4):.2f}")
         rows.append((f"{units:,}", *cells))
@@ -197,7 +217,9 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--worlds", type=int, default=WORLDS)
     worlds = parser.parse_args().worlds
     tables = (

@@ -28,7 +28,9 @@ HEADS = ("linear", "crf", "bilstm", "bilstm-crf")
 EPOCHS = 3
 
 
-def epoch_seconds(source: ModelSource, task: tasks.Task, train: list[Example], dev: list[Example], head: str) -> float:
+def epoch_seconds(
+    source: ModelSource, task: tasks.Task, train: list[Example], dev: list[Example], head: str
+) -> float:
     """Seconds of the second epoch and its evaluation."""
     changed = {"lr": 1e-4, "batch_size": 16, "epochs": EPOCHS, "head": head}
     settings = protocol.load("standard").settings(task, changed, source.parameters)
@@ -41,18 +43,24 @@ def epoch_seconds(source: ModelSource, task: tasks.Task, train: list[Example], d
         1,
         lambda *_: times.append(time.perf_counter()),
     )
-    steps = math.ceil(len(learner._features(Subset(train, f"head cost {len(train)}"))) / settings.batch_size)
+    steps = math.ceil(
+        len(learner._features(Subset(train, f"head cost {len(train)}"))) / settings.batch_size
+    )
     return times[2 * steps] - times[steps]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--model", required=True)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--task", default="ncbi-disease")
     parser.add_argument("--sentences", type=int, default=1600)
     parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--heads", default=",".join(HEADS), help="separated by commas, linear among them")
+    parser.add_argument(
+        "--heads", default=",".join(HEADS), help="separated by commas, linear among them"
+    )
     arguments = parser.parse_args()
     task = tasks.get(arguments.task)
     content = data.load(task, arguments.data)
@@ -63,11 +71,15 @@ def main() -> None:
     for _ in range(arguments.rounds):
         for head in found:
             found[head].append(epoch_seconds(source, task, train, dev, head))
-    print(f"torch {torch.__version__}, {torch.get_num_threads()} threads, {len(train)} and {len(dev)} sentences")
+    print(
+        f"torch {torch.__version__}, {torch.get_num_threads()} threads, {len(train)} and {len(dev)} sentences"
+    )
     base = min(found["linear"])
     for head, seconds in found.items():
         listed = ", ".join(f"{second:.1f}" for second in seconds)
-        print(f"{head:10} {min(seconds):6.1f} s an epoch ({listed}), {100 * (min(seconds) / base - 1):+.0f} %")
+        print(
+            f"{head:10} {min(seconds):6.1f} s an epoch ({listed}), {100 * (min(seconds) / base - 1):+.0f} %"
+        )
 
 
 if __name__ == "__main__":

@@ -57,26 +57,44 @@ def scored(table: Path) -> int:
     if not table.is_file():
         return 0
     with table.open(encoding="utf-8", newline="") as file:
-        return sum((line["dataset"], line["measure"]) == ("mean", "score") for line in csv.DictReader(file))
+        return sum(
+            (line["dataset"], line["measure"]) == ("mean", "score") for line in csv.DictReader(file)
+        )
 
 
 def main() -> None:
     """Prints the figures as JSON."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--checkpoints", type=int, default=20)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--folder", type=Path, help="of checkpoints and store; else a temporary one")
+    parser.add_argument(
+        "--folder", type=Path, help="of checkpoints and store; else a temporary one"
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="blurb-series-") as temporary:
         folder = options.folder or Path(temporary)
         make(options.model, folder / "run", options.checkpoints)
         before, used = scored(folder / "series" / "series.csv"), processor_seconds()
         begun = time.perf_counter()
-        arguments = ["--tasks", TASKS, "--data", str(options.data), "--jobs", str(options.jobs), "--device", "cpu"]
+        arguments = [
+            "--tasks",
+            TASKS,
+            "--data",
+            str(options.data),
+            "--jobs",
+            str(options.jobs),
+            "--device",
+            "cpu",
+        ]
         places = ["--output", str(folder / "store"), "--out", str(folder / "series")]
-        subprocess.run([sys.executable, "-m", "blurb", "series", str(folder / "run"), *arguments, *places], check=True)
+        subprocess.run(
+            [sys.executable, "-m", "blurb", "series", str(folder / "run"), *arguments, *places],
+            check=True,
+        )
         minutes = (time.perf_counter() - begun) / 60
         count = scored(folder / "series" / "series.csv") - before
     figures = {

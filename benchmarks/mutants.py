@@ -57,7 +57,12 @@ def of_rooms(only: str | None = None) -> list[Mutant]:
     rooms = tomllib.loads(LIST.read_text(encoding="utf-8"))
     if only is not None and only not in rooms:
         sys.exit(f"no mutants of {only}; there are some of: {', '.join(rooms)}")
-    return [Mutant(**mutant) for room, mutants in rooms.items() if only in (None, room) for mutant in mutants]
+    return [
+        Mutant(**mutant)
+        for room, mutants in rooms.items()
+        if only in (None, room)
+        for mutant in mutants
+    ]
 
 
 def passes(copy: Path, tests: Sequence[str]) -> bool:
@@ -65,7 +70,10 @@ def passes(copy: Path, tests: Sequence[str]) -> bool:
     process = FORK.Process(target=_tested, args=(copy, tests))
     process.start()
     process.join()
-    if process.exitcode not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):  # what is not run says nothing
+    if process.exitcode not in (
+        pytest.ExitCode.OK,
+        pytest.ExitCode.TESTS_FAILED,
+    ):  # what is not run says nothing
         sys.exit(f"pytest could not run {' '.join(tests)}:\n{(copy / SAID).read_text()}")
     return process.exitcode == 0
 
@@ -78,9 +86,13 @@ def _tested(copy: Path, tests: Sequence[str]) -> None:
     sys.path.insert(0, str(copy))
     # No byte code: a file that changes twice a second would be read from that of the fault before.
     sys.dont_write_bytecode = True
-    os.environ["BLURB_TEST_DATA"] = os.environ.get("BLURB_TEST_DATA") or str(HERE.parent / "shared" / "data")
+    os.environ["BLURB_TEST_DATA"] = os.environ.get("BLURB_TEST_DATA") or str(
+        HERE.parent / "shared" / "data"
+    )
     os.environ["CI"] = "1"
-    sys.exit(pytest.main(["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "-m", "not slow", *tests]))
+    sys.exit(
+        pytest.main(["-x", "-q", "-n", "0", "-p", "no:cacheprovider", "-m", "not slow", *tests])
+    )
 
 
 def answer(mutant: Mutant, copy: Path) -> str:
@@ -97,7 +109,9 @@ def answer(mutant: Mutant, copy: Path) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--only", metavar="ROOM", help="the mutants of one room")
     mutants = of_rooms(parser.parse_args().only)
     for library in LIBRARIES:

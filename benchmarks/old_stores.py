@@ -54,7 +54,11 @@ def figures(root: Path) -> dict[tuple[str, ...], float]:
                 if _is_done(trial):
                     metrics: Mapping[str, Any] = read_metrics(trial)
                     key = content["model"], content["weights"], made.text, task, str(seed), hash_
-                    found |= {(*key, split, name): value for split in SCORED for name, value in metrics[split].items()}
+                    found |= {
+                        (*key, split, name): value
+                        for split in SCORED
+                        for name, value in metrics[split].items()
+                    }
     return found
 
 
@@ -102,18 +106,29 @@ def _row_files(root: Path) -> list[tuple[Path, dict[str, Any]]]:
 
 def _rows(folder: Path, content: Mapping[str, Any]) -> list[RowTrials]:
     """The rows in a file: of schema 1 one for each tokenizer and recipe among its trials."""
-    trials = {task: {int(seed): hash_ for seed, hash_ in seeds.items()} for task, seeds in content["trials"].items()}
+    trials = {
+        task: {int(seed): hash_ for seed, hash_ in seeds.items()}
+        for task, seeds in content["trials"].items()
+    }
     made, families = Configuration(**content["configuration"]), content["families"]
-    asked = {task: _asked(folder / task / hash_ for hash_ in seeds.values()) for task, seeds in trials.items()}
+    asked = {
+        task: _asked(folder / task / hash_ for hash_ in seeds.values())
+        for task, seeds in trials.items()
+    }
     if content["schema"] == 2:
         learner = next((trial.learner for trial in asked.values() if trial), "")
         known = {name: value for name, value in content.items() if name != "schema"}
         return [RowTrials(**{"learner": learner, **known, "configuration": made, "trials": trials})]
     made = replace(made, note=WORDS.get(made.protocol, made.note))
-    kinds = {task: trial and (trial.tokenizer, trial.recipe, trial.learner) for task, trial in asked.items()}
+    kinds = {
+        task: trial and (trial.tokenizer, trial.recipe, trial.learner)
+        for task, trial in asked.items()
+    }
     there = list(dict.fromkeys(kind for kind in kinds.values() if kind))
     if not there and is_named(content["weights"]):
-        there = [("", 1, "")]  # what was planned and never begun is nothing yet, and its tokenizer is not known
+        there = [
+            ("", 1, "")
+        ]  # what was planned and never begun is nothing yet, and its tokenizer is not known
     mine = {kind: [task for task in trials if (kinds[task] or there[0]) == kind] for kind in there}
     return [
         RowTrials(
@@ -163,7 +178,9 @@ def _trial(path: Path) -> None:
 
 def _cut_pairs(path: Path) -> bool:
     made = read_provenance(path)
-    if made.facts.get("features_version", CUT) > CUT or not any(made.truncated(split) for split in SPLITS):
+    if made.facts.get("features_version", CUT) > CUT or not any(
+        made.truncated(split) for split in SPLITS
+    ):
         return False
     return formulations.of(made.task(read_spec(path).task)).has_pair
 

@@ -31,7 +31,9 @@ COLUMNS = ("task", "seed", "dev", "test", "seconds", "precision")
 MOST = 2_000
 
 
-def recipe(model_folder: str, data_folder: Path, name: str, seed: int, bf16: bool, pooler: bool) -> tuple[float, float]:
+def recipe(
+    model_folder: str, data_folder: Path, name: str, seed: int, bf16: bool, pooler: bool
+) -> tuple[float, float]:
     """Dev and test score of the recipe, as fractions; the best of its epochs on dev."""
     from transformers import (
         AutoModelForSequenceClassification,
@@ -47,10 +49,14 @@ def recipe(model_folder: str, data_folder: Path, name: str, seed: int, bf16: boo
     from blurb import data, tasks
     from blurb.learners.base import Subset
 
-    splits = {split: list(rows) for split, rows in data.load(tasks.get(name), data_folder).splits.items()}
+    splits = {
+        split: list(rows) for split, rows in data.load(tasks.get(name), data_folder).splits.items()
+    }
     splits["train"] = list(Subset.draw(splits["train"], "", MOST, seed).used)
     tokenizer = AutoTokenizer.from_pretrained(model_folder)
-    encoded = {split: [encode(name, row, tokenizer) for row in rows] for split, rows in splits.items()}
+    encoded = {
+        split: [encode(name, row, tokenizer) for row in rows] for split, rows in splits.items()
+    }
     set_seed(seed)
     labels = {"ncbi-disease": 3, "gad": 2, "biosses": 1, "pubmedqa": 3}[name]
     tokens = name == "ncbi-disease"
@@ -84,14 +90,20 @@ def recipe(model_folder: str, data_folder: Path, name: str, seed: int, bf16: boo
             logging_strategy="epoch",
             save_only_model=True,
         )
-        collator = DataCollatorForTokenClassification(tokenizer) if tokens else DataCollatorWithPadding(tokenizer)
+        collator = (
+            DataCollatorForTokenClassification(tokenizer)
+            if tokens
+            else DataCollatorWithPadding(tokenizer)
+        )
         trainer = Trainer(
             model,
             arguments,
             train_dataset=encoded["train"],
             eval_dataset=encoded["dev"],
             data_collator=collator,
-            compute_metrics=lambda output: {"score": score(name, output.predictions, output.label_ids)},
+            compute_metrics=lambda output: {
+                "score": score(name, output.predictions, output.label_ids)
+            },
         )
         trainer.train()
         dev = trainer.evaluate()["eval_score"]
@@ -118,7 +130,10 @@ def encode(name: str, row: dict[str, Any], tokenizer: Any) -> dict[str, Any]:
             before = word
         return {**found, "labels": labels}
     if name == "gad":
-        return {**tokenizer(row["text"], truncation=True, max_length=most), "labels": int(row["label"])}
+        return {
+            **tokenizer(row["text"], truncation=True, max_length=most),
+            "labels": int(row["label"]),
+        }
     if name == "biosses":
         found = tokenizer(row["text_a"], row["text_b"], truncation=True, max_length=most)
         return {**found, "labels": float(row["score"])}
@@ -137,11 +152,16 @@ def score(name: str, predictions: Any, gold: Any) -> float:
         from seqeval.metrics import f1_score as entity_f1
 
         names = np.array(["O", "B-Disease", "I-Disease"])
-        pairs = [(names[g[g >= 0]].tolist(), names[p[g >= 0]].tolist()) for g, p in zip(gold, best, strict=True)]
+        pairs = [
+            (names[g[g >= 0]].tolist(), names[p[g >= 0]].tolist())
+            for g, p in zip(gold, best, strict=True)
+        ]
         return float(entity_f1([g for g, _ in pairs], [p for _, p in pairs]))
     from sklearn.metrics import accuracy_score, f1_score
 
-    return float(f1_score(gold, best, zero_division=0) if name == "gad" else accuracy_score(gold, best))
+    return float(
+        f1_score(gold, best, zero_division=0) if name == "gad" else accuracy_score(gold, best)
+    )
 
 
 def run(options: argparse.Namespace) -> None:
@@ -155,14 +175,23 @@ def run(options: argparse.Namespace) -> None:
             if (name, str(seed)) in done:
                 continue
             start = time.perf_counter()
-            dev, test = recipe(options.model, options.data, name, seed, not options.fp32, options.pooler)
+            dev, test = recipe(
+                options.model, options.data, name, seed, not options.fp32, options.pooler
+            )
             with options.out.open("a", newline="") as file:
                 writer = csv.writer(file, lineterminator="\n")
                 if not options.out.stat().st_size:
                     writer.writerow(COLUMNS)
                 seconds = f"{time.perf_counter() - start:.0f}"
                 writer.writerow(
-                    [name, seed, f"{100 * dev:.2f}", f"{100 * test:.2f}", seconds, "fp32" if options.fp32 else "bf16"]
+                    [
+                        name,
+                        seed,
+                        f"{100 * dev:.2f}",
+                        f"{100 * test:.2f}",
+                        seconds,
+                        "fp32" if options.fp32 else "bf16",
+                    ]
                 )
 
 
@@ -173,24 +202,34 @@ def table(options: argparse.Namespace) -> None:
     ours = [
         line
         for line in csv.DictReader(options.results.open())
-        if line["model"] == options.name and line["protocol"].startswith("quick") and line["split"] == "test"
+        if line["model"] == options.name
+        and line["protocol"].startswith("quick")
+        and line["split"] == "test"
     ]
     print("| dataset | seeds | recipe | blurb | difference | pooled sd | agree |")
     print("|---|---:|---:|---:|---:|---:|---|")
     for name in TASKS:
         a = [float(line["test"]) for line in theirs if line["task"] == name]
-        b = [float(line["value"]) for line in ours if line["task"] == name and line["metric"] == main[name]]
+        b = [
+            float(line["value"])
+            for line in ours
+            if line["task"] == name and line["metric"] == main[name]
+        ]
         if len(a) < 2 or len(b) < 2:
             continue
         pooled = math.sqrt((statistics.variance(a) + statistics.variance(b)) / 2)
         difference = statistics.fmean(b) - statistics.fmean(a)
         cells = [f"{statistics.fmean(x):.2f} ± {statistics.stdev(x):.2f}" for x in (a, b)]
         agree = "yes" if abs(difference) <= pooled else "no"
-        print(f"| {name} | {len(a)}, {len(b)} | {cells[0]} | {cells[1]} | {difference:+.2f} | {pooled:.2f} | {agree} |")
+        print(
+            f"| {name} | {len(a)}, {len(b)} | {cells[0]} | {cells[1]} | {difference:+.2f} | {pooled:.2f} | {agree} |"
+        )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     commands = parser.add_subparsers(required=True)
     first = commands.add_parser("recipe", help="run the recipe")
     first.add_argument("--model", required=True)
@@ -200,7 +239,9 @@ def main() -> None:
     first.add_argument("--first", type=int, default=1, help="seed to begin with")
     first.add_argument("--fp32", action="store_true", help="instead of bf16 autocast")
     first.add_argument(
-        "--pooler", action="store_true", help="keep the checkpoint's pooler (blurb: --pooling cls-pooler)"
+        "--pooler",
+        action="store_true",
+        help="keep the checkpoint's pooler (blurb: --pooling cls-pooler)",
     )
     first.add_argument("--threads", type=int, default=0)
     first.add_argument("--out", type=Path, required=True)

@@ -16,7 +16,13 @@ from pathlib import Path
 
 from blurb import tasks
 from blurb.extensions.reports.html.collect import TITLE, board
-from blurb.extensions.reports.html.model import DatasetProvenance, Page, PageDataset, PageRow, RowProvenance
+from blurb.extensions.reports.html.model import (
+    DatasetProvenance,
+    Page,
+    PageDataset,
+    PageRow,
+    RowProvenance,
+)
 from blurb.extensions.reports.html.render import render
 from blurb.leaderboard.intervals import averages, run_numbers
 from blurb.protocols import protocol
@@ -60,12 +66,24 @@ def entry(name: str, seeds: tuple[int, ...] = SEEDS, level: float | None = None)
     }
     parts = [
         DatasetProvenance(
-            task, {seed: f"{rng.getrandbits(64):016x}" for seed in seeds}, "0" * 12, "identical", 1234.5, 15000, 12
+            task,
+            {seed: f"{rng.getrandbits(64):016x}" for seed in seeds},
+            "0" * 12,
+            "identical",
+            1234.5,
+            15000,
+            12,
         )
         for task in names
     ]
-    facts = [("Weights and configuration", f"{rng.getrandbits(256):064x}"), ("torch", "2.13.0"), ("device", "cpu")]
-    provenance = RowProvenance(f"blurb run MODEL --name {name} --data DATA --protocol standard --seeds 5", facts, parts)
+    facts = [
+        ("Weights and configuration", f"{rng.getrandbits(256):064x}"),
+        ("torch", "2.13.0"),
+        ("device", "cpu"),
+    ]
+    provenance = RowProvenance(
+        f"blurb run MODEL --name {name} --data DATA --protocol standard --seeds 5", facts, parts
+    )
     identity = RowIdentity(
         name,
         Configuration("standard", protocol.load("standard").hash, {}, "bf16", "blurb"),
@@ -101,7 +119,9 @@ def curve(rng: random.Random, level: float) -> tuple[float, ...]:
 
 def synthetic(models: int) -> Page:
     """A page of that many invented rows."""
-    return Page(TITLE, [board("blurb", [entry(f"org/encoder-{number:02d}") for number in range(models)])])
+    return Page(
+        TITLE, [board("blurb", [entry(f"org/encoder-{number:02d}") for number in range(models)])]
+    )
 
 
 def browser() -> str | None:

@@ -45,7 +45,10 @@ def stamped(path: Path) -> str | None:
 def page() -> str:
     """The page of the tables in docs/results."""
     # The table of the baselines has the rows of `quick` and `probe`, too.
-    tables = [RESULTS / name / "results.csv" for name in ("mpnet", "baselines", "minilm/sketch", "minilm/standard")]
+    tables = [
+        RESULTS / name / "results.csv"
+        for name in ("mpnet", "baselines", "minilm/sketch", "minilm/standard")
+    ]
     return render(collect(RESULTS / "no-store", tables, RESULTS / "ablations"))
 
 
@@ -65,7 +68,9 @@ def photograph(path: Path, out: Path, size: Mapping[str, int] = SIZE) -> None:
     info = PngImagePlugin.PngInfo()
     info.add_text(FIGURES[".png"], digest(path.read_text(encoding="utf-8")))
     content = io.BytesIO()
-    Image.open(io.BytesIO(shot)).convert("RGB").quantize(256).save(content, "png", optimize=True, pnginfo=info)
+    Image.open(io.BytesIO(shot)).convert("RGB").quantize(256).save(
+        content, "png", optimize=True, pnginfo=info
+    )
     write_whole(out, content.getvalue())
 
 
@@ -73,15 +78,28 @@ def of_two_seeds(table: Path) -> tuple[Grid, list[dict[str, list[float]]], list[
     """What `blurb ablate` drew of a table with two seeds a cell: their mean and deviation say what both were."""
     with table.open(encoding="utf-8", newline="") as file:
         lines = list(csv.DictReader(file))
-    grid, names = ablations.grid(lines[0]["axis"]), list(dict.fromkeys(line["task"] for line in lines))
+    grid, names = (
+        ablations.grid(lines[0]["axis"]),
+        list(dict.fromkeys(line["task"] for line in lines)),
+    )
     scores: list[dict[str, list[float]]] = [{} for _ in grid.cells]
     for line in lines:
         if line["seeds"] != "2":
             raise ValueError(f"{table}: {line['cell']} has {line['seeds']} seeds")
         mean, off = float(line["mean"]), float(line["sd"]) / math.sqrt(2)
-        scores[[cell.text for cell in grid.cells].index(line["cell"])][line["task"]] = [mean - off, mean + off]
-    shared = set.intersection(*({*line["overrides"].split()} - {*line["cell"].split()} for line in lines))
-    return grid, scores, names, ", ".join((lines[0]["model"], f"protocol {lines[0]['protocol']}", *sorted(shared)))
+        scores[[cell.text for cell in grid.cells].index(line["cell"])][line["task"]] = [
+            mean - off,
+            mean + off,
+        ]
+    shared = set.intersection(
+        *({*line["overrides"].split()} - {*line["cell"].split()} for line in lines)
+    )
+    return (
+        grid,
+        scores,
+        names,
+        ", ".join((lines[0]["model"], f"protocol {lines[0]['protocol']}", *sorted(shared))),
+    )
 
 
 def main() -> None:

@@ -57,7 +57,9 @@ def main() -> None:
             invent_pico(raw / "invented")
         prepared = timed("prepare", "--raw", str(raw), "--out", str(out))
         memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-        with_manifest, full = (timed("verify", "--data", str(out), *more) for more in ((), ("--full",)))
+        with_manifest, full = (
+            timed("verify", "--data", str(out), *more) for more in ((), ("--full",))
+        )
     print(
         f"prepare {prepared:.1f} s, {memory:.0f} MiB at most; verify {with_manifest:.2f} s, verify --full {full:.1f} s"
     )

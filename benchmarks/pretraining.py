@@ -29,7 +29,9 @@ BLOCK = 10
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=20.0, help="of processor time for each of the two")
+    parser.add_argument(
+        "--seconds", type=float, default=20.0, help="of processor time for each of the two"
+    )
     parser.add_argument("--size", default="mini")
     parser.add_argument("--length", type=int, default=128)
     parser.add_argument("--threads", type=int, default=1)
@@ -47,7 +49,9 @@ def main() -> None:
             each = min(spent, key=lambda one: spent[one])
             spent[each] += run(each)
             counts[each] += BLOCK
-        speeds = [counts[each] * recipe.batch * recipe.length / spent[each] for each in (ours, theirs)]
+        speeds = [
+            counts[each] * recipe.batch * recipe.length / spent[each] for each in (ours, theirs)
+        ]
         print(f"{entries:7,}  {speeds[0]:13,.0f}  {speeds[1]:9,.0f}  {speeds[0] / speeds[1]:5.2f}")
 
 
@@ -65,7 +69,9 @@ def updates(recipe: Recipe) -> tuple[Callable[[], None], Callable[[], None]]:
 
     entries = [*SPECIAL, *(f"w{number}" for number in range(recipe.vocabulary - len(SPECIAL)))]
     tokenizer = BertTokenizerFast(vocab={entry: number for number, entry in enumerate(entries)})
-    draws = np.random.default_rng(0).zipf(1.2, size=1_000_000) % (recipe.vocabulary - len(SPECIAL)) + len(SPECIAL)
+    draws = np.random.default_rng(0).zipf(1.2, size=1_000_000) % (
+        recipe.vocabulary - len(SPECIAL)
+    ) + len(SPECIAL)
     every = np.ones(len(draws), dtype=np.bool_)
     inputs = PretrainingInputs(
         Stream(draws, every, every.astype(np.int64), int(tokenizer.sep_token_id)), recipe, tokenizer
@@ -85,7 +91,10 @@ def updates(recipe: Recipe) -> tuple[Callable[[], None], Callable[[], None]]:
         step(steps[0], loss(sparse, collate([inputs[row] for row in rows(0)]), bf16))
 
     def theirs() -> None:
-        texts = [{"input_ids": [2, *draws[inputs.slices[row % len(inputs.slices)]].tolist(), 3]} for row in rows(1)]
+        texts = [
+            {"input_ids": [2, *draws[inputs.slices[row % len(inputs.slices)]].tolist(), 3]}
+            for row in rows(1)
+        ]
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=bf16):
             value = dense(**collator(texts)).loss
         step(steps[1], value)

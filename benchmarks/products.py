@@ -41,9 +41,13 @@ class Work:
         self.linear = linear_sizes(source)
         self.attention = 4 * config.hidden_size * config.num_hidden_layers
         splits = data.load(task, folder, SPLITS).splits
-        limit = min(settings.max_length or config.max_position_embeddings, config.max_position_embeddings)
+        limit = min(
+            settings.max_length or config.max_position_embeddings, config.max_position_embeddings
+        )
         lengths = {
-            split: learner.formulation.features(list(splits[split]), learner.tokenizer, limit).ids.lengths
+            split: learner.formulation.features(
+                list(splits[split]), learner.tokenizer, limit
+            ).ids.lengths
             for split in SPLITS
         }
         batches = training_batches(lengths["train"], settings.batch_size, np.random.default_rng(1))
@@ -51,7 +55,9 @@ class Work:
         padded = [(len(batch), int(lengths["train"][batch].max())) for batch in batches]
         epoch = sum(rows * self.of_row(length) for rows, length in padded)
         self.training = LEARNING * epoch * self.updates / len(batches)
-        self.prediction = sum(self.of_row(int(length)) for split in SPLITS[1:] for length in lengths[split])
+        self.prediction = sum(
+            self.of_row(int(length)) for split in SPLITS[1:] for length in lengths[split]
+        )
 
     def of_row(self, tokens: int) -> float:
         """Operations of a row's forward pass, in 1e12."""
@@ -73,7 +79,9 @@ def linear_sizes(source: Any) -> list[tuple[int, int]]:
 
 def main() -> None:
     """Prints the figures as JSON."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--model", required=True)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--tasks", default="ncbi-disease,gad,hoc,biosses")
@@ -83,7 +91,10 @@ def main() -> None:
     torch.set_num_threads(1)
     source = building.resolve(options.model)
     speed = peak(1024, linear_sizes(source), options.precision) / 1e12
-    works = {name: Work(source, name, options.data, options.protocol) for name in options.tasks.split(",")}
+    works = {
+        name: Work(source, name, options.data, options.protocol)
+        for name in options.tasks.split(",")
+    }
     whole = sum(work.training + work.prediction for work in works.values())
     figures = {
         "TFLOP": {

@@ -33,7 +33,14 @@ from blurb.training.batches import training_batches
 KINDS = {
     "products": ("aten::mm", "aten::addmm", "aten::bmm", "aten::linear", "mkldnn", "aten::baddbmm"),
     "attention": ("scaled_dot_product", "_softmax"),
-    "copies and fills": ("aten::copy_", "aten::_to_copy", "aten::zero_", "aten::fill_", "aten::clone", "aten::cat"),
+    "copies and fills": (
+        "aten::copy_",
+        "aten::_to_copy",
+        "aten::zero_",
+        "aten::fill_",
+        "aten::clone",
+        "aten::cat",
+    ),
     "AdamW and norm": ("_fused_adamw", "linalg_vector_norm", "_foreach"),
     "gelu and norms of layers": ("gelu", "native_layer_norm"),
     "dropout": ("random_", "bitwise", "_Dropout", "native_dropout"),
@@ -82,7 +89,9 @@ class Clock:
 def peak(tokens: int, sizes: list[tuple[int, int]], precision: str) -> float:
     """FLOP/s of products of (tokens, k) and (k, n) one after another, the fastest of five rounds."""
     dtype = torch.bfloat16 if precision == "bf16" else torch.float32
-    pairs = [(torch.randn(tokens, k, dtype=dtype), torch.randn(n, k, dtype=dtype)) for k, n in sizes]
+    pairs = [
+        (torch.randn(tokens, k, dtype=dtype), torch.randn(n, k, dtype=dtype)) for k, n in sizes
+    ]
     best = 0.0
     for _ in range(5):
         begun = time.perf_counter()
@@ -94,7 +103,9 @@ def peak(tokens: int, sizes: list[tuple[int, int]], precision: str) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--model", required=True)
     parser.add_argument("--data", required=True, type=Path)
     parser.add_argument("--task", default="ncbi-disease")
@@ -198,19 +209,26 @@ def _kinds(profiler: Any) -> dict[str, float]:
     """Shares of the profiler's own total by kind of operation."""
     found: dict[str, float] = defaultdict(float)
     for event in profiler.key_averages():
-        kind = next((kind for kind, names in KINDS.items() if any(name in event.key for name in names)), "all others")
+        kind = next(
+            (kind for kind, names in KINDS.items() if any(name in event.key for name in names)),
+            "all others",
+        )
         found[kind] += event.self_cpu_time_total
     whole = sum(found.values())
     return {kind: value / whole for kind, value in sorted(found.items(), key=lambda item: -item[1])}
 
 
 def show(found: dict[str, Any]) -> None:
-    print(f"{found['task']}, batch {found['batch']}, {found['precision']}, {found['threads']} threads")
+    print(
+        f"{found['task']}, batch {found['batch']}, {found['precision']}, {found['threads']} threads"
+    )
     for what in ("training", "prediction"):
         share = found[f"{what} GFLOP/s"] / found["peak GFLOP/s"]
         speed = f"{found[f'{what} tokens/s']:8.0f} tokens/s {found[f'{what} GFLOP/s']:6.0f} GFLOP/s"
         print(f"{what:12}{speed}, {share:.0%} of peak")
-    print(f"peak of the encoder's own products {found['peak GFLOP/s']:.0f} GFLOP/s; padding {found['padding']:.1%}")
+    print(
+        f"peak of the encoder's own products {found['peak GFLOP/s']:.0f} GFLOP/s; padding {found['padding']:.1%}"
+    )
     for name in ("phases", "operations"):
         print(f"{name}:")
         for part, share in sorted(found[name].items(), key=lambda item: -item[1]):

@@ -14,7 +14,13 @@ import numpy as np
 
 from blurb import metrics
 from blurb.results.score import dataset_weights
-from blurb.statistics.bootstrap import Clusters, averaged, difference_variance, paired_permutation_test, spread
+from blurb.statistics.bootstrap import (
+    Clusters,
+    averaged,
+    difference_variance,
+    paired_permutation_test,
+    spread,
+)
 
 SIZES = {
     "bc5-chem": (5, 4_797),
@@ -46,17 +52,22 @@ def measure() -> dict[str, float]:
     random = np.random.default_rng(1)
     row = {name: units(name, random) for name in SIZES}
     one, other = (
-        Clusters(runs.metric, runs.counts[:1], runs.names, runs.kind) for runs in (row["bc2gm"], units("bc2gm", random))
+        Clusters(runs.metric, runs.counts[:1], runs.names, runs.kind)
+        for runs in (row["bc2gm"], units("bc2gm", random))
     )
     return {
         "a complete row": seconds(
-            lambda: averaged({name: spread(runs, name) for name, runs in row.items()}, dataset_weights())
+            lambda: averaged(
+                {name: spread(runs, name) for name, runs in row.items()}, dataset_weights()
+            )
         ),
         "the difference of two rows on BC2GM, 5 runs each": seconds(
             lambda: difference_variance(row["bc2gm"], units("bc2gm", random), "bc2gm")
         ),
         "the same, one run each": seconds(lambda: difference_variance(one, other, "bc2gm")),
-        "paired randomisation of these, 10,000 times": seconds(lambda: paired_permutation_test(one, other, "bc2gm")),
+        "paired randomisation of these, 10,000 times": seconds(
+            lambda: paired_permutation_test(one, other, "bc2gm")
+        ),
     }
 
 

@@ -18,18 +18,23 @@ from blurb.tasks import TWELVE
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--model", required=True)
     parser.add_argument("--data", required=True)
     parser.add_argument("--work", required=True, type=Path)
     parser.add_argument("--name")
     parser.add_argument("--tasks", default=TWELVE)
-    parser.add_argument("--seeds", default="3", help="of `quick`; the baselines from nothing have one")
+    parser.add_argument(
+        "--seeds", default="3", help="of `quick`; the baselines from nothing have one"
+    )
     parser.add_argument("--jobs", default="1")
     options = parser.parse_args()
     own = [options.model, *(["--name", options.name] if options.name else [])]
     constant, trained = (
-        [f"{PREFIX}{name}" for name, kind in named().items() if kind.deterministic is fixed] for fixed in (True, False)
+        [f"{PREFIX}{name}" for name, kind in named().items() if kind.deterministic is fixed]
+        for fixed in (True, False)
     )
     for models, settings in (
         (constant, ["--protocol", "standard"]),

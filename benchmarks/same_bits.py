@@ -39,7 +39,15 @@ TASKS = {
 LEARNERS = ("scratch:tiny", "baseline:majority", "baseline:constant", "baseline:bigrams")
 FROM_NOTHING = ("baseline:bilstm", "baseline:transformer")
 HEADS = ("linear", "bilstm", "crf", "bilstm-crf")
-POOLINGS = ("cls", "cls-pooler", "mean", "cls-mean", "attention", "attention-dot", "attention-general")
+POOLINGS = (
+    "cls",
+    "cls-pooler",
+    "mean",
+    "cls-mean",
+    "attention",
+    "attention-dot",
+    "attention-general",
+)
 MENTIONS = ("mention", "mention-mean", "cls-mean-mentions", "entity-start")
 INPUTS = ("dummify", "dummy-tokens", "original", "markers", "typed-markers")
 JUDGES = (
@@ -80,19 +88,36 @@ def runs(data: Path | None) -> Iterator[tuple[str, dict[str, Any]]]:
         yield "inputs", {"tasks": "chemprot,ddi", "relation_input": relation_input}
         for pooling in MENTIONS:
             if pooling != "entity-start" or "markers" in relation_input:
-                yield "inputs", {"tasks": "chemprot", "relation_input": relation_input, "pooling": pooling}
+                yield (
+                    "inputs",
+                    {"tasks": "chemprot", "relation_input": relation_input, "pooling": pooling},
+                )
     if data:
-        tasks = ",".join(task for task in TASKS.values() if task != "ebm-pico" or (data / "ebmnlp/train.tsv").is_file())
+        tasks = ",".join(
+            task
+            for task in TASKS.values()
+            if task != "ebm-pico" or (data / "ebmnlp/train.tsv").is_file()
+        )
         for learner in ("scratch:tiny", "baseline:bigrams"):
-            yield "real", {"model": learner, "tasks": tasks, "data": data, "protocol": "smoke", "limit": 300}
+            yield (
+                "real",
+                {"model": learner, "tasks": tasks, "data": data, "protocol": "smoke", "limit": 300},
+            )
 
 
 def run_all(out: Path, data: Path | None, only: str) -> None:
     """All runs, or those of one folder, by the `blurb` that is imported here."""
     import blurb
 
-    for number, (folder, options) in enumerate(each for each in runs(data) if only in ("", each[0])):
-        given = {"model": "scratch:tiny", "protocol": "smoke", "precision": "fp32", "device": "cpu"} | options
+    for number, (folder, options) in enumerate(
+        each for each in runs(data) if only in ("", each[0])
+    ):
+        given = {
+            "model": "scratch:tiny",
+            "protocol": "smoke",
+            "precision": "fp32",
+            "device": "cpu",
+        } | options
         place = out / folder
         suite = {} if "data" in given else {"suite": "demo"}
         given |= {"output": place / "runs", "leaderboard": place / "runs/leaderboard.csv"}
@@ -107,9 +132,14 @@ def killed_and_resumed(python: list[str], env: Mapping[str, str], place: Path) -
     asked = "run scratch:tiny --suite demo --tasks ncbi-disease --protocol smoke --set epochs=6 --precision fp32"
     command = [*python, "-m", "blurb", *f"{asked} --device cpu --resume-trials".split()]
     for number in (signal.SIGTERM, signal.SIGKILL):
-        process = subprocess.Popen(command, cwd=place, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            command, cwd=place, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         before = {path.stat().st_mtime_ns for path in checkpoints(place)}
-        while process.poll() is None and {path.stat().st_mtime_ns for path in checkpoints(place)} <= before:
+        while (
+            process.poll() is None
+            and {path.stat().st_mtime_ns for path in checkpoints(place)} <= before
+        ):
             time.sleep(0.01)
         process.send_signal(number)
         process.wait()
@@ -119,7 +149,11 @@ def killed_and_resumed(python: list[str], env: Mapping[str, str], place: Path) -
 def checkpoints(place: Path) -> list[Path]:
     """What a trial has saved of itself so far."""
     with contextlib.suppress(OSError):
-        return [path for path in place.glob("runs/*/*/.*/**/*") if path.suffix in (".pt", ".safetensors")]
+        return [
+            path
+            for path in place.glob("runs/*/*/.*/**/*")
+            if path.suffix in (".pt", ".safetensors")
+        ]
     return []
 
 
@@ -135,16 +169,22 @@ def trials(out: Path) -> dict[str, Any]:
         if path.suffix == ".parquet":
             found[name] = pd.read_parquet(path).to_dict("list")
         elif path.suffix == ".json":
-            content = json.loads(json.dumps(json.loads(path.read_text()), sort_keys=True))  # the order of keys is free
+            content = json.loads(
+                json.dumps(json.loads(path.read_text()), sort_keys=True)
+            )  # the order of keys is free
             found[name] = {key: value for key, value in content.items() if key != "schema"}
         elif path.suffix == ".csv":
             table = pd.read_csv(path)
-            found[name] = table.drop(columns=[column for column in table if "second" in column]).to_dict("list")
+            found[name] = table.drop(
+                columns=[column for column in table if "second" in column]
+            ).to_dict("list")
     for path in sorted([*out.glob("*/*.csv"), *out.glob("*/runs/*.csv")]):
         table = pd.read_csv(path, dtype=str, keep_default_na=False)
         free = ("schema", "seconds", "blurb", "time", "started", "version")
         kept = [column for column in table if not any(word in column for word in free)]
-        found[f"{path.relative_to(out).parts[0]}/{path.name}"] = {column: table[column].tolist() for column in kept}
+        found[f"{path.relative_to(out).parts[0]}/{path.name}"] = {
+            column: table[column].tolist() for column in kept
+        }
     return found
 
 
@@ -153,19 +193,41 @@ def figures(python: list[str], env: Mapping[str, str], place: Path) -> dict[str,
     found = {}
     for command in JUDGES:
         done = subprocess.run(
-            [*python, "-m", "blurb", *command.split()], cwd=place, env=env, capture_output=True, text=True
+            [*python, "-m", "blurb", *command.split()],
+            cwd=place,
+            env=env,
+            capture_output=True,
+            text=True,
         )
-        told = done.stdout.partition("Nothing was run or written")[0]  # what follows was measured on the spot
-        text = re.sub(r"\d{4}-\d\d-\d\d[ T][\d:]+|[0-9a-f]{12,}|\d+(\.\d+)? ?(s|ms|seconds|MB|GB)\b", "", told)
+        told = done.stdout.partition("Nothing was run or written")[
+            0
+        ]  # what follows was measured on the spot
+        text = re.sub(
+            r"\d{4}-\d\d-\d\d[ T][\d:]+|[0-9a-f]{12,}|\d+(\.\d+)? ?(s|ms|seconds|MB|GB)\b", "", told
+        )
         found[command] = [done.returncode, *re.findall(r"\d+(?:\.\d+)?", text)]
     return found
 
 
 def measured(code: Path, out: Path, home: Path, data: Path | None, only: str) -> dict[str, Any]:
     """All that one checkout says, or what is in one folder."""
-    env = {**os.environ, "PYTHONPATH": str(code), "BLURB_HOME": str(home), "HF_HUB_OFFLINE": "1", "COLUMNS": "200"}
+    env = {
+        **os.environ,
+        "PYTHONPATH": str(code),
+        "BLURB_HOME": str(home),
+        "HF_HUB_OFFLINE": "1",
+        "COLUMNS": "200",
+    }
     python = [sys.executable, "-P"]
-    inner = [*python, __file__, "--inside", str(out), "--only", only, *(["--data", str(data)] if data else [])]
+    inner = [
+        *python,
+        __file__,
+        "--inside",
+        str(out),
+        "--only",
+        only,
+        *(["--data", str(data)] if data else []),
+    ]
     start = time.time()
     subprocess.run(inner, env=env, check=True, cwd=out.parent)
     if only in ("", "resumed"):
@@ -181,22 +243,41 @@ def measured(code: Path, out: Path, home: Path, data: Path | None, only: str) ->
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     """Names of what is not the same, with what differs."""
-    lines = [f"{name}: only in the {'old' if name in old else 'new'}" for name in sorted(set(old) ^ set(new))]
+    lines = [
+        f"{name}: only in the {'old' if name in old else 'new'}"
+        for name in sorted(set(old) ^ set(new))
+    ]
     for name in sorted(set(old) & set(new)):
-        first, second = repr(old[name]), repr(new[name])  # repr: NaN is equal to NaN, and a bit is a digit
+        first, second = (
+            repr(old[name]),
+            repr(new[name]),
+        )  # repr: NaN is equal to NaN, and a bit is a digit
         if first != second:
-            place = next((n for n, pair in enumerate(zip(first, second, strict=False)) if pair[0] != pair[1]), -1)
+            place = next(
+                (
+                    n
+                    for n, pair in enumerate(zip(first, second, strict=False))
+                    if pair[0] != pair[1]
+                ),
+                -1,
+            )
             start = max(0, place - 60)
-            lines.append(f"{name}:\n    old ...{first[start : place + 60]}\n    new ...{second[start : place + 60]}")
+            lines.append(
+                f"{name}:\n    old ...{first[start : place + 60]}\n    new ...{second[start : place + 60]}"
+            )
     return lines
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("commit", nargs="?")
     parser.add_argument("--data", type=lambda path: Path(path).resolve())
     parser.add_argument(
-        "--only", default="", help="learners, probe, heads, poolings, inputs, real or resumed; default: all"
+        "--only",
+        default="",
+        help="learners, probe, heads, poolings, inputs, real or resumed; default: all",
     )
     parser.add_argument("--inside", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -205,7 +286,11 @@ def main() -> None:
         return
     work = Path(tempfile.mkdtemp(prefix="same-bits-"))
     old = work / "old"
-    subprocess.run(["git", "worktree", "add", "--quiet", "--detach", str(old), options.commit], cwd=HERE, check=True)
+    subprocess.run(
+        ["git", "worktree", "add", "--quiet", "--detach", str(old), options.commit],
+        cwd=HERE,
+        check=True,
+    )
     try:
         results = []
         for name, code in (("out-old", old), ("out-new", HERE)):
@@ -216,7 +301,10 @@ def main() -> None:
         subprocess.run(["git", "worktree", "remove", "--force", str(old)], cwd=HERE, check=False)
         shutil.rmtree(work, ignore_errors=True)
     trial_count = sum(name.endswith("spec.json") for name in results[1])
-    print("\n".join(lines) or f"the same bits: {trial_count} trials, {len(results[1])} files, tables and commands")
+    print(
+        "\n".join(lines)
+        or f"the same bits: {trial_count} trials, {len(results[1])} files, tables and commands"
+    )
     sys.exit(bool(lines))
 
 

@@ -85,7 +85,9 @@ def key(rows: list) -> str:
     return f"benchmark {hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:32]}"
 
 
-def ours(source: ModelSource, task: tasks.Task, rows: list, precision: str, batch_size: int) -> Speed:
+def ours(
+    source: ModelSource, task: tasks.Task, rows: list, precision: str, batch_size: int
+) -> Speed:
     changed = {"lr": 1e-4, "epochs": EPOCHS, "batch_size": batch_size, "select": "last"}
     settings = protocol.load("standard").settings(task, changed, source.parameters)
     formulation = formulations.bind(task, settings)
@@ -97,7 +99,14 @@ def ours(source: ModelSource, task: tasks.Task, rows: list, precision: str, batc
     return stamps.rate(total), total / seconds_of(lambda: learner.predict(units))
 
 
-def recipe(source: ModelSource, task: tasks.Task, rows: list, precision: str, grouped: bool, batch_size: int) -> Speed:
+def recipe(
+    source: ModelSource,
+    task: tasks.Task,
+    rows: list,
+    precision: str,
+    grouped: bool,
+    batch_size: int,
+) -> Speed:
     """The recipe; it predicts in batches of 64 in the order of the data, sorted by length where it is `grouped`."""
     from transformers import (
         AutoModelForTokenClassification,
@@ -108,13 +117,17 @@ def recipe(source: ModelSource, task: tasks.Task, rows: list, precision: str, gr
         TrainingArguments,
     )
 
-    torch.use_deterministic_algorithms(False)  # which the loop asks for, and the recipe does not pay for
+    torch.use_deterministic_algorithms(
+        False
+    )  # which the loop asks for, and the recipe does not pay for
     tokenizer = AutoTokenizer.from_pretrained(source.location)
     formulation = formulations.bind(task)
     targets = formulation.targets(rows)
     examples = []
     for index, row in enumerate(rows):
-        encoded = tokenizer(row["tokens"], is_split_into_words=True, truncation=True, max_length=512)
+        encoded = tokenizer(
+            row["tokens"], is_split_into_words=True, truncation=True, max_length=512
+        )
         labels, before = [], None
         for word in encoded.word_ids():
             labels.append(-100 if word is None or word == before else int(targets[index][word]))
@@ -168,22 +181,35 @@ def tokens(learner: EncoderLearner, rows: list) -> int:
     return int(learner.formulation.features(rows, learner.tokenizer, 512).ids.lengths.sum())
 
 
-def variants(precisions: Sequence[str]) -> Mapping[str, Callable[[ModelSource, tasks.Task, list, int], Speed]]:
+def variants(
+    precisions: Sequence[str],
+) -> Mapping[str, Callable[[ModelSource, tasks.Task, list, int], Speed]]:
     """Name -> measurement of a source, task, rows and batch size."""
     named: dict[str, Callable[[ModelSource, tasks.Task, list, int], Speed]] = {}
     for precision in precisions:
         named[f"recipe {precision}"] = partial(_recipe, precision=precision, grouped=False)
         if precision != "fp32":
-            named[f"recipe {precision}, grouped by length"] = partial(_recipe, precision=precision, grouped=True)
+            named[f"recipe {precision}, grouped by length"] = partial(
+                _recipe, precision=precision, grouped=True
+            )
         named[f"blurb {precision}"] = partial(_ours, precision=precision)
     return named
 
 
-def _recipe(source: ModelSource, task: tasks.Task, rows: list, batch_size: int, precision: str, grouped: bool) -> Speed:
+def _recipe(
+    source: ModelSource,
+    task: tasks.Task,
+    rows: list,
+    batch_size: int,
+    precision: str,
+    grouped: bool,
+) -> Speed:
     return recipe(source, task, rows, precision, grouped, batch_size)
 
 
-def _ours(source: ModelSource, task: tasks.Task, rows: list, batch_size: int, precision: str) -> Speed:
+def _ours(
+    source: ModelSource, task: tasks.Task, rows: list, batch_size: int, precision: str
+) -> Speed:
     return ours(source, task, rows, precision, batch_size)
 
 
@@ -203,7 +229,9 @@ def measure(model: str, folder: Path, name: str, batches: int, batch_size: int) 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--model", required=True)
     parser.add_argument("--data", required=True, type=Path)
     parser.add_argument("--task", default="ncbi-disease")
@@ -211,11 +239,17 @@ def main() -> None:
     parser.add_argument("--batch-size", type=int, default=16)
     options = parser.parse_args()
     found = measure(options.model, options.data, options.task, options.batches, options.batch_size)
-    print(f"{options.task}, batch {options.batch_size}, {options.batches} batches, {torch.get_num_threads()} threads")
-    print(f"{'tokens a second':32} {'training':>9} {'x recipe fp32':>14} {'prediction':>11} {'x':>6}")
+    print(
+        f"{options.task}, batch {options.batch_size}, {options.batches} batches, {torch.get_num_threads()} threads"
+    )
+    print(
+        f"{'tokens a second':32} {'training':>9} {'x recipe fp32':>14} {'prediction':>11} {'x':>6}"
+    )
     slow = found["recipe fp32"]
     for name, (training, predicting) in found.items():
-        print(f"{name:32} {training:9.0f} {training / slow[0]:14.2f} {predicting:11.0f} {predicting / slow[1]:6.2f}")
+        print(
+            f"{name:32} {training:9.0f} {training / slow[0]:14.2f} {predicting:11.0f} {predicting / slow[1]:6.2f}"
+        )
 
 
 if __name__ == "__main__":

@@ -66,14 +66,26 @@ def store(root: Path) -> str:
         aside.rename(root)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
-    cut = [f"  {path} cut its pairs as no version does now; remove it and run it again." for path in told]
+    cut = [
+        f"  {path} cut its pairs as no version does now; remove it and run it again."
+        for path in told
+    ]
     return "\n".join([f"{root}: {count:,} figures, all equal; as it was: {kept}", *cut])
 
 
 def proven(before: Mapping[tuple[str, ...], float], root: Path) -> int:
     """The number of figures of a store; StoreError unless they are exactly these."""
     after = {
-        (row.model, row.weights, row.configuration.text, task, str(seed), run.trial, split, metric): figure.value
+        (
+            row.model,
+            row.weights,
+            row.configuration.text,
+            task,
+            str(seed),
+            run.trial,
+            split,
+            metric,
+        ): figure.value
         for row in from_store.read(Store(root), lambda error: None)
         for task, one in row.datasets.items()
         for seed, run in one.runs.items()
@@ -82,10 +94,14 @@ def proven(before: Mapping[tuple[str, ...], float], root: Path) -> int:
     }
     if strange := before.keys() ^ after.keys():
         raise StoreError(
-            f"{len(strange)} figures are in one of the two alone, such as {sorted(strange)[0]}", where=root
+            f"{len(strange)} figures are in one of the two alone, such as {sorted(strange)[0]}",
+            where=root,
         )
     for key, value in before.items():
-        if not any(math.isclose(after[key], one, rel_tol=1e-12, abs_tol=1e-12) for one in (value, 100 * value)):
+        if not any(
+            math.isclose(after[key], one, rel_tol=1e-12, abs_tol=1e-12)
+            for one in (value, 100 * value)
+        ):
             raise StoreError(f"{key} was {value} and is {after[key]}", where=root)
     return len(before)
 
@@ -101,13 +117,23 @@ def table(path: Path, known: Sequence[Row]) -> str:
     if version == SCHEMA:
         return f"{path}: has schema {SCHEMA} already."
     if version not in BEFORE:
-        raise StoreError(f"schema version {version or 'none'}, which is of no table of before.", where=path)
+        raise StoreError(
+            f"schema version {version or 'none'}, which is of no table of before.", where=path
+        )
     runs = "metric" in columns
     if version == "3" and not runs:
-        raise StoreError("a leaderboard of schema 3; move it away, and make it with blurb rescore", where=path)
-    make = _leaderboard if not runs else _runs if version != "3" else partial(_of_store, known=known)
+        raise StoreError(
+            "a leaderboard of schema 3; move it away, and make it with blurb rescore", where=path
+        )
+    make = (
+        _leaderboard if not runs else _runs if version != "3" else partial(_of_store, known=known)
+    )
     new = make(path, old)
-    own = sorted({name for line in new for name in line} - set(leaderboard_csv.COLUMNS)) if not runs else []
+    own = (
+        sorted({name for line in new for name in line} - set(leaderboard_csv.COLUMNS))
+        if not runs
+        else []
+    )
     there = results_csv.COLUMNS if runs else (*leaderboard_csv.COLUMNS, *own)
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         aside = Path(folder) / path.name
@@ -120,18 +146,28 @@ def table(path: Path, known: Sequence[Row]) -> str:
 
 def compared(path: Path, aside: Path, key: Sequence[str]) -> int:
     """The number of cells of a table that are as they were; StoreError if one is not, or a line is lost or new."""
-    with path.open(encoding="utf-8", newline="") as one, aside.open(encoding="utf-8", newline="") as other:
+    with (
+        path.open(encoding="utf-8", newline="") as one,
+        aside.open(encoding="utf-8", newline="") as other,
+    ):
         before, after = (
-            {tuple(line.get(name, "") for name in key): line for line in csv.DictReader(file)} for file in (one, other)
+            {tuple(line.get(name, "") for name in key): line for line in csv.DictReader(file)}
+            for file in (one, other)
         )
     if strange := before.keys() ^ after.keys():
-        raise StoreError(f"{len(strange)} lines are in one of the two alone, such as {sorted(strange)[0]}", where=path)
+        raise StoreError(
+            f"{len(strange)} lines are in one of the two alone, such as {sorted(strange)[0]}",
+            where=path,
+        )
     count = 0
     for name, line in before.items():
         for column, cell in line.items():
             if column not in NOT_COMPARED:
                 if after[name].get(column) != cell and not _is_added(column, cell):
-                    raise StoreError(f"{name}: {column} was {cell!r} and is {after[name].get(column)!r}", where=path)
+                    raise StoreError(
+                        f"{name}: {column} was {cell!r} and is {after[name].get(column)!r}",
+                        where=path,
+                    )
                 count += 1
     return count
 
@@ -148,24 +184,39 @@ def _runs(path: Path, old: Sequence[Line]) -> list[Line]:
         for column, registry in (("head", heads), ("pooling", poolings)):
             name = line[column].split(",")[0].strip()
             if "plugins" not in line and name and name not in registry.names():
-                raise StoreError(f"{column} {name} is a plug-in, of which the table has no hash", where=path)
+                raise StoreError(
+                    f"{column} {name} is a plug-in, of which the table has no hash", where=path
+                )
         added = {"learner": row_name(line["weights"]), "plan": "", "plugins": "", "eval_seed": ""}
         new.append({**added, **line, "schema": SCHEMA})
     rows = {row.primary_key: schema.plan_of(row) for row in results_csv.rows(new)}
-    return [{**line, "plan": line["plan"] or rows[tuple(line[name] for name in KEY)]} for line in new]
+    return [
+        {**line, "plan": line["plan"] or rows[tuple(line[name] for name in KEY)]} for line in new
+    ]
 
 
 def _leaderboard(path: Path, old: Sequence[Line]) -> list[Line]:
     """Lines of schemas 4 to 7; what rows lack comes from the long table beside this one."""
     beside = tables.results_beside(path)
-    rows = {row.primary_key: leaderboard_csv.line_of(row) for row in file_rows(beside)} if beside.is_file() else {}
+    rows = (
+        {row.primary_key: leaderboard_csv.line_of(row) for row in file_rows(beside)}
+        if beside.is_file()
+        else {}
+    )
     new = []
     for line in old:
-        whole = {"learner": "" if line["source"] else row_name(line["weights"]), **line, "schema": SCHEMA}
+        whole = {
+            "learner": "" if line["source"] else row_name(line["weights"]),
+            **line,
+            "schema": SCHEMA,
+        }
         lacking = [name for name in leaderboard_csv.COLUMNS if name not in whole]
         key = tuple(whole[name] for name in KEY)
         if lacking and not line["source"] and key not in rows:
-            raise StoreError(f"the row {line['model']} is not in {beside}, which has what the line lacks", where=path)
+            raise StoreError(
+                f"the row {line['model']} is not in {beside}, which has what the line lacks",
+                where=path,
+            )
         known = {} if line["source"] else rows.get(key, {})
         new.append({**{name: known.get(name, "") for name in lacking}, **whole})
     return new

@@ -1,4 +1,4 @@
-"""What the package weighs: code lines, statements, files, imports inside functions, by room, core and extensions apart.
+"""What the package weighs: statements, nodes of syntax, files, imports inside functions, names of one word, by room.
 
     python -m benchmarks.weight            # the table
     python -m benchmarks.weight --write    # tests/weight.csv, which tests/test_house.py lets go down only
@@ -15,13 +15,20 @@ import csv
 import io
 import tokenize
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "tests" / "weight.csv"
-SILENT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING}
+SILENT = {
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENCODING,
+}
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 IMPORTS = (ast.Import, ast.ImportFrom)
 
@@ -38,6 +45,12 @@ class Weight:
     nodes: int = 0
     """Nodes of the syntax tree, without those of imports and docstrings and without load and store marks."""
     imports: int = 0
+    short_imported: int = 0
+    """Functions with a name of one word that another file imports by that name."""
+    short_private: int = 0
+    """Private functions at the top of a module with a name of one word."""
+    private: int = 0
+    """All private functions at the top of a module."""
 
     @property
     def density(self) -> float:
@@ -45,12 +58,18 @@ class Weight:
         return self.nodes / (self.statements - self.imports)
 
     def __add__(self, other: Weight) -> Weight:
-        return Weight(*(mine + its for mine, its in zip(astuple(self), astuple(other), strict=True)))
+        return Weight(
+            *(mine + its for mine, its in zip(astuple(self), astuple(other), strict=True))
+        )
 
 
 def is_text(node: ast.AST) -> bool:
     """Whether a statement is a docstring, or a text below an attribute."""
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
 
 
 def statements(tree: ast.AST) -> int:
@@ -62,9 +81,35 @@ def functions(tree: ast.AST) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
     return [node for node in ast.walk(tree) if isinstance(node, FUNCTIONS)]
 
 
-def weigh(source: str) -> Weight:
-    """The weight of one file."""
+def has_one_word(name: str) -> bool:
+    return "_" not in name.strip("_")
+
+
+def imported_names(package: Path) -> dict[str, set[str]]:
+    """Module -> names that files of the package import from it."""
+    names: dict[str, set[str]] = defaultdict(set)
+    for file in package.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom):
+                names[node.module or ""] |= {each.name for each in node.names}
+    return names
+
+
+def imported_from(file: Path, package: Path, names: Mapping[str, set[str]]) -> set[str]:
+    """Names of a file that others import, from it or from a package around it that hands them on."""
+    parts = file.relative_to(package.parent).with_suffix("").parts
+    modules = {".".join(parts[:count]) for count in range(2, len(parts) + 1)}
+    return {name for module in modules for name in names.get(module, ())}
+
+
+def weigh(source: str, imported: Collection[str] = ()) -> Weight:
+    """The weight of one file.
+
+    :param imported: names of it that other files import
+    """
     tree = ast.parse(source)
+    top = [node.name for node in tree.body if isinstance(node, FUNCTIONS)]
+    private = [name for name in top if name.startswith("_") and not name.startswith("__")]
     silent = {
         line
         for node in ast.walk(tree)
@@ -72,22 +117,38 @@ def weigh(source: str) -> Weight:
         for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
     }
     tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
-    bearing = {line for token in tokens if token.type not in SILENT for line in range(token.start[0], token.end[0] + 1)}
+    bearing = {
+        line
+        for token in tokens
+        if token.type not in SILENT
+        for line in range(token.start[0], token.end[0] + 1)
+    }
     bearing.discard(len(source.splitlines()) + 1)  # the end marker's
-    inner = {id(node) for each in functions(tree) for node in ast.walk(each) if isinstance(node, IMPORTS)}
+    inner = {
+        id(node) for each in functions(tree) for node in ast.walk(each) if isinstance(node, IMPORTS)
+    }
     left_out = {
-        id(part) for node in ast.walk(tree) if isinstance(node, IMPORTS) or is_text(node) for part in ast.walk(node)
+        id(part)
+        for node in ast.walk(tree)
+        if isinstance(node, IMPORTS) or is_text(node)
+        for part in ast.walk(node)
     }
     return Weight(
         lines=len(bearing - silent),
         statements=statements(tree),
         files=1,
         local_imports=len(inner),
-        packed=sum(token.type == tokenize.COMMENT and "fmt: skip" in token.string for token in tokens),
+        packed=sum(
+            token.type == tokenize.COMMENT and "fmt: skip" in token.string for token in tokens
+        ),
         nodes=sum(
-            id(node) not in left_out and not isinstance(node, ast.expr_context | ast.Module) for node in ast.walk(tree)
+            id(node) not in left_out and not isinstance(node, ast.expr_context | ast.Module)
+            for node in ast.walk(tree)
         ),
         imports=sum(isinstance(node, IMPORTS) for node in ast.walk(tree)),
+        short_imported=sum(has_one_word(name) for name in top if name in imported),
+        short_private=sum(map(has_one_word, private)),
+        private=len(private),
     )
 
 
@@ -101,8 +162,12 @@ def room_of(file: Path) -> str:
 
 def by_room(package: Path) -> dict[str, Weight]:
     rooms: dict[str, Weight] = defaultdict(Weight)
+    names = imported_names(package)
     for file in sorted(package.rglob("*.py")):
-        rooms[room_of(file.relative_to(package))] += weigh(file.read_text(encoding="utf-8"))
+        imported = imported_from(file, package, names)
+        rooms[room_of(file.relative_to(package))] += weigh(
+            file.read_text(encoding="utf-8"), imported
+        )
     return dict(rooms)
 
 
@@ -111,13 +176,18 @@ def total(weights: Iterable[Weight]) -> Weight:
 
 
 def table(root: Path = ROOT) -> dict[str, Weight]:
-    """The weight of each room of `blurb/`, of the core, of the extensions, of both, and of the tests."""
+    """The weight of each room of `blurb/`, of core, extensions and both, and of the tests and the benchmarks."""
     rooms = by_room(root / "blurb")
     extensions = total(weight for room, weight in rooms.items() if room.startswith("extensions"))
     everything = total(rooms.values())
     core = total(weight for room, weight in rooms.items() if not room.startswith("extensions"))
-    tests = total(weigh(file.read_text(encoding="utf-8")) for file in (root / "tests").rglob("*.py"))
-    return {"core": core, "extensions": extensions, "all": everything, "tests": tests, **rooms}
+    around = {
+        folder: total(
+            weigh(file.read_text(encoding="utf-8")) for file in (root / folder).rglob("*.py")
+        )
+        for folder in ("tests", "benchmarks")
+    }
+    return {"core": core, "extensions": extensions, "all": everything, **around, **rooms}
 
 
 def committed() -> dict[str, Weight]:

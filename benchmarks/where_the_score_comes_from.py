@@ -35,7 +35,9 @@ def decompositions() -> dict[str, Decomposition]:
     others = {row.model: row for row in published.ablations()}
     others["BioBERT"] = row_of("published:BioBERT (gu2021)", "runs")
     ordered = [*(name for name in others if name not in BESIDE), *BESIDE]
-    parts = {name: decompose(compare_rows(pubmedbert(), others[name], "test", False)) for name in ordered}
+    parts = {
+        name: decompose(compare_rows(pubmedbert(), others[name], "test", False)) for name in ordered
+    }
     return {name: part for name, part in parts.items() if part is not None}
 
 
@@ -53,11 +55,25 @@ def page() -> str:
     """The page."""
     found = decompositions()
     variants = {name: each for name, each in found.items() if name not in BESIDE}
-    shares = [part.share or 0.0 for each in variants.values() for part in each.types if part.name == "qa"]
-    alone = [part.share or 0.0 for each in variants.values() for part in each.datasets if part.name == "bioasq"]
-    ner = max(part.points for each in variants.values() for part in each.types if part.name == "ner")
-    scores = [pubmedbert().means()["bioasq"], *(each.scores["bioasq"][1] for each in variants.values())]
-    errors = sorted(error for score in scores if (error := binomial_error("bioasq", score)) is not None)
+    shares = [
+        part.share or 0.0 for each in variants.values() for part in each.types if part.name == "qa"
+    ]
+    alone = [
+        part.share or 0.0
+        for each in variants.values()
+        for part in each.datasets
+        if part.name == "bioasq"
+    ]
+    ner = max(
+        part.points for each in variants.values() for part in each.types if part.name == "ner"
+    )
+    scores = [
+        pubmedbert().means()["bioasq"],
+        *(each.scores["bioasq"][1] for each in variants.values()),
+    ]
+    errors = sorted(
+        error for score in scores if (error := binomial_error("bioasq", score)) is not None
+    )
     weight = dataset_weights()["bioasq"]
     what = "\n".join(f"| {name} | {text} |" for name, text in published.ABLATIONS.items())
     return Template(TEMPLATE.read_text(encoding="utf-8"), keep_trailing_newline=True).render(

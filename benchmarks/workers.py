@@ -53,7 +53,9 @@ def passed(arguments: list[str]) -> float:
 
 def main() -> None:
     """Prints the seconds of every round, and the ratios of the medians, as JSON."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--model", required=True)
     parser.add_argument("--data", type=Path, help="without it, the demo suite")
     parser.add_argument("--tasks", default="gad,biosses")
@@ -61,7 +63,9 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=4)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--precision", default="auto", help="must be said with --ray")
-    parser.add_argument("--ray", help="address of a cluster; without it, each command starts one of its own")
+    parser.add_argument(
+        "--ray", help="address of a cluster; without it, each command starts one of its own"
+    )
     options = parser.parse_args()
     if "OMP_NUM_THREADS" in os.environ:
         sys.exit("Unset OMP_NUM_THREADS: one worker would have one thread, too.")
@@ -79,7 +83,11 @@ def main() -> None:
         options.precision,
     ]
     address = f",address={options.ray}" if options.ray else ""
-    ray = {"ray, two tasks": ["--engine", f"ray,cpus=1{address}"]} if importlib.util.find_spec("ray") else {}
+    ray = (
+        {"ray, two tasks": ["--engine", f"ray,cpus=1{address}"]}
+        if importlib.util.find_spec("ray")
+        else {}
+    )
     ways = WAYS | ray
     passed([*asked, *ways["two workers"]])  # fills the caches of features and calibration
     found: dict[str, list[float]] = {way: [] for way in ways}
@@ -89,7 +97,12 @@ def main() -> None:
     first, *others = (statistics.median(seconds) for seconds in found.values())
     ratios = dict(zip(list(ways)[1:], (other / first for other in others), strict=True))
     cores = len(os.sched_getaffinity(0))
-    print(json.dumps({"seconds": found, "against one worker": ratios, "cores": cores, **machine.describe()}, indent=1))
+    print(
+        json.dumps(
+            {"seconds": found, "against one worker": ratios, "cores": cores, **machine.describe()},
+            indent=1,
+        )
+    )
 
 
 if __name__ == "__main__":

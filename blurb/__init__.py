@@ -48,8 +48,16 @@ if TYPE_CHECKING:
     from blurb.extensions.lab.api.pretraining import pretrain as pretrain
     from blurb.extensions.lab.api.studying import study as study
     from blurb.extensions.lab.attention import attention as attention
-    from blurb.extensions.reports.api.mistakes import confusion as confusion, diff as diff, errors as errors
-    from blurb.extensions.series.api.following import bisect as bisect, series as series, watch as watch
+    from blurb.extensions.reports.api.mistakes import (
+        confusion as confusion,
+        diff as diff,
+        errors as errors,
+    )
+    from blurb.extensions.series.api.following import (
+        bisect as bisect,
+        series as series,
+        watch as watch,
+    )
 
 
 def __getattr__(name: str) -> Any:
@@ -57,7 +65,9 @@ def __getattr__(name: str) -> Any:
     home = next((module for module, names in _HOMES.items() if name in names), None)
     if home is not None:
         value = getattr(importlib.import_module(f"blurb.api.{home}"), name)
-    elif name.startswith("_") or importlib.util.find_spec(f"{__name__}.{name}") is not None:  # a room
+    elif (
+        name.startswith("_") or importlib.util.find_spec(f"{__name__}.{name}") is not None
+    ):  # a room
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     else:
         value = importlib.import_module("blurb.api.additions").front_door(name)
@@ -68,5 +78,9 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    others = [name for name in importlib.import_module("blurb.api.additions").names.names() if "." not in name]
+    others = [
+        name
+        for name in importlib.import_module("blurb.api.additions").names.names()
+        if "." not in name
+    ]
     return sorted({*__all__, *others, "__version__"})

@@ -94,7 +94,9 @@ class Field:
         if (given is None and self.optional) or given in self.words:
             return given
         if self.many:
-            return tuple(dataclasses.replace(self, many=False).checked(name, each, where) for each in given)
+            return tuple(
+                dataclasses.replace(self, many=False).checked(name, each, where) for each in given
+            )
         known = self.choices() if callable(self.choices) else self.choices
         fits = self._is_kind(given)
         if fits and known:
@@ -103,16 +105,24 @@ class Field:
                 raise UnknownName(self.noun, given[:SHOWN], known, where=where)
         if not fits or (given not in known if known else not self._is_within(given)):
             must = f"one of {', '.join(known)}" if known else self.bounds
-            must = must if fits else f"{KINDS[self.kind][0]}, {must}".replace(", ,", ",").removesuffix(", ")
+            must = (
+                must
+                if fits
+                else f"{KINDS[self.kind][0]}, {must}".replace(", ,", ",").removesuffix(", ")
+            )
             raise SettingsError(f"{name} must be {must} (got {repr(given)[:SHOWN]}).", where=where)
         if self.rule is not None and not self.rule(given):
-            raise SettingsError(f"{name} must {self.must} (got {repr(given)[:SHOWN]}).", where=where)
+            raise SettingsError(
+                f"{name} must {self.must} (got {repr(given)[:SHOWN]}).", where=where
+            )
         return float(given) if self.kind is float else given
 
     def _is_kind(self, given: Any) -> bool:
         if self.kind is object:
             return True
-        right = isinstance(given, KINDS[self.kind][1]) and (self.kind is bool or not isinstance(given, bool))
+        right = isinstance(given, KINDS[self.kind][1]) and (
+            self.kind is bool or not isinstance(given, bool)
+        )
         return right and (self.kind is not float or abs(given) <= LARGEST)
 
     @property
@@ -139,7 +149,9 @@ class Field:
 
 
 def _are_texts(given: Any) -> bool:
-    return isinstance(given, str) or (isinstance(given, list) and all(isinstance(each, str) for each in given))
+    return isinstance(given, str) or (
+        isinstance(given, list) and all(isinstance(each, str) for each in given)
+    )
 
 
 SPREAD = Field(above=0, most=100, unit=" points")
@@ -171,7 +183,10 @@ def hints(owner: Any) -> dict[str, Any]:
     for each in reversed(owner.__mro__) if isinstance(owner, type) else (owner,):
         names = _Names({**vars(builtins), **vars(sys.modules[each.__module__])})
         texts = inspect.get_annotations(each)
-        evaluated |= {name: _evaluated(text, names) if isinstance(text, str) else text for name, text in texts.items()}
+        evaluated |= {
+            name: _evaluated(text, names) if isinstance(text, str) else text
+            for name, text in texts.items()
+        }
     return evaluated
 
 
@@ -187,7 +202,11 @@ def of(kind: type[Any]) -> dict[str, Any]:
     """The declared fields of a data class by name."""
     types = hints(kind)
     declarations = {each.name: each.metadata.get("field") for each in dataclasses.fields(kind)}
-    return {name: shaped(about, types[name]) for name, about in declarations.items() if about is not None}
+    return {
+        name: shaped(about, types[name])
+        for name, about in declarations.items()
+        if about is not None
+    }
 
 
 def types_of(hint: Any) -> tuple[Any, ...]:
@@ -202,7 +221,9 @@ def shaped(about: F, hint: Any) -> F:
     first = get_args(types[0])[0] if many else types[0]
     texts = bool(about.choices) or {first, *types[1:]} <= {str, NoneType}
     kind = first if first in (int, float, bool) else str if texts else object
-    return dataclasses.replace(about, kind=kind, optional=NoneType in types, many=many or about.many)
+    return dataclasses.replace(
+        about, kind=kind, optional=NoneType in types, many=many or about.many
+    )
 
 
 def check(values: Any) -> None:
@@ -215,7 +236,9 @@ def check(values: Any) -> None:
 def sound(values: T, errors: ErrorCollector) -> T:
     """An instance of a data class with defaults in the place of what its fields may not be, which goes to `errors`."""
     wrong = _check_all(values, errors)
-    defaults = {each.name: each.default for each in dataclasses.fields(values) if each.name in wrong}  # type: ignore[arg-type]
+    defaults = {
+        each.name: each.default for each in dataclasses.fields(values) if each.name in wrong
+    }  # type: ignore[arg-type]
     return dataclasses.replace(values, **defaults)  # type: ignore[type-var]
 
 

@@ -35,20 +35,27 @@ def check(name: str, what: str, option: str = opt("name")) -> None:
     """
     bad = next((character for character in name if unicodedata.category(character) in UNFIT), None)
     if bad is not None:
-        kind = "bytes that are not UTF-8" if unicodedata.category(bad) == "Cs" else f"the character U+{ord(bad):04X}"
+        kind = (
+            "bytes that are not UTF-8"
+            if unicodedata.category(bad) == "Cs"
+            else f"the character U+{ord(bad):04X}"
+        )
         shown = name.encode("ascii", "backslashreplace").decode().translate(ESCAPES)
         raise SettingsError(
-            f"{what} ('{shown}') has {kind} in it, which is not allowed", fix=f"choose another with {option}."
+            f"{what} ('{shown}') has {kind} in it, which is not allowed",
+            fix=f"choose another with {option}.",
         )
     if escaped(name) != name:
         raise SettingsError(
-            f"{what} ('{escaped(name)}') must not begin with :: or ##[", fix=f"choose another with {option}."
+            f"{what} ('{escaped(name)}') must not begin with :: or ##[",
+            fix=f"choose another with {option}.",
         )
     if not name.strip():
         raise SettingsError(f"{what} is empty", fix=f"set it with {option}.")
     if len(plain(name)) > LONGEST:
         raise SettingsError(
-            f"{what} ('{name[:40]}...') is too long for a folder name", fix=f"choose a shorter one with {option}."
+            f"{what} ('{name[:40]}...') is too long for a folder name",
+            fix=f"choose a shorter one with {option}.",
         )
 
 
@@ -65,7 +72,9 @@ def known_as(name: str, known: Iterable[str]) -> str:
 
 def file_beside(name: str) -> str:
     """The last sentence of the error for a name that is unknown, if there is a TOML file of it here."""
-    return f" Write ./{name}.toml for the file of that name." if os.path.isfile(f"{name}.toml") else ""
+    return (
+        f" Write ./{name}.toml for the file of that name." if os.path.isfile(f"{name}.toml") else ""
+    )
 
 
 def plain(name: str) -> str:
@@ -125,7 +134,9 @@ def by_number(name: str) -> tuple[tuple[int, str], ...]:
     members = []
     for place, part in enumerate(re.split("([0-9]+)", name)):  # text and number take turns
         digits = part.lstrip("0")
-        members.append((len(digits), digits) if place % 2 else (0, part))  # int() refuses thousands of digits
+        members.append(
+            (len(digits), digits) if place % 2 else (0, part)
+        )  # int() refuses thousands of digits
     return (*members, (0, name))
 
 

@@ -76,7 +76,9 @@ def _class_parameters(kind: Any) -> dict[str, Parameter]:
             default = {} if each.default_factory is dict else each.default
             default = inspect.Parameter.empty if default is dataclasses.MISSING else default
             options.append(Parameter(each.name, hints[each.name], default, declarations[each.name]))
-    return {each.name: each for each in sorted(options, key=lambda each: GROUPS.index(each.about.group))}
+    return {
+        each.name: each for each in sorted(options, key=lambda each: GROUPS.index(each.about.group))
+    }
 
 
 def _function_parameters(function: Callable[..., Any]) -> dict[str, Parameter]:

@@ -60,7 +60,11 @@ Probability = Annotated[float, Rule("minimum", 0), Rule("maximum", 1)]
 
 def columns(record: type) -> tuple[str, ...]:
     """The keys of a record, in the order in which they are printed."""
-    return tuple(field.name for field in fields(record)) if is_dataclass(record) else tuple(record.__annotations__)
+    return (
+        tuple(field.name for field in fields(record))
+        if is_dataclass(record)
+        else tuple(record.__annotations__)
+    )
 
 
 def of(record: type, source: Any) -> dict[str, Any]:
@@ -74,7 +78,9 @@ def _keys(record: type) -> tuple[tuple[str, Any, From], ...]:
     keys = []
     for name, hint in get_type_hints(record, include_extras=True).items():
         kind, *about = get_args(hint) if get_origin(hint) is Annotated else (hint,)
-        keys.append((name, kind, next((each for each in about if isinstance(each, From)), From(name))))
+        keys.append(
+            (name, kind, next((each for each in about if isinstance(each, From)), From(name)))
+        )
     return tuple(keys)
 
 
@@ -88,7 +94,13 @@ def _plain(kind: Any, value: Any) -> Any:
         return of(inner, value)
     if is_dataclass(value) and not isinstance(value, type):
         return asdict(value)
-    return str(value) if isinstance(value, Path) else dict(value) if isinstance(value, Mapping) else value
+    return (
+        str(value)
+        if isinstance(value, Path)
+        else dict(value)
+        if isinstance(value, Mapping)
+        else value
+    )
 
 
 class Tabular:

@@ -56,7 +56,10 @@ class PluginEntry:
     @property
     def is_missing(self) -> bool:
         """Whether its extension was deleted."""
-        return bool(self.extension) and not (Path(__file__).parent / "extensions" / self.extension).is_dir()
+        return (
+            bool(self.extension)
+            and not (Path(__file__).parent / "extensions" / self.extension).is_dir()
+        )
 
 
 def load_object(target: str, kind: str) -> Any:
@@ -72,14 +75,22 @@ def load_object(target: str, kind: str) -> Any:
             f"./NAME.py:{attribute or 'CLASS'}"
         )
     try:
-        with contextlib.redirect_stdout(sys.stderr):  # what a package prints is no answer of a command
+        with contextlib.redirect_stdout(
+            sys.stderr
+        ):  # what a package prints is no answer of a command
             return operator.attrgetter(attribute)(importlib.import_module(module_name))
     except (Exception, SystemExit) as error:  # the code of others raises anything
-        known = isinstance(error, ImportError | AttributeError | ValueError | TypeError)  # the last two: `:x`, `.x:y`
+        known = isinstance(
+            error, ImportError | AttributeError | ValueError | TypeError
+        )  # the last two: `:x`, `.x:y`
         if not known and module_name.partition(".")[0] == "blurb":
             raise
         hint = ""
-        if isinstance(error, ModuleNotFoundError) and error.name and f"{module_name}.".startswith(f"{error.name}."):
+        if (
+            isinstance(error, ModuleNotFoundError)
+            and error.name
+            and f"{module_name}.".startswith(f"{error.name}.")
+        ):
             hint = f" If it is not installed, use its file: ./{module_name.replace('.', '/')}.py:{attribute}"
         what = str(error) if known else f"{type(error).__name__}: {error}"
         raise SettingsError(f"Cannot import the {kind} '{target}': {what}.{hint}") from error
@@ -149,14 +160,20 @@ class Registry(Generic[T]):
                     f"Two {self.kind}s have the name '{name}': {first.target} (from {first.source}) and "
                     f"{entry.target} (from {entry.source}).{stays} Rename or uninstall one of them."
                 )
-        return {name: one for name, one in entries.items() if name not in faults or one.source == "blurb"}, faults
+        return {
+            name: one
+            for name, one in entries.items()
+            if name not in faults or one.source == "blurb"
+        }, faults
 
     @cached_property
     def built_in(self) -> dict[str, str]:
         """Name -> target of the modules of the package, which keep their names whatever else is installed."""
         path = importlib.import_module(self.package).__path__ if self.package else ()
         return {
-            module.name.replace("_", self.separator): f"{self.package}.{module.name}:{self.attribute}"
+            module.name.replace(
+                "_", self.separator
+            ): f"{self.package}.{module.name}:{self.attribute}"
             for module in pkgutil.iter_modules(path)
             if not module.ispkg and not module.name.startswith("_")
         }
@@ -185,13 +202,21 @@ class Registry(Generic[T]):
         name = self.registered(name)
         if name in self.typed:
             path = self.typed[name]
-            return self.load_target(name) if path is None else self._load_file(path, name.rpartition(":")[2])
+            return (
+                self.load_target(name)
+                if path is None
+                else self._load_file(path, name.rpartition(":")[2])
+            )
         if name not in self.entries and name in self.faults:
             raise SettingsError(self.faults[name])
         if name not in self.entries:
             self.check_present(name)
-            raise UnknownName(self.kind, name, [*self.names(), *self.typed], how=_how(self.kind, name))
-        return self.load_target(self.entries[name].target, f"{name} of the package {self.entries[name].source}")
+            raise UnknownName(
+                self.kind, name, [*self.names(), *self.typed], how=_how(self.kind, name)
+            )
+        return self.load_target(
+            self.entries[name].target, f"{name} of the package {self.entries[name].source}"
+        )
 
     def check_present(self, name: str) -> None:
         """Raises a SettingsError for what an extension brings that was deleted here."""
@@ -229,14 +254,20 @@ class Registry(Generic[T]):
         :raises SettingsError: if the code cannot be loaded, or another file has this name
         """
         short, path = self.short(reference), _path(reference)
-        if ":" not in reference or (reference in self.typed and path is not None and not path.exists()):
+        if ":" not in reference or (
+            reference in self.typed and path is not None and not path.exists()
+        ):
             return self.get(reference)
         if self.typed.get(short, path) != path:
             raise SettingsError(
                 f"Two {self.kind}s have the name '{short}': {self.typed[short]} and {path}.",
                 fix="Rename one of the files.",
             )
-        found = self.load_target(reference) if path is None else self._load_file(path, reference.rpartition(":")[2])
+        found = (
+            self.load_target(reference)
+            if path is None
+            else self._load_file(path, reference.rpartition(":")[2])
+        )
         self.typed |= {short: path, reference: path}
         return found
 
@@ -255,7 +286,9 @@ class Registry(Generic[T]):
 
     def is_builtin(self, text: str) -> bool:
         """Whether a text is the name of a built-in entry, and nothing more."""
-        return text in self.entries and text not in self.typed and self.entries[text].source == "blurb"
+        return (
+            text in self.entries and text not in self.typed and self.entries[text].source == "blurb"
+        )
 
     def load_target(self, target: str, name: str = "") -> T:
         """The object `module:attribute`, which no file names, if it is what an entry must be.
@@ -267,23 +300,35 @@ class Registry(Generic[T]):
     def _of_contract(self, entry: Any, name: str) -> T:
         """An entry, unless it is something else; nothing of it is asked, as an attribute of a stranger may raise."""
         kinds = tuple(load_object(one, "type") for one in self.contract.split())
-        kind = type(entry) if not self.classes else entry if issubclass(type(entry), type) else object
+        kind = (
+            type(entry) if not self.classes else entry if issubclass(type(entry), type) else object
+        )
         if kinds and not issubclass(kind, kinds):
-            must = "a class below " * self.classes + self.contract.replace(":", ".").replace(" ", " or ")
-            raise SettingsError(f"The {self.kind} {name} is of type {type(entry).__name__}, not {must}")
+            must = "a class below " * self.classes + self.contract.replace(":", ".").replace(
+                " ", " or "
+            )
+            raise SettingsError(
+                f"The {self.kind} {name} is of type {type(entry).__name__}, not {must}"
+            )
         return cast(T, entry)
 
     def _load_file(self, path: Path, attribute: str) -> T:
         """The object of a file, which runs once per process; its folder is not added to the path."""
         name = f"{path.name}:{attribute}"
         if not path.is_file():
-            raise SettingsError(f"Cannot load the {self.kind} '{name}': the file {path} does not exist.")
-        module_name = f"blurb_plugin_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}_{path.stem}"
+            raise SettingsError(
+                f"Cannot load the {self.kind} '{name}': the file {path} does not exist."
+            )
+        module_name = (
+            f"blurb_plugin_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}_{path.stem}"
+        )
         module = sys.modules.get(module_name)
         if module is None:
             spec = importlib.util.spec_from_file_location(module_name, path)
             if spec is None or spec.loader is None:
-                raise SettingsError(f"Cannot load the {self.kind} '{name}': {path} is not a Python file.")
+                raise SettingsError(
+                    f"Cannot load the {self.kind} '{name}': {path} is not a Python file."
+                )
             module = importlib.util.module_from_spec(spec)
             sys.modules[module_name] = module  # before it is run: data classes look their module up
             try:
@@ -291,9 +336,13 @@ class Registry(Generic[T]):
                     spec.loader.exec_module(module)
             except (Exception, SystemExit) as error:
                 del sys.modules[module_name]
-                raise SettingsError(f"{type(error).__name__}: {error}", where=line_of(error, path)) from error
+                raise SettingsError(
+                    f"{type(error).__name__}: {error}", where=line_of(error, path)
+                ) from error
         if not hasattr(module, attribute):
-            raise SettingsError(f"Cannot load the {self.kind} '{name}': {path} does not define {attribute}.")
+            raise SettingsError(
+                f"Cannot load the {self.kind} '{name}': {path} does not define {attribute}."
+            )
         return self._of_contract(getattr(module, attribute), name)
 
     def origin(self, name: str) -> str:
@@ -310,7 +359,9 @@ def _installed(group: str) -> Iterable[EntryPoint]:
     try:
         return entry_points(group=group)
     except ValueError as error:  # not UTF-8, of whichever package
-        notify(f"Plug-ins are left out, as the entry_points.txt of an installed package cannot be read: {error}.")
+        notify(
+            f"Plug-ins are left out, as the entry_points.txt of an installed package cannot be read: {error}."
+        )
         return ()
 
 
@@ -320,13 +371,23 @@ def _is_file(name: str) -> bool:
 
 def _path(reference: str) -> Path | None:
     """The file of a reference; None for a module."""
-    return Path(reference.rpartition(":")[0]).expanduser().resolve() if _is_file(reference) else None
+    return (
+        Path(reference.rpartition(":")[0]).expanduser().resolve() if _is_file(reference) else None
+    )
 
 
 def _how(kind: str, name: str) -> str:
     """Advice for code that is named in data, or a file without its class; "" for a plain name."""
     if ":" not in name:
-        return f" Write ./{name.removeprefix('./')}:CLASS for a {kind} of your own." if name.endswith(".py") else ""
+        return (
+            f" Write ./{name.removeprefix('./')}:CLASS for a {kind} of your own."
+            if name.endswith(".py")
+            else ""
+        )
     example = shlex.quote(f"./{name.rpartition('/')[2]}" if _is_file(name) else name)
-    typed = f"Give its code with --{kind} {example}, or install" if kind in ("head", "pooling", "engine") else "Install"
+    typed = (
+        f"Give its code with --{kind} {example}, or install"
+        if kind in ("head", "pooling", "engine")
+        else "Install"
+    )
     return f" Code that a file names is not run. {typed} it as a plug-in."

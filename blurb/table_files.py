@@ -54,7 +54,9 @@ def content_of(path: Path) -> bytes:
 
 def _unreadable(path: Path, error: OSError) -> DataError:
     missing = isinstance(error, FileNotFoundError)
-    return DataError("the file is missing." if missing else f"the file cannot be read: {error.strerror}.", path)
+    return DataError(
+        "the file is missing." if missing else f"the file cannot be read: {error.strerror}.", path
+    )
 
 
 def text_of(path: Path) -> str:
@@ -87,7 +89,9 @@ def _split(text: str) -> list[str]:
     return [line.removesuffix("\r") for line in lines]
 
 
-def cells_of(lines: Lines, width: int | None, errors: ErrorCollector = FIRST) -> Iterator[tuple[FileLine, list[str]]]:
+def cells_of(
+    lines: Lines, width: int | None, errors: ErrorCollector = FIRST
+) -> Iterator[tuple[FileLine, list[str]]]:
     """TAB-separated cells without quoting: a lone quote character occurs in the corpora.
 
     :param width: number of cells; None for any
@@ -117,7 +121,9 @@ def rows_of(
     if header:
         line, text = next(lines)
         if text.split("\t") != list(header):
-            errors.add(line.error(f"expected the header {' | '.join(header)}, found {text[:80]!r}."))
+            errors.add(
+                line.error(f"expected the header {' | '.join(header)}, found {text[:80]!r}.")
+            )
             return iter(())
     return cells_of(lines, width, errors)
 
@@ -161,7 +167,9 @@ def table_of(
                 errors.add(line.error(f"expected {len(columns)} cells."))
             else:
                 rows.append((line, cells))
-    except csv.Error as error:  # a cell of more than 131,072 characters, a carriage return in the middle of a line
+    except (
+        csv.Error
+    ) as error:  # a cell of more than 131,072 characters, a carriage return in the middle of a line
         errors.add(DataError(f"invalid CSV: {error}.", path, reader.reader.line_num))
     return Table(columns, rows)
 
@@ -227,7 +235,9 @@ def json_object(text: str, line: FileLine) -> Record:
         if r"\u" in text:
             json.dumps(content, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
-        raise line.below(error.lineno - 1).error(f"not valid JSON: {error.msg} (column {error.colno}).") from None
+        raise line.below(error.lineno - 1).error(
+            f"not valid JSON: {error.msg} (column {error.colno})."
+        ) from None
     except UnicodeEncodeError as error:
         half = re.search(rf"\\u{ord(error.object[error.start]):04x}", text, re.IGNORECASE)
         above = text.count("\n", 0, half.start() if half else 0)
@@ -275,7 +285,9 @@ class Sentence:
     whole: bool = True
 
 
-def conll(path: Path, errors: ErrorCollector = FIRST, kit: bool = False) -> Iterator[tuple[FileLine, Sentence]]:
+def conll(
+    path: Path, errors: ErrorCollector = FIRST, kit: bool = False
+) -> Iterator[tuple[FileLine, Sentence]]:
     """The sentences of a CoNLL file; parameters as of `sentences`."""
     return sentences(text_of(path), path, errors, kit)
 
@@ -293,7 +305,11 @@ def sentences(
     """
     lines = _split(text)
     tabs, width = (True, 2) if kit else _columns(lines)
-    expected = "a token, a TAB and a tag" if kit else f"{plural(width, 'column')}, as in the first line with a word"
+    expected = (
+        "a token, a TAB and a tag"
+        if kit
+        else f"{plural(width, 'column')}, as in the first line with a word"
+    )
     marks = (DOCUMENT,) if kit else (DOCUMENT, ID_LINE)
     sentence = Sentence(None, None)
     for number, line in enumerate([*lines, ""], 1):
@@ -312,7 +328,11 @@ def sentences(
             sentence.rows.append(cells)
         elif kit or not COMMENT.match(line) or sentence.rows or (tabs and "\t" in line):
             fix = "remove blanks within words, or separate the columns of all lines by TABs."
-            errors.add(FileLine(path, number).error(f"expected {expected}; found {plural(len(cells), 'column')}", fix))
+            errors.add(
+                FileLine(path, number).error(
+                    f"expected {expected}; found {plural(len(cells), 'column')}", fix
+                )
+            )
             sentence.whole = False
 
 

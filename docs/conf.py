@@ -44,7 +44,9 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 
 
-def adapt(app: Sphinx, what: str, name: str, thing: object, options: object, lines: list[str]) -> None:
+def adapt(
+    app: Sphinx, what: str, name: str, thing: object, options: object, lines: list[str]
+) -> None:
     """Makes links of the pages that docstrings name by their path, and code of indented examples, as in Markdown."""
     lines[:] = [re.sub(r"\bdocs/([\w/-]+)\.md\b", r":doc:`\1`", line) for line in lines]
     for number in reversed(range(2, len(lines))):

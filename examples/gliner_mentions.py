@@ -16,10 +16,18 @@ from pathlib import Path
 
 from gliner import GLiNER
 
-parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser = argparse.ArgumentParser(
+    description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+)
 parser.add_argument("examples", type=Path)
 parser.add_argument("--out", type=Path, required=True)
-parser.add_argument("--labels", nargs="+", metavar="LABEL=WORDS", required=True, help="a label, and the words for it")
+parser.add_argument(
+    "--labels",
+    nargs="+",
+    metavar="LABEL=WORDS",
+    required=True,
+    help="a label, and the words for it",
+)
 parser.add_argument("--model", default="Ihor/gliner-biomed-large-v1.0")
 parser.add_argument("--threshold", type=float, default=0.5)
 given = parser.parse_args()
@@ -28,7 +36,9 @@ model = GLiNER.from_pretrained(given.model)
 with given.out.open("w", encoding="utf-8") as file:
     for line in given.examples.open(encoding="utf-8"):
         row = json.loads(line)
-        found = model.predict_entities(" ".join(row["tokens"]), [*labels], threshold=given.threshold)
+        found = model.predict_entities(
+            " ".join(row["tokens"]), [*labels], threshold=given.threshold
+        )
         found.sort(key=lambda entity: entity["start"])
         mentions = [{"text": entity["text"], "type": labels[entity["label"]]} for entity in found]
         file.write(json.dumps({"id": row["id"], "mentions": mentions}, ensure_ascii=False) + "\n")

@@ -23,7 +23,9 @@ def is_answer(line):
     return not line["error"] and isinstance(body, dict) and isinstance(body.get("choices"), list)
 
 
-parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser = argparse.ArgumentParser(
+    description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+)
 parser.add_argument("requests", type=Path, nargs="+")
 parser.add_argument("--out", type=Path, required=True)
 parser.add_argument("--url", help="of the server; by default OpenAI's")
@@ -31,7 +33,9 @@ parser.add_argument("--model", help="as the server calls it")
 parser.add_argument("--jobs", type=int, default=8, help="requests at a time")
 given = parser.parse_args()
 before = given.out.read_bytes().splitlines(keepends=True) if given.out.exists() else []
-whole = [json.loads(line) for line in before if line.endswith(b"\n")]  # the last one may have been cut
+whole = [
+    json.loads(line) for line in before if line.endswith(b"\n")
+]  # the last one may have been cut
 answered = [line for line in whole if is_answer(line)]
 aside = given.out.with_name(f".{given.out.name}.part")
 aside.write_text("".join(json.dumps(line) + "\n" for line in answered))
@@ -39,7 +43,9 @@ aside.replace(given.out)
 done = {line["custom_id"] for line in answered}
 requests = [json.loads(line) for path in given.requests for line in path.open(encoding="utf-8")]
 waiting = [request for request in requests if request["custom_id"] not in done]
-client = openai.OpenAI(base_url=given.url, api_key=os.environ.get("OPENAI_API_KEY", "none"), max_retries=5)
+client = openai.OpenAI(
+    base_url=given.url, api_key=os.environ.get("OPENAI_API_KEY", "none"), max_retries=5
+)
 
 
 def send(request):
@@ -48,7 +54,11 @@ def send(request):
     try:
         reply = client.post("/chat/completions", body=body, cast_to=object)
         got = line | {"response": {"status_code": 200, "body": reply}}
-        return got if is_answer(got) else line | {"error": {"message": f"no answer: {str(reply)[:200]}"}}
+        return (
+            got
+            if is_answer(got)
+            else line | {"error": {"message": f"no answer: {str(reply)[:200]}"}}
+        )
     except (openai.OpenAIError, ValueError) as error:  # asked again by the next call
         return line | {"error": {"message": str(error)}}
 
@@ -67,11 +77,17 @@ with given.out.open("a", encoding="utf-8") as file, ThreadPoolExecutor(given.job
         for number, future in enumerate(as_completed(set(sent)), 1):
             keep(future.result())
             sent.remove(future)
-            print(f"\r{len(done) + number:,} of {len(requests):,} sent, {len(errors):,} errors", end="", flush=True)
+            print(
+                f"\r{len(done) + number:,} of {len(requests):,} sent, {len(errors):,} errors",
+                end="",
+                flush=True,
+            )
     except KeyboardInterrupt:  # what is on its way is paid, so it is kept; nothing else is sent
         pool.shutdown(cancel_futures=True)
         for future in sent:
             keep({"error": {"message": "interrupted"}} if future.cancelled() else future.result())
 print()
 if errors:
-    sys.exit(f"{len(errors):,} requests have no answer, the first: {errors[0]}\nRun the same command again.")
+    sys.exit(
+        f"{len(errors):,} requests have no answer, the first: {errors[0]}\nRun the same command again."
+    )

@@ -33,7 +33,9 @@ def launched() -> Iterator[Any]:
 @contextmanager
 def on_a_phone(chromium: Any, file: Path, title: str, width: int, height: int) -> Iterator[Any]:
     """A page in light colours; no message on the console, no error and no request by the end, and still its title."""
-    context = chromium.new_context(viewport={"width": width, "height": height}, color_scheme="light")
+    context = chromium.new_context(
+        viewport={"width": width, "height": height}, color_scheme="light"
+    )
     page, said, asked = context.new_page(), [], []
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))

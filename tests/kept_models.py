@@ -21,7 +21,9 @@ FEW: dict[str, Any] = {
 
 
 def fine_tuned(model: Any, tasks: str, folder: Path, **more: Any) -> blurb.Results:
-    results = blurb.run(model, tasks, output=folder, name="m", **{**FEW, "keep_model": "best", **more})
+    results = blurb.run(
+        model, tasks, output=folder, name="m", **{**FEW, "keep_model": "best", **more}
+    )
     assert not results.failed, results.failed[0].message
     return results
 
@@ -32,5 +34,7 @@ def stored(trial: Path) -> list[tuple[str, Any, Any]]:
 
 
 def predicted(model: blurb.KeptModel) -> list[tuple[str, Any, Any]]:
-    examples = blurb.load_dataset(model.task.name, suite="demo", original=model.reads_originals)["test"].to_list()
+    examples = blurb.load_dataset(model.task.name, suite="demo", original=model.reads_originals)[
+        "test"
+    ].to_list()
     return [(one["id"], one["prediction"], one["scores"]) for one in model.of_examples(examples)]

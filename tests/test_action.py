@@ -30,7 +30,10 @@ def folder(tmp_path: Path) -> Path:
     store = Store(tmp_path / "runs")
     for name, share in (("old", 0.9), ("new", 0.9), ("fell", 0.4), ("$(touch hacked) --help", 0.9)):
         play(store, name, {"gad": share, "hoc": 0.9})
-    programs = {"blurb": f'exec "{sys.executable}" -m blurb "$@"', "python": f'echo "$@" >> "{tmp_path}/asked"'}
+    programs = {
+        "blurb": f'exec "{sys.executable}" -m blurb "$@"',
+        "python": f'echo "$@" >> "{tmp_path}/asked"',
+    }
     (tmp_path / "bin").mkdir()
     for name, line in programs.items():
         (tmp_path / "bin" / name).write_text(f"#!/bin/bash\n{line}\n")
@@ -61,7 +64,12 @@ def step(which: dict[str, Any], folder: Path, **inputs: str) -> subprocess.Compl
     script.write_text(which["run"])
     shell = {"bash": ["bash", "--noprofile", "--norc", "-eo", "pipefail"]}[which["shell"]]
     return subprocess.run(
-        [*shell, str(script)], cwd=folder, env=environment, capture_output=True, text=True, check=False
+        [*shell, str(script)],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
@@ -72,11 +80,15 @@ def test_it_installs_its_own_checkout(folder: Path) -> None:
 
 
 def test_every_input_is_an_option_of_the_command_and_reaches_it() -> None:
-    options = {one.opts[0].removeprefix("--") for one in command.params if isinstance(one, click.Option)}
+    options = {
+        one.opts[0].removeprefix("--") for one in command.params if isinstance(one, click.Option)
+    }
     assert set(ACTION["inputs"]) - {"candidate"} <= options
     assert set(CHECK["env"].values()) == {f"${{{{ inputs.{name} }}}}" for name in ACTION["inputs"]}
     assert "${{" not in CHECK["run"] + INSTALL["run"]  # an input is never a part of a script
-    assert {name for name, about in ACTION["inputs"].items() if about.get("required")} == set(REQUIRED)
+    assert {name for name, about in ACTION["inputs"].items() if about.get("required")} == set(
+        REQUIRED
+    )
 
 
 @pytest.mark.costly
@@ -93,7 +105,9 @@ def test_every_input_is_an_option_of_the_command_and_reaches_it() -> None:
         ({"candidate": "none"}, 2, "none"),
     ],
 )
-def test_it_exits_as_the_command_does(folder: Path, inputs: dict[str, str], code: int, said: str) -> None:
+def test_it_exits_as_the_command_does(
+    folder: Path, inputs: dict[str, str], code: int, said: str
+) -> None:
     done = step(CHECK, folder, **inputs)
     assert done.returncode == code, done.stdout + done.stderr
     assert said in done.stdout + done.stderr

@@ -22,7 +22,9 @@ from tests.results import invented
 from tests.results.played import CONFIGURATION, play
 
 yaml = pytest.importorskip("yaml")
-BLOCKS = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs" / "ci.md").read_text(encoding="utf-8"), re.DOTALL)
+BLOCKS = re.findall(
+    r"```yaml\n(.*?)```", (ROOT / "docs" / "ci.md").read_text(encoding="utf-8"), re.DOTALL
+)
 
 
 def scripts() -> list[str]:
@@ -33,10 +35,19 @@ def scripts() -> list[str]:
         if isinstance(content, list):  # of the repository's own action
             continue
         if "script" in content.get("blurb", ()):
-            assert content["blurb"]["artifacts"] == {"when": "always", "reports": {"junit": "blurb-junit.xml"}}
-            found.append("\n".join(line for line in content["blurb"]["script"] if line.startswith("blurb ")))
+            assert content["blurb"]["artifacts"] == {
+                "when": "always",
+                "reports": {"junit": "blurb-junit.xml"},
+            }
+            found.append(
+                "\n".join(line for line in content["blurb"]["script"] if line.startswith("blurb "))
+            )
             continue
-        found += [step["run"] for step in content["jobs"]["blurb"]["steps"] if "blurb run" in step.get("run", "")]
+        found += [
+            step["run"]
+            for step in content["jobs"]["blurb"]["steps"]
+            if "blurb run" in step.get("run", "")
+        ]
     return found
 
 
@@ -53,8 +64,19 @@ def test_the_action_is_given_what_it_takes() -> None:
 def test_the_steps_run(here: Path, script: str, baseline: str, code: int) -> None:
     data = demo.prepare()
     common = ["--data", str(data), "--tasks", "gad,hoc", "--protocol", "quick"]
-    arguments = ["run", "baseline:majority", *common, "--output", "old", "--leaderboard", "baseline/leaderboard.csv"]
-    assert CliRunner().invoke(cli, [*arguments, "--name", "old"], catch_exceptions=False).exit_code == 0
+    arguments = [
+        "run",
+        "baseline:majority",
+        *common,
+        "--output",
+        "old",
+        "--leaderboard",
+        "baseline/leaderboard.csv",
+    ]
+    assert (
+        CliRunner().invoke(cli, [*arguments, "--name", "old"], catch_exceptions=False).exit_code
+        == 0
+    )
     results = here / "baseline" / "results.csv"
     if baseline == "better":
         results.write_text(re.sub(r",(f1|micro_f1),[0-9.]+,", r",\1,99.0,", results.read_text()))
@@ -68,13 +90,20 @@ def test_the_steps_run(here: Path, script: str, baseline: str, code: int) -> Non
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
     }
     done = subprocess.run(
-        ["bash", "-e", "-c", script], cwd=here, env=environment, capture_output=True, text=True, check=False
+        ["bash", "-e", "-c", script],
+        cwd=here,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == code, done.stdout + done.stderr
     assert (here / "blurb-junit.xml").exists()
 
 
-TYPED = re.findall(r"^    (blurb check .*)$", (ROOT / "docs" / "ci.md").read_text(encoding="utf-8"), re.MULTILINE)
+TYPED = re.findall(
+    r"^    (blurb check .*)$", (ROOT / "docs" / "ci.md").read_text(encoding="utf-8"), re.MULTILINE
+)
 
 
 @pytest.fixture
@@ -86,8 +115,20 @@ def rows(here: Path) -> Path:
     play(store, "CANDIDATE", {**shares, "gad": 0.4})
     play(store, "candidate", shares)
     play(store, "data", shares, data="e")
-    play(store, "frozen", shares, (1,), configuration=replace(CONFIGURATION, protocol="probe"), learner="probe")
-    play(store, "standard", shares, configuration=replace(CONFIGURATION, protocol="standard", protocol_hash="1" * 64))
+    play(
+        store,
+        "frozen",
+        shares,
+        (1,),
+        configuration=replace(CONFIGURATION, protocol="probe"),
+        learner="probe",
+    )
+    play(
+        store,
+        "standard",
+        shares,
+        configuration=replace(CONFIGURATION, protocol="standard", protocol_hash="1" * 64),
+    )
     play(store, "faster", shares, configuration=replace(CONFIGURATION, overrides={"lr": 0.1}))
     play(store, "bf16", shares, configuration=replace(CONFIGURATION, precision="bf16"))
     play(store, "seed", shares, (1,))
@@ -98,7 +139,10 @@ def rows(here: Path) -> Path:
         here / "baseline" / "results.csv",
         [
             invented.named(
-                quick, configuration=replace(quick.configuration, protocol="standard", protocol_hash="1" * 64)
+                quick,
+                configuration=replace(
+                    quick.configuration, protocol="standard", protocol_hash="1" * 64
+                ),
             )
         ],
     )
@@ -121,7 +165,10 @@ def test_every_command_of_the_guide_exits_as_it_says(rows: Path) -> None:
         ("bf16 --baseline BASELINE", 0),  # a remark
         ("CANDIDATE --baseline BASELINE", 1),
         ("CANDIDATE --baseline BASELINE --tasks hoc", 0),
-        ("seed --baseline BASELINE", 0),  # as many seeds as it planned, with the variance of the other side
+        (
+            "seed --baseline BASELINE",
+            0,
+        ),  # as many seeds as it planned, with the variance of the other side
         ("seed --baseline seed", 2),
         ("seed --baseline seed --max-drop 5", 0),
         ("part --baseline BASELINE", 2),
@@ -135,7 +182,10 @@ def test_every_command_of_the_guide_exits_as_it_says(rows: Path) -> None:
         ("faster --baseline BASELINE --max-drop 50", 2),
         ("faster --baseline BASELINE --across overrides", 0),
         ("candidate --baseline baseline/results.csv --max-drop 50", 2),
-        ("candidate --baseline published:PubMedBERT-fulltext --split test --max-drop 50 --tasks gad", 2),
+        (
+            "candidate --baseline published:PubMedBERT-fulltext --split test --max-drop 50 --tasks gad",
+            2,
+        ),
         (
             "candidate --baseline published:PubMedBERT-fulltext --split test --max-drop 50 --tasks gad "
             "--across unknown",

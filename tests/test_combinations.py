@@ -39,7 +39,16 @@ RELATIONS = ("chemprot", "ddi", "gad")
 OTHERS = ("biosses", "hoc", "pubmedqa")
 CHAINS = {"crf", "bilstm-crf"}
 MENTIONS = {"mention", "mention-mean", "cls-mean-mentions"}
-ANYWHERE = {"cls", "cls-pooler", "last", "mean", "cls-mean", "attention", "attention-dot", "attention-general"}
+ANYWHERE = {
+    "cls",
+    "cls-pooler",
+    "last",
+    "mean",
+    "cls-mean",
+    "attention",
+    "attention-dot",
+    "attention-general",
+}
 Combination = dict[str, str]
 
 
@@ -53,7 +62,9 @@ def concerns(task: str, combination: Combination) -> Combination | None:
     if task in TAGGED:
         return {axis: combination[axis] for axis in ("head", "tagging", "word_pooling")}
     strategy, pooling = combination["relation_input"], combination["pooling"]
-    asked = {"head": combination["head"]} | ({"relation_input": strategy} if task in RELATIONS else {})
+    asked = {"head": combination["head"]} | (
+        {"relation_input": strategy} if task in RELATIONS else {}
+    )
     if combination["head"] in CHAINS or (task == "gad" and strategy == "original"):
         return None
     if combination["head"] == "bilstm":
@@ -76,7 +87,9 @@ def legal() -> Iterator[tuple[str, Combination]]:
 
 def pairs(task: str, combination: Combination) -> set[frozenset[tuple[str, str]]]:
     """Every two choices that meet in a combination, the task being one."""
-    return {frozenset(two) for two in itertools.combinations([("task", task), *combination.items()], 2)}
+    return {
+        frozenset(two) for two in itertools.combinations([("task", task), *combination.items()], 2)
+    }
 
 
 def cover() -> list[tuple[str, Combination]]:
@@ -97,19 +110,31 @@ COVER = cover()
 def cases() -> Iterator[Any]:
     for task, combination in legal():
         marks = () if (task, combination) in COVER else (pytest.mark.slow,)
-        yield pytest.param(task, combination, id=f"{task}-{'-'.join(combination.values())}", marks=marks)
+        yield pytest.param(
+            task, combination, id=f"{task}-{'-'.join(combination.values())}", marks=marks
+        )
 
 
 @pytest.fixture(scope="module")
-def planned(checkpoint: Builder, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Combination], Job]:
+def planned(
+    checkpoint: Builder, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str, Combination], Job]:
     """The trial of one step that a combination asks for."""
     source, folder = building.resolve(str(checkpoint("bert_uncased"))), demo.prepare()
     store = tmp_path_factory.mktemp("runs")
     small = {"epochs": 1, "batch_size": 2, "max_train": 2, "max_eval": 2, "max_length": 64}
 
     def job(task: str, combination: Combination) -> Job:
-        given = {"data": folder, "raw": folder, "overrides": {**small, **combination}, "seeds": 1, "suite": "demo"}
-        return trials.job(request(store, source, tasks_=task, **given), source, tasks.get(task), seed=1)
+        given = {
+            "data": folder,
+            "raw": folder,
+            "overrides": {**small, **combination},
+            "seeds": 1,
+            "suite": "demo",
+        }
+        return trials.job(
+            request(store, source, tasks_=task, **given), source, tasks.get(task), seed=1
+        )
 
     return job
 

@@ -30,7 +30,10 @@ def commands(group: click.Command, name: str = "") -> dict[str, click.Command]:
 
 ALL = commands(cli)
 OPTIONS = {
-    option for command in ALL.values() for each in command.params for option in (*each.opts, *each.secondary_opts)
+    option
+    for command in ALL.values()
+    for each in command.params
+    for option in (*each.opts, *each.secondary_opts)
 }
 
 
@@ -38,7 +41,9 @@ OPTIONS = {
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_quoted_files_exist(page: Path) -> None:
     quoted = QUOTED.findall(page.read_text(encoding="utf-8"))
-    paths = [text for text in quoted if re.fullmatch(r"[\w/-]+/[\w.-]+\.(py|toml|md|csv|json)", text)]
+    paths = [
+        text for text in quoted if re.fullmatch(r"[\w/-]+/[\w.-]+\.(py|toml|md|csv|json)", text)
+    ]
     roots = (ROOT, ROOT / "blurb", ROOT / "tests")
     assert [text for text in paths if not any((root / text).exists() for root in roots)] == []
 

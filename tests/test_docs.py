@@ -14,12 +14,22 @@ import pytest
 ROOT = Path(__file__).parent.parent
 FILES = sorted(
     path
-    for place in ("blurb", "tests", "benchmarks", "docs", "README.md", "CONTRIBUTING.md", "CHANGELOG.md")
+    for place in (
+        "blurb",
+        "tests",
+        "benchmarks",
+        "docs",
+        "README.md",
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+    )
     for path in ([ROOT / place] if (ROOT / place).is_file() else (ROOT / place).rglob("*"))
     if path.suffix in (".py", ".md", ".toml") and "golden" not in path.parts
 )
 EXAMPLES = [
-    path for path in FILES if path.is_relative_to(ROOT / "blurb") and ">>> " in path.read_text(encoding="utf-8")
+    path
+    for path in FILES
+    if path.is_relative_to(ROOT / "blurb") and ">>> " in path.read_text(encoding="utf-8")
 ]
 PAGES = sorted([*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"])
 ELSEWHERE = re.compile(r"\b(?:PROTOCOL|DESIGN|STYLE|house)\.md\b|\bshared/(?:data/README|review)")
@@ -48,7 +58,10 @@ def found(pattern: re.Pattern[str]) -> list[tuple[str, str]]:
 
 
 def test_citations_are_found_where_they_are_broken_in_two(tmp_path: Path) -> None:
-    for text in ('see docs/benchmark.md,\n    "File counts"', '# see docs/benchmark.md, "File\n# counts"'):
+    for text in (
+        'see docs/benchmark.md,\n    "File counts"',
+        '# see docs/benchmark.md, "File\n# counts"',
+    ):
         (tmp_path / "x.py").write_text(text, encoding="utf-8")
         assert CITED.findall(flat(tmp_path / "x.py")) == ["File counts"]
 
@@ -83,7 +96,9 @@ def test_links_lead_somewhere(page: Path) -> None:
     for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
         address, _, fragment = link.partition("#")
         target = page.parent / address if address else page
-        if "://" not in link and (not target.is_file() or (fragment and fragment not in anchors(target))):
+        if "://" not in link and (
+            not target.is_file() or (fragment and fragment not in anchors(target))
+        ):
             lost.append(link)
     assert lost == []
 
@@ -104,8 +119,19 @@ def test_the_index_has_every_page() -> None:
 def test_the_site(tmp_path: Path) -> None:
     for needed in ("sphinx", "myst_nb", "furo", "sphinx_click"):
         pytest.importorskip(needed, reason="the extra `docs` is not installed")
-    command = [sys.executable, "-m", "sphinx", "--fail-on-warning", "--keep-going", "--quiet", "-b", "html"]
-    built = subprocess.run([*command, ROOT / "docs", tmp_path], capture_output=True, text=True, check=False)
+    command = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "--fail-on-warning",
+        "--keep-going",
+        "--quiet",
+        "-b",
+        "html",
+    ]
+    built = subprocess.run(
+        [*command, ROOT / "docs", tmp_path], capture_output=True, text=True, check=False
+    )
     assert (built.returncode, built.stderr) == (0, "")
     assert "blurb.load_results" in (tmp_path / "api.html").read_text(encoding="utf-8")
     assert "--relation-input" in (tmp_path / "options.html").read_text(encoding="utf-8")

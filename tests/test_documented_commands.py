@@ -28,14 +28,25 @@ NOTATION = re.compile(r"\s\[(?:[^\[\]]|\[[^\[\]]*\])*\]|\s\.\.\.")
 def lines(page: Path) -> list[str]:
     """The lines of indented and fenced blocks that begin with `blurb`, each whole."""
     text = re.sub(r"\\\n\s*", " ", page.read_text(encoding="utf-8"))
-    fenced = re.findall(r"^```(?:sh|console|text)?\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+    fenced = re.findall(
+        r"^```(?:sh|console|text)?\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL
+    )
     indented = re.findall(r"^ {4,}(?:\$ )?(blurb .*)", text, flags=re.MULTILINE)
-    return [*indented, *(line for block in fenced for line in re.findall(r"^(?:\$ )?(blurb .*)", block, re.MULTILINE))]
+    return [
+        *indented,
+        *(
+            line
+            for block in fenced
+            for line in re.findall(r"^(?:\$ )?(blurb .*)", block, re.MULTILINE)
+        ),
+    ]
 
 
 def inline(page: Path) -> list[str]:
     """Commands within sentences, which often leave out what the sentence is not about."""
-    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(
+        r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL
+    )
     return [re.sub(r"\bN\b", "2", line) for line in re.findall(r"`(blurb (?!COMMAND)[^`]+)`", text)]
 
 
@@ -50,7 +61,9 @@ def parse(line: str) -> None:
     while isinstance(command, click.Group) and words and not words[0].startswith("-"):
         name, command, words = command.resolve_command(context, words)  # type: ignore[assignment]
         context = click.Context(command, parent=context, info_name=name)
-    with contextlib.suppress(click.exceptions.Exit, click.exceptions.NoArgsIsHelpError):  # --help, a group alone
+    with contextlib.suppress(
+        click.exceptions.Exit, click.exceptions.NoArgsIsHelpError
+    ):  # --help, a group alone
         command.make_context(context.info_name, words, parent=context.parent)
 
 
@@ -68,7 +81,9 @@ def refused(line: str, but: tuple[type[click.UsageError], ...] = ()) -> str:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_every_command_line_is_understood(page: Path, here: Path) -> None:
     wrong = [refused(line) for line in lines(page)]
-    wrong += [refused(line, (click.MissingParameter, click.BadOptionUsage)) for line in inline(page)]
+    wrong += [
+        refused(line, (click.MissingParameter, click.BadOptionUsage)) for line in inline(page)
+    ]
     assert [text for text in wrong if text] == []
 
 
@@ -118,7 +133,9 @@ def there(here: Path) -> Any:
         blurb.run("baseline:majority", "gad", name=name, **given)  # type: ignore[arg-type]
     shutil.copy("runs/results.csv", "results.csv")
     table = Path("results.csv").read_text(encoding="utf-8").splitlines(keepends=True)
-    Path("baseline.csv").write_text("".join(line for line in table if "run@1000" not in line), encoding="utf-8")
+    Path("baseline.csv").write_text(
+        "".join(line for line in table if "run@1000" not in line), encoding="utf-8"
+    )
     for name in ("my-model", "my-tagger", "pubmedbert"):
         blurb.run("path/to/checkpoint", "ncbi-disease", name=name, **given)  # type: ignore[arg-type]
     return blurb.run("path/to/checkpoint", "bc5-disease", keep_model="best", **given)  # type: ignore[arg-type]

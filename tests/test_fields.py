@@ -44,7 +44,11 @@ def test_a_number_is_taken_if_and_only_if_it_is_within_its_bounds(
         (Field(), float("nan"), "f: x must be a number (got nan)."),
         (Field(), 10**400, f"f: x must be a number (got {'1' + '0' * 59})."),
         (Field(int, low=1), 1.0, "f: x must be a whole number, at least 1 (got 1.0)."),
-        (Field(int, low=1, most=5000, unit=" points"), 0, "f: x must be at least 1 and at most 5,000 points (got 0)."),
+        (
+            Field(int, low=1, most=5000, unit=" points"),
+            0,
+            "f: x must be at least 1 and at most 5,000 points (got 0).",
+        ),
         (Field(above=0, but=(-1.0, "none")), -2, "f: x must be above 0, or -1 for none (got -2)."),
         (Field(int, words=("auto",)), "many", "f: x must be a whole number, or auto (got 'many')."),
         (Field(str, choices=("a", "b")), "c", "f: x must be one of a, b (got 'c')."),
@@ -99,8 +103,15 @@ TABLE = Field(
 
 def test_a_table_tells_all_its_faults_with_their_places() -> None:
     errors = ErrorCollector()
-    content = {"length": 3, "parts": [{"name": "a"}, {"nam": 1}], "any": {"x": {"low": "?"}, "y": {"low": 1}, "z": 3}}
-    assert fields.read(content, TABLE, "f.toml", errors) == {"parts": [{"name": "a"}, {}], "any": {"y": 1.0}}
+    content = {
+        "length": 3,
+        "parts": [{"name": "a"}, {"nam": 1}],
+        "any": {"x": {"low": "?"}, "y": {"low": 1}, "z": 3},
+    }
+    assert fields.read(content, TABLE, "f.toml", errors) == {
+        "parts": [{"name": "a"}, {}],
+        "any": {"y": 1.0},
+    }
     assert [str(error).partition(" Available")[0] for error in errors.errors] == [
         "f.toml: There is no word called 'length'. Did you mean 'size'?",
         "f.toml, parts: There is no key called 'nam'. Did you mean 'name'?",
@@ -131,7 +142,10 @@ class Declared:
 
 
 def test_the_fields_of_a_data_class_have_the_kinds_of_its_annotations() -> None:
-    found = {name: (about.kind, about.optional, about.many) for name, about in fields.of(Declared).items()}
+    found = {
+        name: (about.kind, about.optional, about.many)
+        for name, about in fields.of(Declared).items()
+    }
     assert found == {
         "must": (int, False, False),
         "share": (float, True, False),
@@ -150,7 +164,9 @@ def test_the_fields_of_a_data_class_have_the_kinds_of_its_annotations() -> None:
 
 def test_defaults_stand_in_for_what_cannot_be() -> None:
     errors = ErrorCollector()
-    assert fields.sound(Declared(1, share=2.0, word="b", several=["c"]), errors) == Declared(1, word="b")
+    assert fields.sound(Declared(1, share=2.0, word="b", several=["c"]), errors) == Declared(
+        1, word="b"
+    )
     assert [str(error).partition(" ")[0] for error in errors.errors] == ["share", "several"]
     assert fields.sound(Declared(1, own=4), errors) == Declared(1, own=4)
 

@@ -45,7 +45,10 @@ PAGES = {
         "MiniLM, `quick`": "quick",
         "bigrams": "bigrams",
     },
-    "docs/results/mpnet/README.md": {"`quick`": "mpnet quick", "`standard`, with its 95 % interval": "mpnet standard"},
+    "docs/results/mpnet/README.md": {
+        "`quick`": "mpnet quick",
+        "`standard`, with its 95 % interval": "mpnet standard",
+    },
     "docs/results/README.md": {
         "`quick`": "quick",
         "`sketch`": "sketch",
@@ -111,8 +114,12 @@ def cells(page: str) -> list[tuple[str, str, str]]:
     """Title of the dataset, column and text of each cell of a page's tables of datasets."""
     text = (ROOT / page).read_text(encoding="utf-8")
     found = []
-    for table in re.findall(r"^\| dataset \|.*\n\|[-:| ]+\|\n(?:\|.*\n)+", text, flags=re.MULTILINE):
-        lines = [[cell.strip() for cell in line.strip("|\n").split("|")] for line in table.splitlines()]
+    for table in re.findall(
+        r"^\| dataset \|.*\n\|[-:| ]+\|\n(?:\|.*\n)+", text, flags=re.MULTILINE
+    ):
+        lines = [
+            [cell.strip() for cell in line.strip("|\n").split("|")] for line in table.splitlines()
+        ]
         for line in lines[2:]:
             title = line[0].removesuffix(" (substitute train set)")
             found += [(title, column, cell) for column, cell in zip(lines[0], line, strict=True)]
@@ -150,7 +157,11 @@ def best_published() -> dict[str, str]:
 @pytest.mark.parametrize("page", ["README.md", "docs/results/README.md"])
 def test_the_best_of_table_6(page: str) -> None:
     best = best_published()
-    found = [(title, cell) for title, column, cell in cells(page) if column.startswith("best of the paper")]
+    found = [
+        (title, cell)
+        for title, column, cell in cells(page)
+        if column.startswith("best of the paper")
+    ]
     assert len(found) >= 3
     assert found == [(title, best[title]) for title, _ in found]
 
@@ -165,4 +176,7 @@ def test_figures_in_the_prose_of_the_results() -> None:
     kinds = defaultdict(list)
     for title, values in scores("quick").items():
         kinds[TITLES[title].type].append(statistics.mean(values))
-    assert f"is {statistics.mean(statistics.mean(each) for each in kinds.values()):.2f} under `quick`" in text
+    assert (
+        f"is {statistics.mean(statistics.mean(each) for each in kinds.values()):.2f} under `quick`"
+        in text
+    )

@@ -36,7 +36,9 @@ def install(folder: Path, only: str = "") -> None:
     project = tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     info = folder / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
     info.mkdir()
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n")
+    (info / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
+    )
     groups = [
         "\n".join([f"[{group}]", *(f"{name} = {target}" for name, target in points.items())])
         for group, points in project["entry-points"].items()
@@ -48,7 +50,12 @@ def install(folder: Path, only: str = "") -> None:
 def follow(page: str, folder: Path, pages: Path = ROOT / "docs") -> str:
     """Does all that a page says; returns what was printed."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    environment = {**os.environ, "PATH": path, "PYTHONPATH": f"{ROOT}{os.pathsep}{folder}", "COLUMNS": "120"}
+    environment = {
+        **os.environ,
+        "PATH": path,
+        "PYTHONPATH": f"{ROOT}{os.pathsep}{folder}",
+        "COLUMNS": "120",
+    }
     printed = ""
     for language, content in blocks(page, pages):
         named = re.match(r"# ([\w./]+)\n", content)
@@ -59,9 +66,16 @@ def follow(page: str, folder: Path, pages: Path = ROOT / "docs") -> str:
         if language == "sh":
             if INSTALL in content:
                 install(folder)
-            script = "set -e\n" + content.replace("mkdir my_package", "mkdir -p my_package").replace(INSTALL, "")
+            script = "set -e\n" + content.replace(
+                "mkdir my_package", "mkdir -p my_package"
+            ).replace(INSTALL, "")
             done = subprocess.run(
-                ["bash", "-c", script], cwd=folder, env=environment, capture_output=True, text=True, check=False
+                ["bash", "-c", script],
+                cwd=folder,
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=False,
             )
             assert done.returncode == 0, (script, done.stdout[-2000:], done.stderr[-2000:])
             printed += done.stdout
@@ -74,9 +88,18 @@ def test_the_guide(tmp_path: Path) -> None:
     assert re.search(r"my-head .*hidden=64", printed)
     assert "largest" in printed
     rows = (tmp_path / "runs" / "leaderboard.csv").read_text(encoding="utf-8")
-    for override in ("head=my_head.py:MyHead", "hidden=128", "pooling=my_pooling.py:Largest", "pooling=largest"):
+    for override in (
+        "head=my_head.py:MyHead",
+        "hidden=128",
+        "pooling=my_pooling.py:Largest",
+        "pooling=largest",
+    ):
         assert override in rows
-    (shown,) = [content for language, content in blocks("extend.md") if language == "toml" and "[files]" in content]
+    (shown,) = [
+        content
+        for language, content in blocks("extend.md")
+        if language == "toml" and "[files]" in content
+    ]
     assert tomllib.loads(shown) == text_files.read_toml(tmp_path / "my-genes.toml")
     results = (tmp_path / "runs" / "results.csv").read_text(encoding="utf-8")
     for line in ("my-corpus,ner,", "sentence_accuracy", "my-claims,claims,"):
@@ -100,7 +123,10 @@ def masked(text: str) -> set[str]:
 
 @pytest.mark.slow
 def test_the_first_hour_prints_what_it_shows(here: Path) -> None:
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+    }
     environment |= {"PYTHONPATH": str(ROOT), "COLUMNS": "100", "HF_HUB_OFFLINE": "1"}
     printed = ""
     for language, content in blocks("first-hour.md"):
@@ -108,7 +134,11 @@ def test_the_first_hour_prints_what_it_shows(here: Path) -> None:
             assert masked(content) - masked(printed) == set()
         else:
             done = subprocess.run(
-                ["bash", "-ec", content], env=environment, capture_output=True, text=True, check=False
+                ["bash", "-ec", content],
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=False,
             )
             assert done.returncode == ("blurb check" in content), done.stderr[-2000:]
             printed = done.stdout

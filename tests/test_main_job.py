@@ -50,8 +50,12 @@ def whole(row: Row, source: ModelSource, folder: Path) -> Row:
 def _run(source: ModelSource, chosen: Sequence[tasks.Task], folder: Path) -> Row:
     names = ",".join(task.name for task in chosen)
     asked = request(folder / "runs", source, tasks_=names, protocol_="demo", suite="demo")
-    outcomes = trials.run([trials.prepare(asked)], here(), lambda outcome: None, lambda job, news: None)
-    assert [outcome.message for outcome in outcomes if outcome.status not in ("done", "already done")] == []
+    outcomes = trials.run(
+        [trials.prepare(asked)], here(), lambda outcome: None, lambda job, news: None
+    )
+    assert [
+        outcome.message for outcome in outcomes if outcome.status not in ("done", "already done")
+    ] == []
     (result,) = tables.rebuild(Store(folder / "runs"), folder / "leaderboard.csv")
     return result
 
@@ -83,27 +87,38 @@ def _check_learned(row: Row, name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "column"), [("ddi", "label"), ("hoc", "labels"), ("bc5-chem", "tags"), ("bioasq", "label")]
+    ("name", "column"),
+    [("ddi", "label"), ("hoc", "labels"), ("bc5-chem", "tags"), ("bioasq", "label")],
 )
-def test_permuted_labels_teach_nothing(source: ModelSource, whole: Row, name: str, column: str, tmp_path: Path) -> None:
+def test_permuted_labels_teach_nothing(
+    source: ModelSource, whole: Row, name: str, column: str, tmp_path: Path
+) -> None:
     """Trained on labels that were dealt out anew, a model falls to what needs no reading."""
     task = tasks.get(name)
     content = data.load(task, demo.prepare())
-    settings = protocol.load("demo").settings(task, {"epochs": 3, "select": "last"}, source.parameters)
+    settings = protocol.load("demo").settings(
+        task, {"epochs": 3, "select": "last"}, source.parameters
+    )
     formulation = formulations.bind(task, settings)
     units = {split: formulation.units(content.splits[split]) for split in tasks.SPLITS}
     rng = random.Random(0)
     if column == "tags":  # permuted within the sentence, so that they still fit its words
-        train = [{**unit, column: rng.sample(unit[column], len(unit[column]))} for unit in units["train"]]
+        train = [
+            {**unit, column: rng.sample(unit[column], len(unit[column]))} for unit in units["train"]
+        ]
     else:
         dealt = [unit[column] for unit in units["train"]]
         rng.shuffle(dealt)
         train = [{**unit, column: label} for unit, label in zip(units["train"], dealt, strict=True)]
     learner = building.learner(source, formulation, "cpu", "fp32")
-    learner.fit(Subset(train, f"permuted {name}"), Subset(units["dev"], f"{name} dev"), 1, lambda *_: None)
+    learner.fit(
+        Subset(train, f"permuted {name}"), Subset(units["dev"], f"{name} dev"), 1, lambda *_: None
+    )
     predicted, *_ = learner.predict(Subset(units["test"], f"{name} test"))
     gold = [formulation.gold(unit) for unit in units["test"]]
-    score = 100 * formulation.main_metric(formulation.score(gold, predicted, [u.get("doc_id") for u in units["test"]]))
+    score = 100 * formulation.main_metric(
+        formulation.score(gold, predicted, [u.get("doc_id") for u in units["test"]])
+    )
     (learned,), majority = whole.values(name), whole.datasets[name].majority()
     assert score <= majority + 8
     assert score < learned - 10

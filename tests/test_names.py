@@ -25,7 +25,13 @@ SMOKE = ["run", "baseline:majority", "--suite", "demo", "--protocol", "smoke", "
 
 @pytest.mark.parametrize(
     ("name", "folder"),
-    [("scratch:tiny", "scratch-tiny"), ("org/model", "org-model"), ("a b/c", "a-b-c"), ("..", "model"), ("x", "x")],
+    [
+        ("scratch:tiny", "scratch-tiny"),
+        ("org/model", "org-model"),
+        ("a b/c", "a-b-c"),
+        ("..", "model"),
+        ("x", "x"),
+    ],
 )
 def test_a_name_keeps_the_folder_that_it_had(name: str, folder: str, tmp_path: Path) -> None:
     assert Store(tmp_path).folder(name) == folder
@@ -87,7 +93,9 @@ def test_a_protocol_file_of_such_a_name_is_refused(tmp_path: Path) -> None:
     assert protocol.load(str(path.rename(tmp_path / "mine.toml"))).note == "two lines"
 
 
-@pytest.mark.parametrize("name", ["a,b", 'a"b', "=cmd", "'x", "β-model", "a\u00a0b", "[/red]", "[bold]x[/]"])
+@pytest.mark.parametrize(
+    "name", ["a,b", 'a"b', "=cmd", "'x", "β-model", "a\u00a0b", "[/red]", "[bold]x[/]"]
+)
 def test_every_name_that_is_taken_comes_back_from_the_tables(name: str, here: Path) -> None:
     result = ran([*SMOKE, "--name", name])
     for table in ("results.csv", "leaderboard.csv"):

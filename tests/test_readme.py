@@ -36,7 +36,9 @@ QUICKLY = {
 
 def journeys() -> list[list[str]]:
     """The commands of each block."""
-    blocks = re.findall(r"^```sh\n(.*?)^```", README.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    blocks = re.findall(
+        r"^```sh\n(.*?)^```", README.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL
+    )
     return [[line.split(" #")[0].strip() for line in block.splitlines()] for block in blocks]
 
 
@@ -72,14 +74,17 @@ def _quickly(arguments: list[str]) -> list[list[str]]:
         shared += ["--tasks", "ncbi-disease,gad"]
     if "--protocol" not in shared:
         shared += ["--protocol", "smoke"]
-    return [["run", "scratch:tiny", "--name", model.removeprefix("./"), *shared] for model in models] or [
-        ["run", *shared]
-    ]
+    return [
+        ["run", "scratch:tiny", "--name", model.removeprefix("./"), *shared] for model in models
+    ] or [["run", *shared]]
 
 
 def test_the_first_lines_have_two_commands_that_set_up_all_they_need() -> None:
     first = README.read_text(encoding="utf-8").splitlines()[:32]
-    assert [line.split(" #")[0].strip() for line in first if line.startswith("make ")] == ["make demo", "make test"]
+    assert [line.split(" #")[0].strip() for line in first if line.startswith("make ")] == [
+        "make demo",
+        "make test",
+    ]
 
 
 def test_what_always_works_needs_no_registration(tmp_path: Path) -> None:

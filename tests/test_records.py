@@ -63,7 +63,10 @@ class Derived(Base):
         (int, {"type": "integer"}),
         (float | None, {"type": ["number", "null"]}),
         (Count | None, {"type": ["integer", "null"], "minimum": 0}),
-        (Annotated[Probability, "p"], {"type": "number", "minimum": 0, "maximum": 1, "description": "p"}),
+        (
+            Annotated[Probability, "p"],
+            {"type": "number", "minimum": 0, "maximum": 1, "description": "p"},
+        ),
         (Literal["a", "b"], {"enum": ["a", "b"]}),
         (Literal["a"] | None, {"enum": ["a", None]}),
         (Colour, {"enum": ["red"]}),
@@ -73,9 +76,16 @@ class Derived(Base):
         (Mapping[str, int], {"type": "object", "additionalProperties": {"type": "integer"}}),
         (
             dict[Literal["dev"], bool],
-            {"type": "object", "propertyNames": {"enum": ["dev"]}, "additionalProperties": {"type": "boolean"}},
+            {
+                "type": "object",
+                "propertyNames": {"enum": ["dev"]},
+                "additionalProperties": {"type": "boolean"},
+            },
         ),
-        (list[Annotated[str, Rule("pattern", "^a")]], {"type": "array", "items": {"type": "string", "pattern": "^a"}}),
+        (
+            list[Annotated[str, Rule("pattern", "^a")]],
+            {"type": "array", "items": {"type": "string", "pattern": "^a"}},
+        ),
     ],
 )
 def test_each_type_has_its_schema(kind: Any, expected: dict[str, Any]) -> None:
@@ -90,7 +100,11 @@ def test_records_are_closed_and_every_key_is_told() -> None:
     assert found["required"] == ["inner", "more"]
     assert found["properties"]["later"] == {"type": "string", "description": "with --later"}
     inner = found["properties"]["inner"]
-    assert (inner["type"], inner["description"], inner["required"]) == (["object", "null"], "may be there", [])
+    assert (inner["type"], inner["description"], inner["required"]) == (
+        ["object", "null"],
+        "may be there",
+        [],
+    )
     assert schema(Inner)["description"] == "An inner thing."
 
 

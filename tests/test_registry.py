@@ -41,7 +41,9 @@ def _toys() -> Registry[Any]:
 
 def _entry_point(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
     points = [EntryPoint(name, value, "blurb.test.toys")]
-    monkeypatch.setattr("blurb.registry.entry_points", lambda group: points if group == "blurb.test.toys" else [])
+    monkeypatch.setattr(
+        "blurb.registry.entry_points", lambda group: points if group == "blurb.test.toys" else []
+    )
 
 
 def test_files_are_entries_and_helpers_and_sub_packages_are_not(plugins: Path) -> None:
@@ -63,16 +65,22 @@ def test_module_and_attribute_can_be_named_directly(plugins: Path) -> None:
     assert toys.origin("toys.red_ball:TOY") == str(plugins / "red_ball.py")
 
 
-@pytest.mark.parametrize("name", ["evil.py:X", "./evil.py:X", "{folder}/evil.py:X", "evil:X", "toys.kite:TOY", ":X"])
+@pytest.mark.parametrize(
+    "name", ["evil.py:X", "./evil.py:X", "{folder}/evil.py:X", "evil:X", "toys.kite:TOY", ":X"]
+)
 def test_a_name_that_data_may_have_written_runs_nothing(
     name: str, plugins: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever it looks like, and wherever the file lies; what a person types may run, and is found from then on."""
     monkeypatch.chdir(plugins.parent)
     marker, name = plugins.parent / "ran", name.format(folder=plugins.parent)
-    (plugins.parent / "evil.py").write_text(f"open({str(marker)!r}, 'w').close()\nX = 1\n", encoding="utf-8")
+    (plugins.parent / "evil.py").write_text(
+        f"open({str(marker)!r}, 'w').close()\nX = 1\n", encoding="utf-8"
+    )
     toys = _toys()
-    with pytest.raises(UnknownName, match=r"Code that a file names is not run. Install it as a plug-in."):
+    with pytest.raises(
+        UnknownName, match=r"Code that a file names is not run. Install it as a plug-in."
+    ):
         toys.get(name)
     assert "toys.kite" not in sys.modules
     assert not marker.exists()
@@ -81,13 +89,17 @@ def test_a_name_that_data_may_have_written_runs_nothing(
         assert marker.exists()
 
 
-def test_what_is_left_out_is_told_in_two_sentences(plugins: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_left_out_is_told_in_two_sentences(
+    plugins: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     _entry_point(monkeypatch, "gone", "no_such_module:TOY")
     with pytest.warns(Notice, match=r"\./no_such_module\.py:TOY\. It is left out\.$"):
         assert _toys().known("gone") is None
 
 
-def test_two_files_of_one_name_are_told_apart(plugins: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_files_of_one_name_are_told_apart(
+    plugins: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "mine.py").write_text(f"X = {folder!r}", encoding="utf-8")
@@ -105,7 +117,9 @@ def test_what_cannot_be_imported_is_an_error_that_names_it(plugins: Path, name: 
         _toys().load(name)
 
 
-def test_the_file_is_suggested_for_the_plugin_that_is_missing_and_not_for_what_it_imports(plugins: Path) -> None:
+def test_the_file_is_suggested_for_the_plugin_that_is_missing_and_not_for_what_it_imports(
+    plugins: Path,
+) -> None:
     (plugins / "needy.py").write_text("import toy", encoding="utf-8")
     for name, hint in (("toys.gone:X", True), ("no_such.module:X", True), ("toys.needy:X", False)):
         with pytest.raises(SettingsError) as caught:
@@ -114,7 +128,9 @@ def test_the_file_is_suggested_for_the_plugin_that_is_missing_and_not_for_what_i
 
 
 def test_unknown_name_suggests_the_closest_and_lists_all(plugins: Path) -> None:
-    with pytest.raises(UnknownName, match=r"no toy called 'red-bal'. Did you mean 'red-ball'\? Available: .*kite"):
+    with pytest.raises(
+        UnknownName, match=r"no toy called 'red-bal'. Did you mean 'red-ball'\? Available: .*kite"
+    ):
         _toys().get("red-bal")
 
 
@@ -129,7 +145,9 @@ def test_an_entry_point_is_an_entry(plugins: Path, monkeypatch: pytest.MonkeyPat
     assert _toys().get("my-toy") == "red"
 
 
-def test_a_built_in_entry_keeps_its_name_and_a_note_names_both(plugins: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_built_in_entry_keeps_its_name_and_a_note_names_both(
+    plugins: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     _entry_point(monkeypatch, "kite", "elsewhere:KITE")
     toys = _toys()
     with pytest.warns(Notice) as caught:
@@ -139,7 +157,9 @@ def test_a_built_in_entry_keeps_its_name_and_a_note_names_both(plugins: Path, mo
     assert toys.get("kite").__module__ == "toys.kite"
 
 
-def test_two_plugins_of_one_name_are_an_error_for_whoever_asks(plugins: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_plugins_of_one_name_are_an_error_for_whoever_asks(
+    plugins: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     points = [EntryPoint("mine", target, "blurb.test.toys") for target in ("a:X", "b:X")]
     monkeypatch.setattr("blurb.registry.entry_points", lambda group: points)
     toys = _toys()
@@ -150,8 +170,12 @@ def test_two_plugins_of_one_name_are_an_error_for_whoever_asks(plugins: Path, mo
         toys.get("mine")
 
 
-@pytest.mark.parametrize("name", ["a,b", "x:y", "FILE.py:T", "../x", "a b", " ", "\x1b[31mred", "_x"])
-def test_a_name_that_nobody_could_type_is_no_entry(name: str, plugins: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "name", ["a,b", "x:y", "FILE.py:T", "../x", "a b", " ", "\x1b[31mred", "_x"]
+)
+def test_a_name_that_nobody_could_type_is_no_entry(
+    name: str, plugins: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     _entry_point(monkeypatch, name, "toys.red_ball:TOY")
     toys = _toys()
     with pytest.warns(Notice, match="No toy can have the name"):
@@ -160,8 +184,12 @@ def test_a_name_that_nobody_could_type_is_no_entry(name: str, plugins: Path, mon
         toys.get(name)
 
 
-@pytest.mark.parametrize("text", ["import no_such_zz", "raise RuntimeError('boom')", "def (:", "1 / 0", "exit(3)"])
-def test_a_plugin_that_is_broken_stops_nothing_else(text: str, plugins: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "text", ["import no_such_zz", "raise RuntimeError('boom')", "def (:", "1 / 0", "exit(3)"]
+)
+def test_a_plugin_that_is_broken_stops_nothing_else(
+    text: str, plugins: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (plugins / "broken.py").unlink()
     (plugins.parent / "theirs.py").write_text(text, encoding="utf-8")
     monkeypatch.delitem(sys.modules, "theirs", raising=False)
@@ -180,7 +208,9 @@ def test_a_file_of_entry_points_that_cannot_be_read_takes_no_built_in_entry_away
 ) -> None:
     about = plugins.parent / "theirs-1.0.dist-info"
     about.mkdir()
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n", encoding="utf-8")
+    (about / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n", encoding="utf-8"
+    )
     (about / "entry_points.txt").write_bytes(b"\xff\xfe[blurb.test.toys]\n")
     with pytest.warns(Notice, match=r"the entry_points.txt of an installed package cannot be read"):
         assert _toys().names() == ["broken", "kite", "red-ball"]
@@ -210,7 +240,18 @@ NO_ENTRIES = {
     "a module": "import json as V",
     "nothing": "V = None",
 }
-GROUPS = ("learners", "engines", "heads", "poolings", "metrics", "task_types", "tasks", "commands", "names", "exports")
+GROUPS = (
+    "learners",
+    "engines",
+    "heads",
+    "poolings",
+    "metrics",
+    "task_types",
+    "tasks",
+    "commands",
+    "names",
+    "exports",
+)
 ASKED = (
     "run baseline:majority --suite demo --tasks gad --protocol smoke --precision fp32 --device cpu",
     "heads",
@@ -222,7 +263,9 @@ ASKED = (
 
 def _package(folder: Path, group: str, text: str) -> None:
     """An installed package whose entry point names an object, as pip would leave it."""
-    (folder / "stranger.py").write_text(f"print('HELLO FROM THE PACKAGE')\n{text}\n", encoding="utf-8")
+    (folder / "stranger.py").write_text(
+        f"print('HELLO FROM THE PACKAGE')\n{text}\n", encoding="utf-8"
+    )
     about = folder / "stranger_package-1.0.dist-info"
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: stranger-package\nVersion: 1.0\n")
@@ -235,7 +278,14 @@ def _registry_of(group: str) -> Registry[Any]:
     from blurb.cli import _group
     from blurb.execution import engines
 
-    known = [learners.kinds, engines.engines, heads.heads, heads.poolings, metrics._registry, tasks.types._registry]
+    known = [
+        learners.kinds,
+        engines.engines,
+        heads.heads,
+        heads.poolings,
+        metrics._registry,
+        tasks.types._registry,
+    ]
     known += [tasks._registry, _group.added, additions.names]
     if group == "exports":
         from blurb.extensions.reports.export import formats
@@ -248,17 +298,26 @@ def _registry_of(group: str) -> Registry[Any]:
 @pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize("entry", NO_ENTRIES)
 def test_what_is_no_entry_of_its_group_is_left_out_with_the_name_of_its_package(
-    group: str, entry: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    group: str,
+    entry: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """All groups, asked in one place."""
     _package(tmp_path, group, NO_ENTRIES[entry])
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "stranger", raising=False)
     known = _registry_of(group)
-    fresh: Registry[Any] = type(known)("kind", "", "", known.group, known.contract, classes=known.classes)
+    fresh: Registry[Any] = type(known)(
+        "kind", "", "", known.group, known.contract, classes=known.classes
+    )
     if group == "names" and "class" in entry and entry != "an object whose attributes raise":
         return  # a class can be called
-    with pytest.warns(Notice, match=r"The kind x of the package stranger-package is of type .*, not .*It is left out"):
+    with pytest.warns(
+        Notice,
+        match=r"The kind x of the package stranger-package is of type .*, not .*It is left out",
+    ):
         assert "x" not in fresh.usable()
     with pytest.raises(SettingsError, match="x of the package stranger-package is of type"):
         fresh.get("x")
@@ -278,11 +337,17 @@ def test_a_broken_package_stops_nothing_that_does_not_need_it(group: str, tmp_pa
     site.mkdir()
     work.mkdir()
     _package(site, group, NO_ENTRIES["a class whose attributes raise"])
-    paths = [str(site), str(Path(__file__).parent.parent), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    paths = [
+        str(site),
+        str(Path(__file__).parent.parent),
+        *os.environ.get("PYTHONPATH", "").split(os.pathsep),
+    ]
     for words in ASKED:
         command = [sys.executable, "-P", "-m", "blurb", *words.split()]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
-        done = subprocess.run(command, cwd=work, env=environment, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, cwd=work, env=environment, capture_output=True, text=True, check=False
+        )
         assert done.returncode == 0, (words, done.stderr)
         assert "HELLO" not in done.stdout
         assert "bug in blurb" not in done.stderr

@@ -16,7 +16,9 @@ from blurb.store.store import Store
 from tests.checkpoints import build
 
 ROOT = Path(__file__).parent.parent
-NAMED = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", (ROOT / "SECURITY.md").read_text(encoding="utf-8"))
+NAMED = re.findall(
+    r"`(tests/[\w/]+\.py)::(\w+)`", (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+)
 
 
 @pytest.mark.extensions

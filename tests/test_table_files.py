@@ -29,15 +29,23 @@ def all_of(read: Callable[..., Any], path: Path, *more: Any) -> tuple[list[Any],
 def test_every_line_with_another_number_of_cells_is_told(tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text('x\ty\na\t"b\nc\nd\te\tf\ng\th\u2028i\r\n')
     rows, faults = all_of(table_files.rows_of, tmp_path / "a.tsv", 2, ("x", "y"))
-    assert [(line.number, cells) for line, cells in rows] == [(2, ["a", '"b']), (5, ["g", "h\u2028i"])]
+    assert [(line.number, cells) for line, cells in rows] == [
+        (2, ["a", '"b']),
+        (5, ["g", "h\u2028i"]),
+    ]
     assert faults == [3, 4]
     assert all_of(table_files.rows_of, tmp_path / "a.tsv", 2, ("x", "z")) == ([], [1])
 
 
 def test_every_line_that_is_no_object_is_told(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_text('{"a": 1}\n[]\n{\n{"a": 1, "a": 2}\n{"a": "\\ud800"}\n{"b": "\\ud83d\\ude00"}\n')
+    (tmp_path / "a.jsonl").write_text(
+        '{"a": 1}\n[]\n{\n{"a": 1, "a": 2}\n{"a": "\\ud800"}\n{"b": "\\ud83d\\ude00"}\n'
+    )
     records, faults = all_of(table_files.json_lines, tmp_path / "a.jsonl")
-    assert [(line.number, record) for line, record in records] == [(1, {"a": 1}), (6, {"b": "\U0001f600"})]
+    assert [(line.number, record) for line, record in records] == [
+        (1, {"a": 1}),
+        (6, {"b": "\U0001f600"}),
+    ]
     assert faults == [2, 3, 4, 5]
 
 
@@ -52,7 +60,9 @@ def test_a_sentence_with_a_bad_line_is_left_out_and_the_others_are_read(tmp_path
 
 
 @given(rows=st.lists(st.lists(CELL, min_size=1, max_size=4), max_size=8))
-def test_rows_are_those_of_the_csv_module_that_are_whole(rows: list[list[str]], tmp_path_factory: Any) -> None:
+def test_rows_are_those_of_the_csv_module_that_are_whole(
+    rows: list[list[str]], tmp_path_factory: Any
+) -> None:
     path = tmp_path_factory.mktemp("csv") / "a.csv"
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([["a", "b"], *rows])
@@ -60,11 +70,15 @@ def test_rows_are_those_of_the_csv_module_that_are_whole(rows: list[list[str]], 
     errors = ErrorCollector()
     table = table_files.table_of(path, errors)
     there = [row for row in csv.reader(io.StringIO(text.getvalue(), newline="\n")) if row][1:]
-    assert [list(cells.values()) for _, cells in table.rows] == [row for row in there if len(row) == 2]
+    assert [list(cells.values()) for _, cells in table.rows] == [
+        row for row in there if len(row) == 2
+    ]
     assert len(errors.errors) == sum(len(row) != 2 for row in there)
 
 
-@pytest.mark.parametrize("name", ["bc5-chem", "ebm-pico", "chemprot", "gad", "biosses", "hoc", "bioasq"])
+@pytest.mark.parametrize(
+    "name", ["bc5-chem", "ebm-pico", "chemprot", "gad", "biosses", "hoc", "bioasq"]
+)
 def test_the_first_fault_is_raised_and_all_of_them_are_collected(name: str, tmp_path: Path) -> None:
     """Lines of nonsense between those of a file: what is left are the examples of the file without them."""
     task = tasks.get(name)

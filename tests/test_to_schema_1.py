@@ -15,7 +15,10 @@ from blurb.results import tables
 from blurb.store.store import SCHEMA_FILE, Store
 from tests.frozen.make import ZIP, figures
 
-LACKING = {"results.csv": ("plan", "plugins"), "leaderboard.csv": ("plan", "plugins", "max_eval", "metrics_version")}
+LACKING = {
+    "results.csv": ("plan", "plugins"),
+    "leaderboard.csv": ("plan", "plugins", "max_eval", "metrics_version"),
+}
 
 
 @pytest.fixture
@@ -80,11 +83,17 @@ def test_a_store_comes_back_with_its_tables(runs: Path) -> None:
     assert (runs / "results.csv").read_bytes() == tables_before
 
 
-def test_a_difference_stops_it_and_nothing_is_replaced(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_difference_stops_it_and_nothing_is_replaced(
+    runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     of_schema_6(runs / "results.csv")
     before = (runs / "results.csv").read_bytes()
     right = to_schema_1._runs
-    monkeypatch.setattr(to_schema_1, "_runs", lambda path, old: [{**line, "value": "1.0"} for line in right(path, old)])
+    monkeypatch.setattr(
+        to_schema_1,
+        "_runs",
+        lambda path, old: [{**line, "value": "1.0"} for line in right(path, old)],
+    )
     with pytest.raises(StoreError, match="value was"):
         to_schema_1.main([runs / "results.csv"])
     assert (runs / "results.csv").read_bytes() == before

@@ -21,7 +21,14 @@ def test_the_tour(here: Path) -> None:
     assert not names["results"].failed
     assert names["model"].task.name == "ncbi-disease"
     (stored, *_) = cells[0]["outputs"]  # python -m tests.tour makes them anew
-    assert "".join(stored["data"]["text/plain"]) == repr(names["results"]), "the outputs are of another day"
-    assert max(len("".join(one["data"]["text/plain"])) for cell in cells for one in cell["outputs"]) < 1_000
-    assert any("image/png" in output.get("data", {}) for cell in cells for output in cell["outputs"])
+    assert "".join(stored["data"]["text/plain"]) == repr(names["results"]), (
+        "the outputs are of another day"
+    )
+    assert (
+        max(len("".join(one["data"]["text/plain"])) for cell in cells for one in cell["outputs"])
+        < 1_000
+    )
+    assert any(
+        "image/png" in output.get("data", {}) for cell in cells for output in cell["outputs"]
+    )
     assert not any(output["output_type"] == "error" for cell in cells for output in cell["outputs"])

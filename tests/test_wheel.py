@@ -36,7 +36,9 @@ def tracked() -> set[str]:
     if not (ROOT / ".git").exists():
         pytest.skip("this is no checkout: git ls-files has nothing to say")
     command = ["git", "ls-files", "--cached", "--others", "--exclude=__pycache__", "blurb"]
-    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    listed = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
     return {name for name in listed if (ROOT / name).is_file()}
 
 

@@ -40,10 +40,16 @@ def outputs_of(source: str, names: dict[str, Any], number: int) -> list[dict[str
     last = body.pop() if isinstance(body[-1], ast.Expr) else None
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         exec(compile(ast.Module(body, []), "cell", "exec"), names)
-        value = None if last is None else eval(compile(ast.Expression(last.value), "cell", "eval"), names)
+        value = (
+            None
+            if last is None
+            else eval(compile(ast.Expression(last.value), "cell", "eval"), names)
+        )
     found: list[dict[str, Any]] = []
     if printed.getvalue():
-        found.append({"name": "stdout", "output_type": "stream", "text": _lines(printed.getvalue())})
+        found.append(
+            {"name": "stdout", "output_type": "stream", "text": _lines(printed.getvalue())}
+        )
     for figure in map(plt.figure, plt.get_fignums()):
         content = io.BytesIO()
         figure.savefig(content, format="png", dpi=DPI)
@@ -56,14 +62,25 @@ def outputs_of(source: str, names: dict[str, Any], number: int) -> list[dict[str
         data = {"text/plain": _lines(_plain(value))}
         if hasattr(value, "_repr_html_"):
             data = {"text/html": _lines(value._repr_html_()), **data}
-        found.append({"data": data, "execution_count": number, "metadata": {}, "output_type": "execute_result"})
+        found.append(
+            {
+                "data": data,
+                "execution_count": number,
+                "metadata": {},
+                "output_type": "execute_result",
+            }
+        )
     return found
 
 
 def _plain(value: object) -> str:
     from pprint import pformat
 
-    return pformat(value, width=79, sort_dicts=False) if isinstance(value, list | tuple | dict) else repr(value)
+    return (
+        pformat(value, width=79, sort_dicts=False)
+        if isinstance(value, list | tuple | dict)
+        else repr(value)
+    )
 
 
 def _lines(content: str) -> list[str]:

@@ -24,10 +24,14 @@ FOUND = ROOT / "docs" / "results" / "bench" / "bench.json"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--model", help="folder of all-MiniLM-L6-v2")
     parser.add_argument("--data", type=Path)
-    parser.add_argument("--only", default=",".join(sections.SECTIONS), help="sections, separated by commas")
+    parser.add_argument(
+        "--only", default=",".join(sections.SECTIONS), help="sections, separated by commas"
+    )
     parser.add_argument("--report", action="store_true", help="only write the page")
     parser.add_argument("--json", type=Path, help=argparse.SUPPRESS)  # of a process for one section
     options = parser.parse_args()

@@ -24,15 +24,21 @@ TASKS = ("ncbi-disease", "gad", "biosses", "pubmedqa")
 BATCH = 16
 
 
-def learner_of(source: ModelSource, task: tasks.Task, precision: str, **changed: Any) -> EncoderLearner:
+def learner_of(
+    source: ModelSource, task: tasks.Task, precision: str, **changed: Any
+) -> EncoderLearner:
     """The encoder with the settings of `standard` and changes of them."""
     settings = protocol.load("standard").settings(task, changed, source.parameters)
     return EncoderLearner(source, formulations.bind(task, settings), "auto", precision)  # type: ignore[arg-type]
 
 
-def trained(source: ModelSource, task: tasks.Task, train: list[Any], dev: list[Any], precision: str) -> EncoderLearner:
+def trained(
+    source: ModelSource, task: tasks.Task, train: list[Any], dev: list[Any], precision: str
+) -> EncoderLearner:
     """A learner after an epoch on some examples; kernels are then chosen and memory is there."""
-    learner = learner_of(source, task, precision, batch_size=BATCH, epochs=1, select="last", max_updates=0)
+    learner = learner_of(
+        source, task, precision, batch_size=BATCH, epochs=1, select="last", max_updates=0
+    )
     learner.fit(Subset(train, ""), Subset(dev, ""), 1, lambda *_: None)
     return learner
 
@@ -59,17 +65,29 @@ def measure(
     return {name: _set(source, tasks.get(name), folder, precision, count) for name in names}
 
 
-def _set(source: ModelSource, task: tasks.Task, folder: Path, precision: str, count: int | None) -> dict[str, float]:
+def _set(
+    source: ModelSource, task: tasks.Task, folder: Path, precision: str, count: int | None
+) -> dict[str, float]:
     splits = {name: rows.to_list()[:count] for name, rows in data.load(task, folder).splits.items()}
     trained(source, task, splits["train"][: 4 * BATCH], splits["dev"][:BATCH], precision)
     learner = learner_of(
-        source, task, precision, batch_size=BATCH, epochs=1, select="best", max_updates=0, dev_sample=0
+        source,
+        task,
+        precision,
+        batch_size=BATCH,
+        epochs=1,
+        select="best",
+        max_updates=0,
+        dev_sample=0,
     )
     units = {name: Subset(rows, key(rows)) for name, rows in splits.items()}
     steps, ends = -(-len(splits["train"]) // BATCH), list[float]()
 
     def stamp(*_: object) -> None:
-        if len(ends) in (0, steps - 1):  # a GPU is waited for where seconds are counted, and nowhere else
+        if len(ends) in (
+            0,
+            steps - 1,
+        ):  # a GPU is waited for where seconds are counted, and nowhere else
             wait()
         ends.append(time.perf_counter())
 
@@ -78,8 +96,12 @@ def _set(source: ModelSource, task: tasks.Task, folder: Path, precision: str, co
     begun = time.perf_counter()
     learner.predict(units["test"])
     predicting = time.perf_counter() - begun
-    lengths = learner.formulation.features(splits["train"], learner.tokenizer, learner.limit).ids.lengths
-    training = (ends[-1] - ends[0]) * steps / max(1, steps - 1)  # the first step has no beginning of its own
+    lengths = learner.formulation.features(
+        splits["train"], learner.tokenizer, learner.limit
+    ).ids.lengths
+    training = (
+        (ends[-1] - ends[0]) * steps / max(1, steps - 1)
+    )  # the first step has no beginning of its own
     return {
         "examples": len(splits["train"]),
         "padding": padding_of(lengths, training_batches(lengths, BATCH, np.random.default_rng(1))),

@@ -14,7 +14,13 @@ import torch
 
 LENGTHS = (16, 32, 64, 128, 256, 512)
 BATCHES = (1, 2, 4, 8, 16, 32, 64)
-SIZES = {"2 x 128": (2, 128), "4 x 256": (4, 256), "6 x 384": (6, 384), "12 x 384": (12, 384), "12 x 768": (12, 768)}
+SIZES = {
+    "2 x 128": (2, 128),
+    "4 x 256": (4, 256),
+    "6 x 384": (6, 384),
+    "12 x 384": (12, 384),
+    "12 x 768": (12, 768),
+}
 """Layers and width; the third is all-MiniLM-L6-v2's, the last BERT-base's."""
 TRIALS = (10, 100, 1000)
 BATCH, LENGTH, STEPS = 16, 32, 3

@@ -17,7 +17,9 @@ def describe() -> dict[str, object]:
     """Processor, its instructions, cores, memory, threads and versions."""
     import torch
 
-    text = Path("/proc/cpuinfo").read_text(encoding="utf-8") if Path("/proc/cpuinfo").is_file() else ""
+    text = (
+        Path("/proc/cpuinfo").read_text(encoding="utf-8") if Path("/proc/cpuinfo").is_file() else ""
+    )
     facts = dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
     facts = {key.strip(): value.strip() for key, value in facts.items()}
     flags = facts.get("flags", "").split()

@@ -28,10 +28,14 @@ def write(found: Mapping[str, Any], docs: Path) -> None:
 
 def render(found: Mapping[str, Any], docs: Path) -> str:
     """The page, with the figures of cards between their marks."""
-    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment = jinja2.Environment(
+        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
     figures = {name: section["figures"] for name, section in found.items()}
     text = environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
-        **figures, machines=machines(found), peaks={name: one["machine"]["peak MiB"] for name, one in found.items()}
+        **figures,
+        machines=machines(found),
+        peaks={name: one["machine"]["peak MiB"] for name, one in found.items()},
     )
     return page.fill(text.rstrip() + "\n", docs / "results" / "device")
 
@@ -42,7 +46,9 @@ def machines(found: Mapping[str, Any]) -> list[str]:
     for section in found.values():
         one = section["machine"]
         hardware = f"{one['processor']} ({one['instructions']}), {one['cores']} cores, {one['memory GiB']} GiB"
-        software = f"torch {one['torch']}, transformers {one['transformers']}, {one['threads']} threads"
+        software = (
+            f"torch {one['torch']}, transformers {one['transformers']}, {one['threads']} threads"
+        )
         said.setdefault(f"{hardware}, {one['gpu'] or 'no GPU'}; {software}", None)
     return list(said)
 
@@ -57,7 +63,9 @@ def picture(growth: Mapping[str, Mapping[str, float]], path: Path) -> None:
     figure, places = plt.subplots(1, 4, figsize=(13, 3.2), layout="constrained")
     for place, (name, (across, up)) in zip(places, AXES.items(), strict=True):
         values = list(growth[name].values())
-        numbers = [float(text) for text in growth[name]] if name != "model" else list(range(len(values)))
+        numbers = (
+            [float(text) for text in growth[name]] if name != "model" else list(range(len(values)))
+        )
         place.plot(numbers, values, "o-", color="#2a6f97", markersize=4)
         place.set_yscale("log")
         if name == "model":

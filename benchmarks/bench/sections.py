@@ -17,7 +17,16 @@ def throughput(model: str, data: Path) -> Any:
 def profile(model: str, data: Path) -> Any:
     from benchmarks.profile import measure
 
-    return measure(Namespace(model=model, data=data, task="ncbi-disease", batches=100, batch_size=16, precision="bf16"))
+    return measure(
+        Namespace(
+            model=model,
+            data=data,
+            task="ncbi-disease",
+            batches=100,
+            batch_size=16,
+            precision="bf16",
+        )
+    )
 
 
 def crf(model: str, data: Path) -> Any:

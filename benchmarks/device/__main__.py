@@ -19,29 +19,58 @@ from blurb.messages.errors import BlurbError
 def parser() -> argparse.ArgumentParser:
     """The commands and their options."""
     whole = argparse.ArgumentParser(
-        prog="python -m benchmarks.device", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="python -m benchmarks.device",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     verbs = whole.add_subparsers(dest="verb", required=True)
     packing = verbs.add_parser("pack", help="write a bundle for another machine")
     packing.add_argument("out", type=Path, help="file, ending in .tar.gz")
     packing.add_argument("--data", type=Path, help="folder in BLURB's layout")
-    packing.add_argument("--wheels", type=Path, help="folder of wheels  [default: those that pip gets]")
-    packing.add_argument("--python", default="3.12", help="version on the other machine  [default: 3.12]")
-    packing.add_argument("--dirty", action="store_true", help="pack changes of tracked files, too, for trying only")
-    packing.add_argument("--parts", action="store_true", help="split a bundle that is larger than the limit")
-    packing.add_argument("--limit", type=float, default=pack.LIMIT, help="MiB  [default: %(default)s]")
-    packing.add_argument("--small", action="store_true", help="for a rehearsal: demo suite, tiny encoder, no wheels")
-    for verb, help_ in (("run", "measure parts of an unpacked bundle (run.sh calls it)"), ("part", argparse.SUPPRESS)):
+    packing.add_argument(
+        "--wheels", type=Path, help="folder of wheels  [default: those that pip gets]"
+    )
+    packing.add_argument(
+        "--python", default="3.12", help="version on the other machine  [default: 3.12]"
+    )
+    packing.add_argument(
+        "--dirty", action="store_true", help="pack changes of tracked files, too, for trying only"
+    )
+    packing.add_argument(
+        "--parts", action="store_true", help="split a bundle that is larger than the limit"
+    )
+    packing.add_argument(
+        "--limit", type=float, default=pack.LIMIT, help="MiB  [default: %(default)s]"
+    )
+    packing.add_argument(
+        "--small", action="store_true", help="for a rehearsal: demo suite, tiny encoder, no wheels"
+    )
+    for verb, help_ in (
+        ("run", "measure parts of an unpacked bundle (run.sh calls it)"),
+        ("part", argparse.SUPPRESS),
+    ):
         running = verbs.add_parser(verb, help=help_)
-        running.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(parts.PARTS)}  [default: all]")
+        running.add_argument(
+            "parts", nargs="*", metavar="PART", help=f"of {', '.join(parts.PARTS)}  [default: all]"
+        )
         running.add_argument("--bundle", type=Path, required=True)
-        running.add_argument("--out", type=Path, default=Path("results"), help="folder for device.json")
-        running.add_argument("--caller", type=Path, default=Path(), help="folder that --out is relative to")
-        running.add_argument("--small", action="store_true", help="tiny figures, on the CPU if there is no GPU")
-        running.add_argument("--mps", action="store_true", help="NVIDIA's multi-process service may be started")
+        running.add_argument(
+            "--out", type=Path, default=Path("results"), help="folder for device.json"
+        )
+        running.add_argument(
+            "--caller", type=Path, default=Path(), help="folder that --out is relative to"
+        )
+        running.add_argument(
+            "--small", action="store_true", help="tiny figures, on the CPU if there is no GPU"
+        )
+        running.add_argument(
+            "--mps", action="store_true", help="NVIDIA's multi-process service may be started"
+        )
     merging = verbs.add_parser("merge", help="take results into docs")
     merging.add_argument("folder", type=Path)
-    rehearsing = verbs.add_parser("rehearse", help="pack, run and merge tiny figures, in a temporary clone")
+    rehearsing = verbs.add_parser(
+        "rehearse", help="pack, run and merge tiny figures, in a temporary clone"
+    )
     rehearsing.add_argument("parts", nargs="*", metavar="PART")
     return whole
 

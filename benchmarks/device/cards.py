@@ -69,7 +69,9 @@ def differences(manifest: Mapping[str, Any], facts: Mapping[str, Any]) -> list[s
 
     :param manifest: of the bundle, with `versions`
     """
-    pairs = [(name, wanted, facts.get(name)) for name, wanted in manifest.get("versions", {}).items()]
+    pairs = [
+        (name, wanted, facts.get(name)) for name, wanted in manifest.get("versions", {}).items()
+    ]
     return [
         f"{name} is {there or 'missing'} here; the tests pass with {wanted}"
         for name, wanted, there in pairs

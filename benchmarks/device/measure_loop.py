@@ -79,7 +79,9 @@ def _measure(context: Context, model: str, batch: int) -> Figures:
     return {**found, "counts": said}
 
 
-def graphed(source: Any, task: Any, rows: list[Any], batch: int, context: Context) -> tuple[float, dict[str, int]]:
+def graphed(
+    source: Any, task: Any, rows: list[Any], batch: int, context: Context
+) -> tuple[float, dict[str, int]]:
     """Tokens a second of the second epoch of a loop of recorded steps, and how many steps were made how."""
     from benchmarks.device.measure_steps import network_like
     from benchmarks.throughput import EPOCHS, Stamps
@@ -87,7 +89,9 @@ def graphed(source: Any, task: Any, rows: list[Any], batch: int, context: Contex
     from blurb.protocols import protocol
     from blurb.training.optimizer import adamw
 
-    settings = protocol.load("standard").settings(task, {"lr": 1e-4, "batch_size": batch}, source.parameters)
+    settings = protocol.load("standard").settings(
+        task, {"lr": 1e-4, "batch_size": batch}, source.parameters
+    )
     formulation = formulations.bind(task, settings)
     torch.use_deterministic_algorithms(True, warn_only=True)  # as the loop
     torch.manual_seed(1)
@@ -137,7 +141,15 @@ def rows(found: Mapping[str, Figures]) -> Sequence[Sequence[str]]:
     for cell, one in found.items():
         if cell == "functions":
             table += [
-                ("MiniLM", "32", f"`{name.removeprefix('~:0 <').rstrip('>')}`", "", f"{each:.2f} ms a step", "", "")
+                (
+                    "MiniLM",
+                    "32",
+                    f"`{name.removeprefix('~:0 <').rstrip('>')}`",
+                    "",
+                    f"{each:.2f} ms a step",
+                    "",
+                    "",
+                )
                 for name, each in one.items()
             ]
             continue
@@ -145,6 +157,10 @@ def rows(found: Mapping[str, Figures]) -> Sequence[Sequence[str]]:
         for name in ("tuned", "blurb", "recorded steps"):
             middle = statistics.median(one[name])
             spread = f"{min(one[name]):,.0f} to {max(one[name]):,.0f}"
-            did = ", ".join(f"{count} {what}" for what, count in sorted(one["counts"].items())) * (name[0] == "r")
-            table.append((*cell.split(", "), name, f"{middle:,.0f}", spread, f"{middle / tuned:.2f}", did))
+            did = ", ".join(f"{count} {what}" for what, count in sorted(one["counts"].items())) * (
+                name[0] == "r"
+            )
+            table.append(
+                (*cell.split(", "), name, f"{middle:,.0f}", spread, f"{middle / tuned:.2f}", did)
+            )
     return table

@@ -14,7 +14,16 @@ from benchmarks.device.cells import Cell, Context, Figures
 
 SHARES = (0.7, 0.4)
 """Parts of the most memory that the training takes without a limit."""
-COLUMNS = ("encoder", "limit", "batch", "micro-batch", "loss without the limit", "with it", "peak, GiB", "limit, GiB")
+COLUMNS = (
+    "encoder",
+    "limit",
+    "batch",
+    "micro-batch",
+    "loss without the limit",
+    "with it",
+    "peak, GiB",
+    "limit, GiB",
+)
 MODEL, TASK, BATCH, PRECISION = "BERT-base", "ncbi-disease", 64, "fp32"
 
 
@@ -31,19 +40,35 @@ def measure(context: Context, share: float) -> Figures:
     if context.device != "cuda":
         allowed = BATCH * share
         limited, _, micro = _trained(context, allowed)
-        return {"batch": BATCH, "micro-batch": micro, "free": free, "limited": limited, "peak": 0, "limit": 0}
+        return {
+            "batch": BATCH,
+            "micro-batch": micro,
+            "free": free,
+            "limited": limited,
+            "peak": 0,
+            "limit": 0,
+        }
     gc.collect()  # the encoder is in a cycle of references
     torch.cuda.empty_cache()
     before = torch.cuda.memory_reserved()
     limit = before + share * (peak - before)
-    torch.cuda.set_per_process_memory_fraction(limit / torch.cuda.get_device_properties(0).total_memory)
+    torch.cuda.set_per_process_memory_fraction(
+        limit / torch.cuda.get_device_properties(0).total_memory
+    )
     try:
         limited, _, micro = _trained(context, None)
     finally:
         torch.cuda.set_per_process_memory_fraction(1.0)
     if micro is None:
         raise RuntimeError("the limit was no limit: nothing was halved")
-    return {"batch": BATCH, "micro-batch": micro, "free": free, "limited": limited, "peak": peak, "limit": limit}
+    return {
+        "batch": BATCH,
+        "micro-batch": micro,
+        "free": free,
+        "limited": limited,
+        "peak": peak,
+        "limit": limit,
+    }
 
 
 def _trained(context: Context, most: float | None) -> tuple[float, float, int | None]:

@@ -16,7 +16,10 @@ def cells(context: Context) -> Iterator[Cell]:
     for model in context.pick(MODELS, MODELS[:1]):
         for task in context.pick(TASKS, TASKS[:1]):
             for precision in context.precisions:
-                yield Cell(f"{model}, {task}, {precision}", partial(measure, context, model, task, precision))
+                yield Cell(
+                    f"{model}, {task}, {precision}",
+                    partial(measure, context, model, task, precision),
+                )
 
 
 def measure(context: Context, model: str, name: str, precision: str) -> Figures:
@@ -32,7 +35,9 @@ def measure(context: Context, model: str, name: str, precision: str) -> Figures:
     task = tasks.get(name)
     test = data.load(task, context.data, ["test"]).splits["test"].to_list()
     rows = test[: context.pick(len(test), 20)]
-    learner = trained(building.resolve(str(context.model(model))), task, rows[:16], rows[:2], precision)
+    learner = trained(
+        building.resolve(str(context.model(model))), task, rows[:16], rows[:2], precision
+    )
     units = Subset(rows, key(rows))
     seconds = seconds_of(lambda: learner.predict(units))
     lengths = learner.formulation.features(rows, learner.tokenizer, learner.limit).ids.lengths
@@ -42,6 +47,11 @@ def measure(context: Context, model: str, name: str, precision: str) -> Figures:
 
 def rows(found: Mapping[str, Figures]) -> Sequence[Sequence[str]]:
     return [
-        (*name.split(", "), f"{one['seconds']:.2f}", f"{one['tokens'] / one['seconds']:,.0f}", f"{one['padding']:.1%}")
+        (
+            *name.split(", "),
+            f"{one['seconds']:.2f}",
+            f"{one['tokens'] / one['seconds']:,.0f}",
+            f"{one['padding']:.1%}",
+        )
         for name, one in found.items()
     ]

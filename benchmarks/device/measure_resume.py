@@ -39,7 +39,8 @@ def measure(context: Context, name: str) -> Figures:
     """
     settings = ["--tasks", "ncbi-disease", "--seeds", "1", "--resume-trials"]
     settings += context.pick(
-        ["--protocol", "standard", "--set", "epochs=4"], ["--protocol", "smoke", "--set", "epochs=12"]
+        ["--protocol", "standard", "--set", "epochs=4"],
+        ["--protocol", "smoke", "--set", "epochs=12"],
     )
     whole, killed = context.work / "resume-whole", context.work / "resume-killed"
     seconds = {}
@@ -55,7 +56,9 @@ def measure(context: Context, name: str) -> Figures:
             raise RuntimeError("the time was up")
         seconds[store] = time.perf_counter() - begun
     (one,), (other,) = list(trials(whole)), list(trials(killed))
-    pairs = zip(one.predictions("test")["prediction"], other.predictions("test")["prediction"], strict=True)
+    pairs = zip(
+        one.predictions("test")["prediction"], other.predictions("test")["prediction"], strict=True
+    )
     resumed = other.provenance.facts.get("resumed") or {}
     return {
         "differ": sum(left != right for left, right in pairs),
@@ -65,9 +68,13 @@ def measure(context: Context, name: str) -> Figures:
     }
 
 
-def _killed(context: Context, arguments: Sequence[str], store: Path, number: signal.Signals) -> None:
+def _killed(
+    context: Context, arguments: Sequence[str], store: Path, number: signal.Signals
+) -> None:
     """Starts a command, and ends all its processes once a checkpoint is complete."""
-    process = subprocess.Popen(arguments, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        arguments, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     try:
         while not list(store.glob(CHECKPOINT)):
             if process.poll() is not None or context.left <= 1:

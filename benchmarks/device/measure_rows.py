@@ -15,7 +15,16 @@ from benchmarks.device.cells import Cell, Context, Figures, Unfinished
 from benchmarks.device.commands import command, ended, sets_at_hand, trials
 
 JOBS = 4
-COLUMNS = ("encoder", "protocol", "seed", "sets", "wall minutes", "trials, minutes", "at a time", "mean of task types")
+COLUMNS = (
+    "encoder",
+    "protocol",
+    "seed",
+    "sets",
+    "wall minutes",
+    "trials, minutes",
+    "at a time",
+    "mean of task types",
+)
 NOTE = (
     "The mean of task types is on test, of the sets at hand. MiniLM has weights in half precision; scores of random "
     "encoders are left out."
@@ -33,20 +42,40 @@ def cells(context: Context, model: str, protocol: str, scores: bool = True) -> I
     seeds = context.pick(seeds, {"biosses": (1,)})
     for seed in sorted({seed for each in seeds.values() for seed in each}):
         names = [name for name, each in seeds.items() if seed in each]
-        yield Cell(f"{model}, {protocol}, {seed}", partial(measure, context, model, protocol, seed, names, scores))
+        yield Cell(
+            f"{model}, {protocol}, {seed}",
+            partial(measure, context, model, protocol, seed, names, scores),
+        )
 
 
-def measure(context: Context, model: str, protocol: str, seed: int, names: Sequence[str], scores: bool) -> Figures:
+def measure(
+    context: Context, model: str, protocol: str, seed: int, names: Sequence[str], scores: bool
+) -> Figures:
     """Datasets with one more seed.
 
     :raises Unfinished: if the time was up, with the sets so far; their trials are saved
     """
     jobs = context.pick(JOBS, 1)
-    used = [protocol, *context.pick([], ["--set", "max_train=32", "--set", "max_eval=16", "--set", "epochs=1"])]
+    used = [
+        protocol,
+        *context.pick([], ["--set", "max_train=32", "--set", "max_eval=16", "--set", "epochs=1"]),
+    ]
     store = context.work / f"rows-{model}-{protocol}"
-    options = ["--tasks", ",".join(names), "--protocol", *used, "--seeds", str(seed), "--jobs", str(jobs)]
+    options = [
+        "--tasks",
+        ",".join(names),
+        "--protocol",
+        *used,
+        "--seeds",
+        str(seed),
+        "--jobs",
+        str(jobs),
+    ]
     begun = time.perf_counter()
-    whole = ended(context, command(context, context.model(model), store, "--name", model, *options, "--resume-trials"))
+    whole = ended(
+        context,
+        command(context, context.model(model), store, "--name", model, *options, "--resume-trials"),
+    )
     wall = _of_all_calls(store.with_name(f"{store.name}-{seed}.json"), time.perf_counter() - begun)
     figures = {"wall": wall, "jobs": jobs, "asked": len(names), "sets": _sets(store, seed, scores)}
     if not whole:

@@ -36,7 +36,12 @@ NOTE = (
 def network_like(encoder: Any, device: str) -> Network:
     """A network for tags over a copy of an encoder, whose encoder alone runs under autocast."""
     encoder = copy.deepcopy(encoder)
-    network = Network(encoder, None, Linear(encoder.config.hidden_size, Problem("tokens", ("O", "B", "I")), 0.1), False)
+    network = Network(
+        encoder,
+        None,
+        Linear(encoder.config.hidden_size, Problem("tokens", ("O", "B", "I")), 0.1),
+        False,
+    )
     network.to(device).train()
     if device != "cpu":
         use_masks_without_waiting(network)
@@ -60,16 +65,24 @@ class Variant:
     def __init__(self, name: str, network: Network, batch: Batch, device: str) -> None:
         self.network, self.batch, self.device = network, batch, device
         self.weights = WorkingWeights(network.encoder) if "working" in name else None
-        own = [*self.weights.parameters, *network.head.parameters()] if self.weights else [*network.parameters()]
+        own = (
+            [*self.weights.parameters, *network.head.parameters()]
+            if self.weights
+            else [*network.parameters()]
+        )
         self.parameters = own
         self.optimizer = torch.optim.AdamW(own, lr=1e-5, fused=True)
-        self.static = StaticStep(network, batch.to(torch.device(device))) if "graph" in name else None
+        self.static = (
+            StaticStep(network, batch.to(torch.device(device))) if "graph" in name else None
+        )
 
     def __call__(self) -> None:
         if self.static:
             self.static(self.batch, self.batch.ids.numel())
         else:
-            (self.network.loss(self.batch.to(torch.device(self.device))) / self.batch.ids.numel()).backward()
+            (
+                self.network.loss(self.batch.to(torch.device(self.device))) / self.batch.ids.numel()
+            ).backward()
         if self.weights:
             self.weights.gradients()
         torch.nn.utils.clip_grad_norm_(self.parameters, 1.0)
@@ -99,12 +112,17 @@ def _measure(context: Context, model: str, rows: int, pieces: int) -> Figures:
     if getattr(encoder, "pooler", None) is not None:
         encoder.pooler = None
     batch = random_batch(encoder.config.vocab_size, rows, pieces)
-    variants = {name: Variant(name, network_like(encoder, context.device), batch, context.device) for name in VARIANTS}
+    variants = {
+        name: Variant(name, network_like(encoder, context.device), batch, context.device)
+        for name in VARIANTS
+    }
     found = interleaved(variants, context.pick(ROUNDS, 1), context.pick(STEPS, 2))
     return {name: [1e3 * each for each in seconds] for name, seconds in found.items()}
 
 
-def interleaved(variants: Mapping[str, Callable[[], None]], rounds: int, steps: int) -> dict[str, list[float]]:
+def interleaved(
+    variants: Mapping[str, Callable[[], None]], rounds: int, steps: int
+) -> dict[str, list[float]]:
     """Name -> the median seconds of a step in each round, the variants in turn."""
     found: dict[str, list[float]] = {name: [] for name in variants}
     for step in variants.values():
@@ -127,5 +145,13 @@ def rows(found: Mapping[str, Figures]) -> Sequence[Sequence[str]]:
         for name, rounds in one.items():
             ratio = statistics.median(one[VARIANTS[0]]) / statistics.median(rounds)
             spread = f"{min(rounds):.2f} to {max(rounds):.2f}"
-            table.append((*cell.split(", "), name, f"{statistics.median(rounds):.2f}", spread, f"{ratio:.2f}"))
+            table.append(
+                (
+                    *cell.split(", "),
+                    name,
+                    f"{statistics.median(rounds):.2f}",
+                    spread,
+                    f"{ratio:.2f}",
+                )
+            )
     return table

@@ -29,7 +29,9 @@ def measure(context: Context) -> Figures:
     report = context.work / "tests.xml"
     report.parent.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "pytest", "-q", "-m", "gpu", "-p", "no:cacheprovider", *FILES]
-    code = subprocess.run([*command, f"--junitxml={report}"], timeout=context.left, check=False).returncode
+    code = subprocess.run(
+        [*command, f"--junitxml={report}"], timeout=context.left, check=False
+    ).returncode
     if code not in (0, 1):  # all passed or were skipped, or some failed
         raise RuntimeError(f"pytest ended with {code}")
     return counts(report)
@@ -56,6 +58,9 @@ def counts(report: Path) -> Figures:
 
 def rows(found: Mapping[str, Figures]) -> Sequence[Sequence[str]]:
     return [
-        (*(str(one[name]) for name in COLUMNS[:4]), ", ".join(f"`{name}`" for name in one["names"]) or "none")
+        (
+            *(str(one[name]) for name in COLUMNS[:4]),
+            ", ".join(f"`{name}`" for name in one["names"]) or "none",
+        )
         for one in found.values()
     ]

@@ -35,7 +35,9 @@ def cells(context: Context) -> Iterator[Cell]:
             measured = partial(_measure, context, model)
             memory = context.pick(max(COUNTS) * MEMORY[model], 0.0)
             name = f"{model}, {'MPS' if service else 'no MPS'}"
-            yield Cell(name, partial(with_service, context, measured) if service else measured, memory)
+            yield Cell(
+                name, partial(with_service, context, measured) if service else measured, memory
+            )
 
 
 def _measure(context: Context, model: str) -> Figures:
@@ -44,7 +46,9 @@ def _measure(context: Context, model: str) -> Figures:
     wanted, steps = manager.Value("i", max(counts)), manager.Array("q", max(counts))
     folder, data = context.model(model), context.data  # made before the processes need them
     workers = [
-        manager.Process(target=train, args=(folder, data, context, number, wanted, steps), daemon=True)
+        manager.Process(
+            target=train, args=(folder, data, context, number, wanted, steps), daemon=True
+        )
         for number in range(max(counts))
     ]
     for worker in workers:
@@ -94,7 +98,9 @@ def train(model: Path, data: Path, context: Context, number: int, wanted: Any, s
     rows = sentences(task, data, 60 * batch)
     changed = {"lr": 1e-5, "epochs": 10_000, "batch_size": batch, "select": "last"}
     settings = protocol.load("standard").settings(task, changed, source.parameters)
-    learner = EncoderLearner(source, formulations.bind(task, settings), "auto", context.precisions[0])
+    learner = EncoderLearner(
+        source, formulations.bind(task, settings), "auto", context.precisions[0]
+    )
 
     def step(done: int, total: int) -> None:
         steps[number] += 1
@@ -112,5 +118,7 @@ def rows(found: Mapping[str, Figures]) -> Sequence[Sequence[str]]:
             middle = statistics.median(rounds)
             spread = f"{min(rounds):.0f} to {max(rounds):.0f}"
             ratio = f"{middle / statistics.median(one['1']):.2f}"
-            table.append((model, "yes" if service == "MPS" else "no", count, f"{middle:.1f}", spread, ratio))
+            table.append(
+                (model, "yes" if service == "MPS" else "no", count, f"{middle:.1f}", spread, ratio)
+            )
     return table

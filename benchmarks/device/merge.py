@@ -25,7 +25,9 @@ def merge(folder: Path, root: Path = code.ROOT, rehearsal: bool = False) -> list
     """
     paths = sorted(path for path in folder.rglob("*.json") if path.name != "manifest.json")
     if not paths:
-        raise BlurbError("no results there", where=folder, fix="give the folder that device.json came back to.")
+        raise BlurbError(
+            "no results there", where=folder, fix="give the folder that device.json came back to."
+        )
     lines, merged = [], 0
     for path in paths:
         try:
@@ -34,11 +36,15 @@ def merge(folder: Path, root: Path = code.ROOT, rehearsal: bool = False) -> list
             lines.append(f"Refused: {error}")
             continue
         merged += 1
-        target = root / "docs" / "results" / "device" / f"{cards.slug(content['card']['card'])}.json"
+        target = (
+            root / "docs" / "results" / "device" / f"{cards.slug(content['card']['card'])}.json"
+        )
         target.parent.mkdir(parents=True, exist_ok=True)
         before = read(target) if target.is_file() else None
         write_whole(target, (json.dumps(_together(before, content), indent=1) + "\n").encode())
-        lines.append(f"{path.name}: {content['card']['card']}, commit {content['manifest']['commit'][:8]}")
+        lines.append(
+            f"{path.name}: {content['card']['card']}, commit {content['manifest']['commit'][:8]}"
+        )
         if before and (why := _other(before, content)):
             commit = before["manifest"]["commit"][:8]
             lines.append(f"  the figures of commit {commit} on such a card made room: {why}")
@@ -59,13 +65,23 @@ def _accepted(path: Path, root: Path, rehearsal: bool) -> dict[str, Any]:
     content = read(path)
     manifest = content["manifest"]
     if manifest.get("small") and not rehearsal:
-        raise BlurbError("a rehearsal, whose figures mean nothing", where=path, fix="pack and run without --small.")
+        raise BlurbError(
+            "a rehearsal, whose figures mean nothing",
+            where=path,
+            fix="pack and run without --small.",
+        )
     if content["card"]["card"] == cards.CPU and not rehearsal:
         raise BlurbError("measured on no GPU", where=path, fix="run it where torch finds a card.")
     if manifest.get("dirty"):
-        raise BlurbError("packed with changes that no commit has", where=path, fix="commit, pack and run again.")
+        raise BlurbError(
+            "packed with changes that no commit has", where=path, fix="commit, pack and run again."
+        )
     if manifest.get("changed"):
-        raise BlurbError("made by code that was changed after packing", where=path, fix="unpack and run it again.")
+        raise BlurbError(
+            "made by code that was changed after packing",
+            where=path,
+            fix="unpack and run it again.",
+        )
     code.check(root, manifest, path)
     return content
 

@@ -78,7 +78,9 @@ def pack(asked: Asked) -> list[Path]:
 def _fill(folder: Path, asked: Asked, dirty: bool) -> None:
     """The content of a bundle, manifest last."""
     # `git stash create` writes a commit of the tracked files as they are, and changes nothing.
-    commit = (code.git(asked.root, "stash", "create") if dirty else "") or code.git(asked.root, "rev-parse", "HEAD")
+    commit = (code.git(asked.root, "stash", "create") if dirty else "") or code.git(
+        asked.root, "rev-parse", "HEAD"
+    )
     archive = folder / "code.tar"
     code.git(asked.root, "archive", "--output", str(archive), commit, "--", *CODE)
     with tarfile.open(archive) as packed:
@@ -119,9 +121,15 @@ def _wheels(folder: Path, asked: Asked) -> None:
 
 def _versions(constraints: Path) -> dict[str, str]:
     """The versions that the tests pass with, of the libraries that decide figures."""
-    pinned = dict(line.split("==") for line in constraints.read_text(encoding="utf-8").splitlines() if "==" in line)
+    pinned = dict(
+        line.split("==")
+        for line in constraints.read_text(encoding="utf-8").splitlines()
+        if "==" in line
+    )
     return {
-        name: pinned[name] for name in ("torch", "transformers", "tokenizers", "accelerate", "numpy") if name in pinned
+        name: pinned[name]
+        for name in ("torch", "transformers", "tokenizers", "accelerate", "numpy")
+        if name in pinned
     }
 
 
@@ -135,7 +143,10 @@ def _write(folder: Path, whole: Path) -> dict[str, int]:
     ):
         for path in entries:
             _add(bundle, path, f"blurb-device/{path.name}")
-    return {path.name: sum(one.stat().st_size for one in [path, *path.rglob("*")] if one.is_file()) for path in entries}
+    return {
+        path.name: sum(one.stat().st_size for one in [path, *path.rglob("*")] if one.is_file())
+        for path in entries
+    }
 
 
 def _add(bundle: tarfile.TarFile, path: Path, name: str) -> None:

@@ -27,7 +27,11 @@ def fill(text: str, folder: Path) -> str:
     before, mark, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not mark or not end:
-        raise BlurbError("the marks of the device figures are gone", where="docs/performance.md", fix="restore them.")
+        raise BlurbError(
+            "the marks of the device figures are gone",
+            where="docs/performance.md",
+            fix="restore them.",
+        )
     body = "\n".join(section([read(path) for path in sorted(folder.glob("*.json"))]))
     return f"{before}{BEGIN}\n\n{body}\n\n{END}{after}"
 
@@ -47,15 +51,27 @@ def _of_cards(cards: Sequence[Card]) -> Iterator[str]:
     yield "|---|---:|---|---|---|---|---|"
     for one in cards:
         facts, versions = one["card"], [line.split()[0] for line in one["differences"]]
-        cells = [facts["card"], f"{facts['memory']:g}", facts["cuda"] or "none", facts["torch"], facts["transformers"]]
+        cells = [
+            facts["card"],
+            f"{facts['memory']:g}",
+            facts["cuda"] or "none",
+            facts["torch"],
+            facts["transformers"],
+        ]
         cells += [one["manifest"]["commit"][:8], ", ".join(versions) or "nothing"]
         yield f"| {' | '.join(cells)} |"
 
 
 def _of_part(part: Part, cards: Sequence[Card]) -> Iterator[str]:
-    known = [(one["card"]["card"], one["parts"][part.name]) for one in cards if part.name in one["parts"]]
+    known = [
+        (one["card"]["card"], one["parts"][part.name]) for one in cards if part.name in one["parts"]
+    ]
     lines = [(card, row) for card, measured in known for row in part.rows(measured["cells"])]
-    told = [(card, measured) for card, measured in known if measured["state"] != COMPLETE or measured["told"]]
+    told = [
+        (card, measured)
+        for card, measured in known
+        if measured["state"] != COMPLETE or measured["told"]
+    ]
     if not lines and not told:
         return
     yield f"\n### {part.title}\n"

@@ -52,7 +52,14 @@ PARTS = {
             measure_workers.rows,
             measure_workers.NOTE,
         ),
-        Part("tests", 4, "Tests on the card", measure_tests.cells, measure_tests.COLUMNS, measure_tests.rows),
+        Part(
+            "tests",
+            4,
+            "Tests on the card",
+            measure_tests.cells,
+            measure_tests.COLUMNS,
+            measure_tests.rows,
+        ),
         Part(
             "launches",
             3,
@@ -63,7 +70,13 @@ PARTS = {
             measure_launches.NOTE,
         ),
         Part(
-            "throughput", 9, "The loop", partial(SPEED.cells, models=["MiniLM"]), SPEED.COLUMNS, SPEED.rows, SPEED.NOTE
+            "throughput",
+            9,
+            "The loop",
+            partial(SPEED.cells, models=["MiniLM"]),
+            SPEED.COLUMNS,
+            SPEED.rows,
+            SPEED.NOTE,
         ),
         Part(
             "jobs",
@@ -92,8 +105,22 @@ PARTS = {
             measure_estimates.rows,
             measure_estimates.NOTE,
         ),
-        Part("memory", 3, "Too little memory", measure_memory.cells, measure_memory.COLUMNS, measure_memory.rows),
-        Part("resume", 4, "Killed and resumed", measure_resume.cells, measure_resume.COLUMNS, measure_resume.rows),
+        Part(
+            "memory",
+            3,
+            "Too little memory",
+            measure_memory.cells,
+            measure_memory.COLUMNS,
+            measure_memory.rows,
+        ),
+        Part(
+            "resume",
+            4,
+            "Killed and resumed",
+            measure_resume.cells,
+            measure_resume.COLUMNS,
+            measure_resume.rows,
+        ),
         Part(
             "standard",
             9,

@@ -24,8 +24,12 @@ def rehearse(names: Sequence[str]) -> int:
         folder = Path(name)
         lines = in_folder(clone(folder / "clone"), folder, names)
     print("\n".join(lines))
-    busy = sum(resource.getrusage(who).ru_utime for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    print(f"The rehearsal took {time.monotonic() - begun:.0f} s, {busy:.0f} s of them on a processor.")
+    busy = sum(
+        resource.getrusage(who).ru_utime for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    )
+    print(
+        f"The rehearsal took {time.monotonic() - begun:.0f} s, {busy:.0f} s of them on a processor."
+    )
     return int(any(line.startswith("  ") for line in lines))
 
 
@@ -46,8 +50,19 @@ def clone(folder: Path, root: Path = code.ROOT) -> Path:
 def commit(root: Path, message: str) -> None:
     """Commits everything, by nobody."""
     code.git(root, "add", "--all", "--force")
-    who = ("-c", "user.name=rehearsal", "-c", "user.email=rehearsal@localhost", "-c", "commit.gpgsign=false")
-    subprocess.run(["git", "-C", str(root), *who, "commit", "--quiet", "-m", message], check=True, capture_output=True)
+    who = (
+        "-c",
+        "user.name=rehearsal",
+        "-c",
+        "user.email=rehearsal@localhost",
+        "-c",
+        "commit.gpgsign=false",
+    )
+    subprocess.run(
+        ["git", "-C", str(root), *who, "commit", "--quiet", "-m", message],
+        check=True,
+        capture_output=True,
+    )
 
 
 def in_folder(root: Path, folder: Path, names: Sequence[str]) -> list[str]:
@@ -60,7 +75,9 @@ def in_folder(root: Path, folder: Path, names: Sequence[str]) -> list[str]:
     with tarfile.open(out) as bundle:
         bundle.extractall(folder, filter="data")
     run = ["blurb-device/run.sh", "--small", "--out", "back", *names]  # as it is typed
-    ended = subprocess.run(run, check=False, cwd=folder, env={**os.environ, "PYTHON": sys.executable})
+    ended = subprocess.run(
+        run, check=False, cwd=folder, env={**os.environ, "PYTHON": sys.executable}
+    )
     if ended.returncode not in (0, 1):  # 1: the merge says what is not complete
         raise BlurbError(f"run.sh ended with {ended.returncode}", fix="Read what it said above.")
     return merge.merge(folder / "back", root, rehearsal=True)

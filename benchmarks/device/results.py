@@ -33,7 +33,11 @@ class Results:
     """
 
     def __init__(
-        self, paths: tuple[Path, ...], manifest: Mapping[str, Any], card: Mapping[str, Any], differences: list[str]
+        self,
+        paths: tuple[Path, ...],
+        manifest: Mapping[str, Any],
+        card: Mapping[str, Any],
+        differences: list[str],
     ) -> None:
         self.paths = paths
         self.parts: dict[str, dict[str, Any]] = (
@@ -49,7 +53,9 @@ class Results:
 
     def part(self, name: str) -> dict[str, Any]:
         """A part, new if there is none."""
-        return self.parts.setdefault(name, {"state": CUT, "why": "", "seconds": 0.0, "cells": {}, "told": {}})
+        return self.parts.setdefault(
+            name, {"state": CUT, "why": "", "seconds": 0.0, "cells": {}, "told": {}}
+        )
 
     def is_complete(self, name: str) -> bool:
         """Whether nothing of a part is left to measure."""
@@ -81,7 +87,11 @@ def read(path: Path) -> dict[str, Any]:
     if not isinstance(content, dict) or content.get("kind") != KIND:
         raise BlurbError("no results of benchmarks.device", where=path)
     if content.get("version") != VERSION:
-        raise BlurbError(f"version {content.get('version')} of the results, not {VERSION}", where=path)
-    if lacking := [name for name in ("manifest", "card", "parts") if not isinstance(content.get(name), dict)]:
+        raise BlurbError(
+            f"version {content.get('version')} of the results, not {VERSION}", where=path
+        )
+    if lacking := [
+        name for name in ("manifest", "card", "parts") if not isinstance(content.get(name), dict)
+    ]:
         raise BlurbError(f"lacks its {' and '.join(lacking)}", where=path, fix="copy it again.")
     return content

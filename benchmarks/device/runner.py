@@ -35,11 +35,15 @@ def run(names: Sequence[str], bundle: Path, out: Path, small: bool, mps: bool) -
     :param out: folder that gets the results, beside those in the bundle
     """
     manifest, facts = _manifest(bundle), cards.describe()
-    changed = ["the code is not what was packed, so its results cannot be merged; unpack into an empty folder"]
+    changed = [
+        "the code is not what was packed, so its results cannot be merged; unpack into an empty folder"
+    ]
     for sentence in changed * manifest["changed"] + cards.differences(manifest, facts):
         print(f"Note: {sentence}", flush=True)
     if not is_of(bundle / "scratch" / FILE, manifest, facts["card"]):
-        shutil.rmtree(bundle / "scratch", ignore_errors=True)  # trials of other code or of another card
+        shutil.rmtree(
+            bundle / "scratch", ignore_errors=True
+        )  # trials of other code or of another card
     lines = []
     for name in names:
         part, started = parts.get(name), time.monotonic()
@@ -78,7 +82,17 @@ def _process(part: Part, bundle: Path, out: Path, small: bool, mps: bool) -> str
 
     :returns: why it did not end by itself, or an empty text
     """
-    command = [sys.executable, "-m", "benchmarks.device", "part", part.name, "--bundle", str(bundle), "--out", str(out)]
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.device",
+        "part",
+        part.name,
+        "--bundle",
+        str(bundle),
+        "--out",
+        str(out),
+    ]
     log = bundle / "scratch" / f"{part.name}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w", encoding="utf-8") as said:
@@ -127,7 +141,9 @@ def run_part(name: str, bundle: Path, out: Path, small: bool, mps: bool) -> None
         results.write()
         print(f"  {name}: {cell.name}", flush=True)
     else:
-        failed = any(cell.name not in kept["cells"] and cell.memory <= _memory(results) for cell in cells)
+        failed = any(
+            cell.name not in kept["cells"] and cell.memory <= _memory(results) for cell in cells
+        )
         state = INCOMPLETE if failed else COMPLETE
     _end(results, name, state, why, started)
 
@@ -156,7 +172,9 @@ def _measured(cell: Cell, kept: dict[str, Any], memory: float) -> str:
     :param memory: GiB of the card
     """
     if cell.memory > memory:
-        kept["told"][cell.name] = f"not tried: it needs {cell.memory:g} GiB of memory, and there are {memory:g}"
+        kept["told"][cell.name] = (
+            f"not tried: it needs {cell.memory:g} GiB of memory, and there are {memory:g}"
+        )
         return ""
     try:
         kept["cells"][cell.name] = dict(cell.measure())
@@ -167,7 +185,9 @@ def _measured(cell: Cell, kept: dict[str, Any], memory: float) -> str:
         kept["told"][cell.name] = "failed: the time was up"
     except Exception as error:  # noqa: BLE001  (whatever it is, the other measurements go on)
         kept["told"][cell.name] = f"failed: {type(error).__name__}: {without_folders(str(error))}"
-        return "the card cannot be used any more in this process" if CUDA_ERROR in str(error) else ""
+        return (
+            "the card cannot be used any more in this process" if CUDA_ERROR in str(error) else ""
+        )
     finally:
         _free()
     return ""
@@ -193,7 +213,11 @@ def without_folders(text: str) -> str:
 
 def _end(results: Results, name: str, state: str, why: str, started: float) -> None:
     part = results.part(name)
-    part |= {"state": state, "why": why, "seconds": round(part["seconds"] + time.monotonic() - started, 1)}
+    part |= {
+        "state": state,
+        "why": why,
+        "seconds": round(part["seconds"] + time.monotonic() - started, 1),
+    }
     results.write()
 
 
@@ -207,6 +231,8 @@ def _manifest(bundle: Path) -> dict[str, Any]:
     return {**manifest, "changed": manifest.get("digest") != code.digest(bundle / "code")}
 
 
-def _results(bundle: Path, out: Path, manifest: Mapping[str, Any], facts: Mapping[str, Any]) -> Results:
+def _results(
+    bundle: Path, out: Path, manifest: Mapping[str, Any], facts: Mapping[str, Any]
+) -> Results:
     paths = tuple(dict.fromkeys((bundle / "scratch" / FILE, out / FILE)))
     return Results(paths, manifest, facts, cards.differences(manifest, facts))

@@ -68,7 +68,9 @@ def padded(batch: Batch, pieces: int, pad_id: int) -> Batch:
     for name in (*ALONG_PIECES, *(["targets"] if batch.word_mask is not None else [])):
         if moved[name] is not None:
             short = pieces - moved[name].shape[1]
-            moved[name] = torch.nn.functional.pad(moved[name], (0, short), value=filling.get(name, 0))
+            moved[name] = torch.nn.functional.pad(
+                moved[name], (0, short), value=filling.get(name, 0)
+            )
     return Batch(**moved)
 
 
@@ -90,7 +92,9 @@ class StaticStep:
     loss: Tensor = field(init=False)
 
     def __post_init__(self) -> None:
-        self.inputs = Batch(**{name: None if one is None else one.clone() for name, one in vars(self.like).items()})
+        self.inputs = Batch(
+            **{name: None if one is None else one.clone() for name, one in vars(self.like).items()}
+        )
         self.num_targets = torch.ones((), device=self.like.ids.device)
         self.warm = False
 
@@ -145,8 +149,16 @@ class StaticSteps:
     :ivar counts: of "eager", "captured", "replayed" and "other shape"
     """
 
-    def __init__(self, network: Network, pad_id: int, rows: int, lengths: Sequence[int], device: torch.device) -> None:
-        self.network, self.pad_id, self.rows, self.lengths, self.device = network, pad_id, rows, lengths, device
+    def __init__(
+        self, network: Network, pad_id: int, rows: int, lengths: Sequence[int], device: torch.device
+    ) -> None:
+        self.network, self.pad_id, self.rows, self.lengths, self.device = (
+            network,
+            pad_id,
+            rows,
+            lengths,
+            device,
+        )
         self.pool = torch.cuda.graph_pool_handle() if device.type == "cuda" else None
         self.steps: dict[int, StaticStep] = {}
         self.counts: Counter[str] = Counter()

@@ -33,7 +33,15 @@ def collect(folder: Path, python: str, constraints: Path) -> list[Path]:
     :param python: version of Python on the other machine, such as `3.12`
     :raises BlurbError: if pip cannot get all of them
     """
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-deps",
+    ]
     command += ["--only-binary=:all:", "--implementation", "cp", "--python-version", python]
     command += [part for name in PLATFORMS for part in ("--platform", name)]
     command += ["-d", str(folder), "-c", str(constraints), *NAMES]

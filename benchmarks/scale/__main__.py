@@ -56,7 +56,9 @@ def measured(code: str, folder: Path) -> Figures:
     start = time.perf_counter()
     environment = os.environ | {"BLURB_HOME": str(folder / "home")}
     command = [sys.executable, "-c", f"{code}; {PEAK}"]
-    process = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True
+    )
     assert process.stdout is not None
     said = process.stdout.read()
     _, status, used = os.wait4(process.pid, 0)
@@ -64,12 +66,25 @@ def measured(code: str, folder: Path) -> Figures:
     if process.returncode:
         sys.exit(f"{code} failed")
     passed = time.perf_counter() - start
-    return {"seconds": used.ru_utime + used.ru_stime, "passed": passed, "mb": int(said.split()[-2]) / 1024}
+    return {
+        "seconds": used.ru_utime + used.ru_stime,
+        "passed": passed,
+        "mb": int(said.split()[-2]) / 1024,
+    }
 
 
 def phase(name: str, folder: Path, trials: int) -> Figures:
     """The figures of a part of the driver, in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.scale", str(trials), "--phase", name, "--folder", str(folder)]
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.scale",
+        str(trials),
+        "--phase",
+        name,
+        "--folder",
+        str(folder),
+    ]
     made = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     found: Figures = json.loads(made.stdout.splitlines()[-1])
     return found
@@ -86,30 +101,48 @@ def of_size(trials: int, folder: Path) -> dict[str, Figures]:
     views = VIEWS | (OF_PREDICTIONS if len(list((folder / "runs").glob("*/rows"))) <= ROWS else {})
     for view, code in views.items():
         found[view] = measured(code, folder)
-        print(f"{trials:,} {view}: {found[view]['seconds']:.2f} s, {found[view]['mb']:.0f} MB", file=sys.stderr)
+        print(
+            f"{trials:,} {view}: {found[view]['seconds']:.2f} s, {found[view]['mb']:.0f} MB",
+            file=sys.stderr,
+        )
     if "page" in found:
         found["page"]["size_mb"] = (folder / "leaderboard.html").stat().st_size / 1e6
     for name in ("passing over", "worker"):
         found[name] = phase(name, folder, trials)
     index = sum(path.stat().st_size for path in (folder / "runs" / ".index").iterdir())
-    found["store"] = {"index_mb": index / 1e6, "results_mb": (folder / "results.csv").stat().st_size / 1e6}
+    found["store"] = {
+        "index_mb": index / 1e6,
+        "results_mb": (folder / "results.csv").stat().st_size / 1e6,
+    }
     return found
 
 
 def main() -> None:
     """Measures all sizes, or one phase of one size."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("trials", type=int, nargs="*", default=SIZES)
-    parser.add_argument("--folder", type=Path, help="where the stores are made; they are deleted at the end")
-    parser.add_argument(
-        "--out", type=Path, help="file for the figures, beside which is their picture; other sizes stay"
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--phase", choices=PHASES, help=argparse.SUPPRESS)  # of a process for one phase
+    parser.add_argument("trials", type=int, nargs="*", default=SIZES)
+    parser.add_argument(
+        "--folder", type=Path, help="where the stores are made; they are deleted at the end"
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        help="file for the figures, beside which is their picture; other sizes stay",
+    )
+    parser.add_argument(
+        "--phase", choices=PHASES, help=argparse.SUPPRESS
+    )  # of a process for one phase
     options = parser.parse_args()
     if options.phase:
         print(json.dumps(PHASES[options.phase](options.folder, options.trials[0])))
         return
-    known = json.loads(options.out.read_text(encoding="utf-8")) if options.out and options.out.exists() else {}
+    known = (
+        json.loads(options.out.read_text(encoding="utf-8"))
+        if options.out and options.out.exists()
+        else {}
+    )
     found: dict[str, dict[str, Figures]] = known.get("sizes", {})
     for trials in options.trials:
         with tempfile.TemporaryDirectory(prefix="blurb-scale-", dir=options.folder) as name:

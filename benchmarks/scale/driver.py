@@ -47,10 +47,16 @@ def request(runs: Path, trials: int, real: bool = False) -> Request:
     names = [task for task in tasks.all() if task.paper_order]
     tiny = building.resolve(str(scratch.build("scratch:tiny", data)), "tiny")
     sources = [
-        replace(tiny, name=f"org/encoder-{number:05d}", weights=tiny.weights if real else f"{number:064x}")
+        replace(
+            tiny,
+            name=f"org/encoder-{number:05d}",
+            weights=tiny.weights if real else f"{number:064x}",
+        )
         for number in range(-(-trials // (len(names) * SEEDS)))
     ]
-    return Request(sources, names, protocol.load("quick"), data, runs, "fp32", device="cpu", seeds=SEEDS)
+    return Request(
+        sources, names, protocol.load("quick"), data, runs, "fp32", device="cpu", seeds=SEEDS
+    )
 
 
 def idle(job: Job, tell: Callable[[TrialProgress], None] = lambda news: None) -> TrialOutcome:
@@ -123,7 +129,10 @@ def through_ray(folder: Path, trials: int) -> Figures:
         start = time.perf_counter()
         outcomes = run(planned, ray.RayEngine(Launch(), gpus=0))
     assert {outcome.status for outcome in outcomes} == {"done"}
-    return {"ray_passed_ms": 1000 * (time.perf_counter() - start) / len(outcomes), "ray_mb": memory()}
+    return {
+        "ray_passed_ms": 1000 * (time.perf_counter() - start) / len(outcomes),
+        "ray_mb": memory(),
+    }
 
 
 def nothing(folder: str, index: int, cpus: float, code: str) -> tuple[str, float, str]:
@@ -160,7 +169,9 @@ def worked(folder: Path, trials: int) -> Figures:
         "worker_ms": 1000 * seconds / len(rest),
         "worker_passed_ms": 1000 * passed / len(rest),
         "inodes": len(files) / len(rest) + 1,
-        "disk_kb": sum(-(-path.stat().st_size // BLOCK) * BLOCK for path in files) / 1024 / len(rest),
+        "disk_kb": sum(-(-path.stat().st_size // BLOCK) * BLOCK for path in files)
+        / 1024
+        / len(rest),
     }
 
 

@@ -23,11 +23,14 @@ def draw(found: Mapping[str, Mapping[str, Mapping[str, float]]], path: Path) -> 
 
     sizes = [int(size) for size in found]
     curves = {
-        "seconds of the processor": {name: [one[name]["seconds"] for one in found.values()] for name in VIEWS},
+        "seconds of the processor": {
+            name: [one[name]["seconds"] for one in found.values()] for name in VIEWS
+        },
         "peak memory, MB": {name: [one[name]["mb"] for one in found.values()] for name in VIEWS},
         "milliseconds a trial": {
             name.removesuffix("_ms").replace("_", " "): [
-                next(figures[name] for figures in one.values() if name in figures) for one in found.values()
+                next(figures[name] for figures in one.values() if name in figures)
+                for one in found.values()
             ]
             for name in DRIVER
         },

@@ -37,7 +37,9 @@ ENVIRONMENT = {
 def gold(task: Task, rng: random.Random) -> Any:
     """An answer that the task may have."""
     if task.type == "ner":
-        return tagging.convert(rng.choices([*tagging.labels(task.labels, "bio"), "O"], k=12), "bio", "bio")
+        return tagging.convert(
+            rng.choices([*tagging.labels(task.labels, "bio"), "O"], k=12), "bio", "bio"
+        )
     if task.type == "pico":
         return rng.choices([*(f"I-{label}" for label in task.labels), "O"], k=12)
     if task.type == "similarity":
@@ -69,7 +71,10 @@ def template(task: Task, folder: Path) -> dict[str, Any]:
 def moved(figures: Mapping[str, Any], by: float) -> dict[str, Any]:
     """The figures with those of the main metric moved, so that no two trials are alike."""
     main = figures["metric"]
-    return {**figures, **{split: {**figures[split], main: figures[split][main] + by} for split in ("dev", "test")}}
+    return {
+        **figures,
+        **{split: {**figures[split], main: figures[split][main] + by} for split in ("dev", "test")},
+    }
 
 
 def fill(planned: Planned) -> None:
@@ -88,7 +93,9 @@ def fill(planned: Planned) -> None:
         write(store, job, moved(figures[task], by), shared[task], hashes[task])
 
 
-def write(store: Store, job: Job, figures: Mapping[str, Any], shared: Path, hashes: Mapping[str, str]) -> None:
+def write(
+    store: Store, job: Job, figures: Mapping[str, Any], shared: Path, hashes: Mapping[str, str]
+) -> None:
     """One trial, with the files that say nothing of it as hard links."""
     job.path.mkdir(parents=True)
     made = Provenance(
@@ -102,7 +109,11 @@ def write(store: Store, job: Job, figures: Mapping[str, Any], shared: Path, hash
         ENVIRONMENT,
     )
     sealed = dict(hashes)
-    for name, content in (("spec", job.trial.content), ("provenance", made.content), ("metrics", figures)):
+    for name, content in (
+        ("spec", job.trial.content),
+        ("provenance", made.content),
+        ("metrics", figures),
+    ):
         text = json.dumps(content, indent=1) + "\n"
         (job.path / f"{name}.json").write_text(text)
         sealed[f"{name}.json"] = hashlib.sha256(text.encode()).hexdigest()

@@ -30,13 +30,17 @@ SEEDS = {"standard-short": 3, "quick": 3, "sketch": 1, "probe": 1}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--model", required=True, type=Path, help="folder of all-MiniLM-L6-v2")
     parser.add_argument("--data", required=True, type=Path)
     parser.add_argument("--work", required=True, type=Path, help="for the encoders and the store")
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--encoders", default=",".join(ENCODERS))
-    parser.add_argument("--only", action="append", help="PROTOCOL:TASK,TASK; may be repeated", default=[])
+    parser.add_argument(
+        "--only", action="append", help="PROTOCOL:TASK,TASK; may be repeated", default=[]
+    )
     parser.add_argument("--jobs", default="1")
     options = parser.parse_args()
     asked = [one.split(":") for one in options.only]

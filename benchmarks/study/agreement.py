@@ -52,7 +52,9 @@ def separated(reference: Scores, corrected: bool = False) -> list[tuple[str, str
     p: Sequence[float | None] = [_p(reference[better], reference[worse]) for better, worse in pairs]
     if corrected:
         p = holm(p)
-    return [pair for pair, value in zip(pairs, p, strict=True) if value is not None and value < LEVEL]
+    return [
+        pair for pair, value in zip(pairs, p, strict=True) if value is not None and value < LEVEL
+    ]
 
 
 def _p(one: Sequence[float], other: Sequence[float]) -> float:
@@ -73,12 +75,20 @@ def agreement(reference: Scores, cheap: Scores, seed: int = 0) -> Agreement:
     strict = separated(reference, corrected=True)
     low, high = _interval(reference, cheap, seed)
     return Agreement(
-        len(pairs), _right(pairs, cheap), len(strict), _right(strict, cheap), tau(reference, cheap), low, high
+        len(pairs),
+        _right(pairs, cheap),
+        len(strict),
+        _right(strict, cheap),
+        tau(reference, cheap),
+        low,
+        high,
     )
 
 
 def _right(pairs: Sequence[tuple[str, str]], cheap: Scores) -> int:
-    return sum(statistics.fmean(cheap[better]) > statistics.fmean(cheap[worse]) for better, worse in pairs)
+    return sum(
+        statistics.fmean(cheap[better]) > statistics.fmean(cheap[worse]) for better, worse in pairs
+    )
 
 
 def tau(one: Scores, other: Scores) -> float:
@@ -112,7 +122,10 @@ def split_tau(reference: Scores) -> float:
     found = [
         tau(
             {name: [runs[left]] for name, runs in reference.items()},
-            {name: [run for place, run in enumerate(runs) if place != left] for name, runs in reference.items()},
+            {
+                name: [run for place, run in enumerate(runs) if place != left]
+                for name, runs in reference.items()
+            },
         )
         for left in range(seeds)
     ]
@@ -121,5 +134,11 @@ def split_tau(reference: Scores) -> float:
 
 def run_sd(scores: Scores) -> float:
     """Pooled standard deviation of the runs of one encoder; NaN where all have one run."""
-    spread = [(statistics.variance(runs), len(runs) - 1) for runs in scores.values() if len(runs) > 1]
-    return math.sqrt(sum(v * n for v, n in spread) / sum(n for _, n in spread)) if spread else float("nan")
+    spread = [
+        (statistics.variance(runs), len(runs) - 1) for runs in scores.values() if len(runs) > 1
+    ]
+    return (
+        math.sqrt(sum(v * n for v, n in spread) / sum(n for _, n in spread))
+        if spread
+        else float("nan")
+    )

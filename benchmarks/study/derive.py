@@ -20,7 +20,9 @@ def noise(encoder: Any, share: float) -> None:
     """Adds normal noise to every tensor: `share` of the standard deviation of its values."""
     draw = torch.Generator().manual_seed(SEED)
     for value in encoder.parameters():
-        value.data += share * value.data.std(correction=0) * torch.randn(value.shape, generator=draw)
+        value.data += (
+            share * value.data.std(correction=0) * torch.randn(value.shape, generator=draw)
+        )
 
 
 def last_anew(encoder: Any, layers: int) -> None:

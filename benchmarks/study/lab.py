@@ -25,7 +25,18 @@ from blurb.system.files import write_whole
 
 LAB = RESULTS.parent / "lab"
 STUDY = "vocabulary-and-masking"
-COLUMNS = ("family", "dataset", "protocol", "measure", "encoders", "pairs", "right", "pairs_holm", "right_holm", "tau")
+COLUMNS = (
+    "family",
+    "dataset",
+    "protocol",
+    "measure",
+    "encoders",
+    "pairs",
+    "right",
+    "pairs_holm",
+    "right_holm",
+    "tau",
+)
 REFERENCE = "quick"
 ASKED = (("sketch", "score"), ("probe", "score"), ("quick", "loss"), ("sketch", "loss"))
 ENOUGH = 3
@@ -55,7 +66,9 @@ def by_measure(row: Row, task: str, measure: str) -> list[float]:
 def lines(family: str, rows: Rows) -> Iterator[dict[str, object]]:
     """A line for each dataset, protocol and measure that can be asked, and one of all datasets."""
     every: dict[tuple[str, str], list[Agreement]] = {}
-    for task in dict.fromkeys(name for row in rows.get(REFERENCE, {}).values() for name in row.datasets):
+    for task in dict.fromkeys(
+        name for row in rows.get(REFERENCE, {}).values() for name in row.datasets
+    ):
         reference = _scores(rows[REFERENCE], task, "score")
         for protocol, measure in ASKED:
             cheap = _scores(rows.get(protocol, {}), task, measure)
@@ -63,15 +76,30 @@ def lines(family: str, rows: Rows) -> Iterator[dict[str, object]]:
             if common >= ENOUGH:
                 found = agreement(reference, cheap)
                 every.setdefault((protocol, measure), []).append(found)
-                figures = (found.separated, found.right, found.holm, found.holm_right, f"{found.tau:.2f}")
-                yield dict(zip(COLUMNS, (family, task, protocol, measure, common, *figures), strict=True))
+                figures = (
+                    found.separated,
+                    found.right,
+                    found.holm,
+                    found.holm_right,
+                    f"{found.tau:.2f}",
+                )
+                yield dict(
+                    zip(COLUMNS, (family, task, protocol, measure, common, *figures), strict=True)
+                )
     for (protocol, measure), all_ in every.items():
-        sums = [sum(each) for each in zip(*((a.separated, a.right, a.holm, a.holm_right) for a in all_), strict=True)]
+        sums = [
+            sum(each)
+            for each in zip(
+                *((a.separated, a.right, a.holm, a.holm_right) for a in all_), strict=True
+            )
+        ]
         yield dict(zip(COLUMNS, (family, "all", protocol, measure, "", *sums, ""), strict=True))
 
 
 def _scores(rows: Mapping[str, Row], task: str, measure: str) -> Scores:
-    found = {name: by_measure(row, task, measure) for name, row in rows.items() if task in row.datasets}
+    found = {
+        name: by_measure(row, task, measure) for name, row in rows.items() if task in row.datasets
+    }
     return {name: values for name, values in found.items() if values}
 
 

@@ -77,7 +77,11 @@ def collect(store: Path, folder: Path) -> None:
                     "task": asked["task"],
                     "seed": str(asked["seed"]),
                     "threads": str(made["environment"]["threads"]),
-                    **{name: str(facts.get(name, "")) for name in TIMES if name.endswith("_seconds")},
+                    **{
+                        name: str(facts.get(name, ""))
+                        for name in TIMES
+                        if name.endswith("_seconds")
+                    },
                 }
             )
     add(folder / "times.csv", TIMES, times, ("trial", "protocol_hash"))
@@ -86,7 +90,11 @@ def collect(store: Path, folder: Path) -> None:
 def add(path: Path, columns: tuple[str, ...], fresh: list[Line], key: tuple[str, ...]) -> None:
     """Lines into a table, in the place of those with the same key."""
     found = {tuple(line[column] for column in key): line for line in [*read(path), *fresh]}
-    order = [name for name in ("protocol", "task", "settings", "model", "encoder", "seed") if name in columns]
+    order = [
+        name
+        for name in ("protocol", "task", "settings", "model", "encoder", "seed")
+        if name in columns
+    ]
     lines = sorted(found.values(), key=lambda line: [line[name] for name in order])
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, columns, lineterminator="\n")

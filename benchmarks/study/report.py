@@ -23,7 +23,12 @@ ENOUGH = 3
 """Encoders that a set needs under both, to speak of an order."""
 RANDOM = ("noise80",)
 """Left out of the agreement: whoever cannot tell a broken encoder from a whole one tells nothing."""
-CHEAP = {"quick with 3 seeds": ("quick", 3), "quick": ("quick", 1), "sketch": ("sketch", 1), "probe": ("probe", 1)}
+CHEAP = {
+    "quick with 3 seeds": ("quick", 3),
+    "quick": ("quick", 1),
+    "sketch": ("sketch", 1),
+    "probe": ("probe", 1),
+}
 """Name -> (protocol, seeds)."""
 
 
@@ -42,20 +47,28 @@ def scores(folder: Path) -> dict[tuple[str, str], dict[str, list[float]]]:
                     f"{protocol}, {task}, {' seed '.join(key)}: two trials, {seen[key]} and {line['trial']}."
                 )
             seen[key] = line["trial"]
-            found.setdefault((protocol, task), {}).setdefault(line["model"], []).append(float(line["value"]))
+            found.setdefault((protocol, task), {}).setdefault(line["model"], []).append(
+                float(line["value"])
+            )
     return found
 
 
 def cheap(found: Mapping[tuple[str, str], Scores], name: str, task: str) -> dict[str, list[float]]:
     """The scores of a cheap protocol: with fewer seeds than were run, of the first of them."""
     protocol, seeds = CHEAP[name]
-    return {model: list(runs[:seeds]) for model, runs in found.get((protocol, task), {}).items() if len(runs) >= seeds}
+    return {
+        model: list(runs[:seeds])
+        for model, runs in found.get((protocol, task), {}).items()
+        if len(runs) >= seeds
+    }
 
 
 def seconds(folder: Path, protocol: str, task: str) -> float:
     """Mean seconds of a trial, all encoders together."""
     lines = records.of(records.read(folder / "times.csv"), protocol, task)
-    each = [float(line["train_seconds"] or 0) + float(line["predict_seconds"] or 0) for line in lines]
+    each = [
+        float(line["train_seconds"] or 0) + float(line["predict_seconds"] or 0) for line in lines
+    ]
     return statistics.fmean(each) if each else math.nan
 
 
@@ -127,9 +140,14 @@ def picture(found: Mapping[tuple[str, str], Scores], path: Path) -> None:
     there = [
         task
         for task in sorted({task for protocol, task in found if protocol == REFERENCE})
-        if any(len(found[REFERENCE, task].keys() & cheap(found, name, task).keys()) >= ENOUGH for name in CHEAP)
+        if any(
+            len(found[REFERENCE, task].keys() & cheap(found, name, task).keys()) >= ENOUGH
+            for name in CHEAP
+        )
     ]
-    figure, places = plt.subplots(1, len(there), figsize=(4.6 * len(there), 4.2), layout="constrained", squeeze=False)
+    figure, places = plt.subplots(
+        1, len(there), figsize=(4.6 * len(there), 4.2), layout="constrained", squeeze=False
+    )
     for place, task in zip(places[0], there, strict=True):
         reference = found[REFERENCE, task]
         order = sorted(reference, key=lambda model: -statistics.fmean(reference[model]))
@@ -141,7 +159,9 @@ def picture(found: Mapping[tuple[str, str], Scores], path: Path) -> None:
             linewidth=1,
             label=f"{REFERENCE} (reference)",
         )
-        for name, mark, colour in zip(CHEAP, "os^D", ("#1b4965", "#2a9d8f", "#e9a23b", "#9b9b9b"), strict=True):
+        for name, mark, colour in zip(
+            CHEAP, "os^D", ("#1b4965", "#2a9d8f", "#e9a23b", "#9b9b9b"), strict=True
+        ):
             other = cheap(found, name, task)
             models = [model for model in order if model in other]
             place.plot(

@@ -21,7 +21,12 @@ COLUMNS = ("task", "settings", "encoder", "seed", "protocol_hash", "dev", "secon
 FOUR = ("whole", "noise40", "low4", "low2")
 STARTS = ("head_init=linear", "head_init=random")
 DROPOUT = "encoder_dropout=-1 head_dropout=0.1"
-LARGE = {"hoc": "max_train=4000", "gad": "", "chemprot": "max_train=4000", "ncbi-disease": "max_train=4000"}
+LARGE = {
+    "hoc": "max_train=4000",
+    "gad": "",
+    "chemprot": "max_train=4000",
+    "ncbi-disease": "max_train=4000",
+}
 PLAN: tuple[tuple[str, str, tuple[str, ...], int], ...] = (
     ("hoc", f"max_updates=150 {LARGE['hoc']} head_init=linear", FOUR, 1),
     ("hoc", f"max_updates=150 {LARGE['hoc']} head_init=random", ("whole", "noise40"), 1),
@@ -43,7 +48,9 @@ PLAN: tuple[tuple[str, str, tuple[str, ...], int], ...] = (
 MOST = 1000
 
 
-def measure(checkpoint: Path, task_name: str, text: str, seed: int, folder: Path) -> tuple[float, float]:
+def measure(
+    checkpoint: Path, task_name: str, text: str, seed: int, folder: Path
+) -> tuple[float, float]:
     """The dev score of one fine-tuning, and its seconds."""
     import torch
 
@@ -61,17 +68,23 @@ def measure(checkpoint: Path, task_name: str, text: str, seed: int, folder: Path
     splits = data.load(task, folder, ["train", "dev"])
     train, dev = (list(splits.splits[name]) for name in ("train", "dev"))
     part = Subset(dev, f"{splits.hash} dev").sample(MOST, 0, whole=formulation.by_document)
-    learner = EncoderLearner(source, formulation, "cpu", choose_precision("auto", torch.device("cpu")))
+    learner = EncoderLearner(
+        source, formulation, "cpu", choose_precision("auto", torch.device("cpu"))
+    )
     begun = time.perf_counter()
     learner.fit(Subset(train, f"{splits.hash} train"), part, seed, lambda done, total: None)
     seconds = time.perf_counter() - begun
     gold = [formulation.gold(unit) for unit in part.used]
-    scores = formulation.score(gold, learner.predict(part)[0], [unit.get("doc_id") for unit in part.used])
+    scores = formulation.score(
+        gold, learner.predict(part)[0], [unit.get("doc_id") for unit in part.used]
+    )
     return formulation.main_metric(scores), seconds
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--model", required=True, type=Path, help="folder of all-MiniLM-L6-v2")
     parser.add_argument("--data", required=True, type=Path)
     parser.add_argument("--work", required=True, type=Path)
@@ -82,7 +95,13 @@ def main() -> None:
         for encoder in encoders:
             for seed in range(1, seeds + 1):
                 text = " ".join(text.split())
-                cell = {"task": task, "settings": text, "encoder": encoder, "seed": str(seed), "protocol_hash": now}
+                cell = {
+                    "task": task,
+                    "settings": text,
+                    "encoder": encoder,
+                    "seed": str(seed),
+                    "protocol_hash": now,
+                }
                 if any(cell.items() <= line.items() for line in records.read(table)):
                     continue
                 checkpoint = make(options.model, options.work / "encoders", encoder)

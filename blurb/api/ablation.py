@@ -45,7 +45,10 @@ def ablate(options: AblateOptions, plot: Picture | None = None) -> Ablation | No
     common = typed_settings(options.overrides, options.shorthands)
     for key in grid.cells[0].settings:
         if key in common:
-            raise SettingsError(f"{opt('set', key)}: the axis '{options.axis}' sets it in every cell", fix="remove it.")
+            raise SettingsError(
+                f"{opt('set', key)}: the axis '{options.axis}' sets it in every cell",
+                fix="remove it.",
+            )
     if options.suite == "demo":
         grid = grid.unpublished()  # the paper's numbers are not of synthetic data
     of_axis = dict.fromkeys(grid.cells[0].settings, f"{opt('axis', options.axis)}")
@@ -61,20 +64,28 @@ def ablate(options: AblateOptions, plot: Picture | None = None) -> Ablation | No
     title = f"{request.sources[0].name}, protocol {request.protocol.name}{settings}{synthetic}"
 
     def cell(job: Job) -> str:
-        return " ".join(f"{key}={job.configuration.overrides.get(key, '')}" for key in grid.cells[0].settings)
+        return " ".join(
+            f"{key}={job.configuration.overrides.get(key, '')}" for key in grid.cells[0].settings
+        )
 
     def rebuild(tell: Tell = tell_damage) -> tuple[list[dict[str, str]], tuple[Path, Path]]:
         results = _results(requests, tell)
         lines = ablations.lines(grid, results, [task.name for task in chosen])
-        parts = [part for row in results if row for part in row.note.split("; ") if part not in title]
+        parts = [
+            part for row in results if row for part in row.note.split("; ") if part not in title
+        ]
         notes = "; ".join(dict.fromkeys(parts))
-        return lines, ablations.write(grid, lines, out, f"{title}. {notes[0].upper()}{notes[1:]}" if notes else title)
+        return lines, ablations.write(
+            grid, lines, out, f"{title}. {notes[0].upper()}{notes[1:]}" if notes else title
+        )
 
     outcomes = run_trials(planned, expected, lambda: rebuild(lambda text: None), cell)
     lines, files = rebuild()
     if plot is not None:
         names = [task.name for task in chosen]
-        scores = [{name: row.values(name) for name in names} if row else {} for row in _results(requests)]
+        scores = [
+            {name: row.values(name) for name in names} if row else {} for row in _results(requests)
+        ]
         plot.write(grid, scores, names, title)
     return Ablation(lines, files, [outcome for outcome in outcomes if outcome.status == "failed"])
 
@@ -82,16 +93,22 @@ def ablate(options: AblateOptions, plot: Picture | None = None) -> Ablation | No
 def _chosen(grid: ablations.Grid, options: AblateOptions) -> list[tasks.Task]:
     """The tasks; SettingsError if the axis does not apply to one, as far as that shows without the model."""
     if options.tasks is None and not grid.datasets:
-        raise SettingsError(f"The axis '{grid.axis}' has no published table", fix=f"name datasets: {opt('tasks')}.")
+        raise SettingsError(
+            f"The axis '{grid.axis}' has no published table", fix=f"name datasets: {opt('tasks')}."
+        )
     chosen = tasks.load_selection(grid.datasets if options.tasks is None else options.tasks)
     for task in chosen:
         formulation = formulations.bind(task)
         foreign = formulations.specific_settings() - {*formulation.own_settings}
         foreign |= set() if formulation.pooled else {"pooling"}
-        parts = {tuple(item for item in cell.settings.items() if item[0] not in foreign) for cell in grid.cells}
+        parts = {
+            tuple(item for item in cell.settings.items() if item[0] not in foreign)
+            for cell in grid.cells
+        }
         if len(parts) < len(grid.cells):
             raise SettingsError(
-                f"Some cells of axis '{grid.axis}' are identical on {task.name}", fix=f"leave it out of {opt('tasks')}."
+                f"Some cells of axis '{grid.axis}' are identical on {task.name}",
+                fix=f"leave it out of {opt('tasks')}.",
             )
     return chosen
 

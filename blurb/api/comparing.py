@@ -50,7 +50,9 @@ def compare(
     :raises SettingsError: if a reference fits no row, or several
     """
     one, two = rows_of((first, other), output)
-    return Comparison(one, two, split, tuple(compare_rows(one, two, split, with_units=not runs_only)))
+    return Comparison(
+        one, two, split, tuple(compare_rows(one, two, split, with_units=not runs_only))
+    )
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -95,7 +97,10 @@ class Comparison(Tabular):
 
     def __repr__(self) -> str:
         verdicts = Counter(line.verdict(0.05) for line in self.lines)
-        found = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items()) or "nothing to compare"
+        found = (
+            ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items())
+            or "nothing to compare"
+        )
         return f"<Comparison of {self.first.name} with {self.other.name}, {self.split}: {found}>"
 
     def table(self, level: float = 0.05) -> list[tuple[Any, ...]]:
@@ -125,14 +130,19 @@ def check(
     candidate: Annotated[RowReference, ROW],
     baseline: Annotated[
         RowReference,
-        Option(help="Row to compare with: MODEL, FOLDER[:ROW] or FILE.csv[:ROW].", complete="rows_anywhere"),
+        Option(
+            help="Row to compare with: MODEL, FOLDER[:ROW] or FILE.csv[:ROW].",
+            complete="rows_anywhere",
+        ),
     ],
     rules: Annotated[
-        Path | str | Rules | None, Option(help="TOML file of the rules.  [default: blurb-check.toml, if it exists]")
+        Path | str | Rules | None,
+        Option(help="TOML file of the rules.  [default: blurb-check.toml, if it exists]"),
     ] = None,
     *,
     split: Annotated[
-        ScoredSplit | None, Option(help="Split to compare, overrides the rules.  [default: dev]", choices=SCORED)
+        ScoredSplit | None,
+        Option(help="Split to compare, overrides the rules.  [default: dev]", choices=SCORED),
     ] = None,
     rule: Annotated[
         str | None,
@@ -143,11 +153,15 @@ def check(
         ),
     ] = None,
     max_drop: Annotated[
-        float | None, Option(help="Points that a dataset may drop, overrides the rules.", low=0, unit=" points")
+        float | None,
+        Option(help="Points that a dataset may drop, overrides the rules.", low=0, unit=" points"),
     ] = None,
     tasks: Annotated[
         str | Sequence[str] | None,
-        Option(help="Datasets to judge (names or types).  [default: all of the baseline]", complete="tasks"),
+        Option(
+            help="Datasets to judge (names or types).  [default: all of the baseline]",
+            complete="tasks",
+        ),
     ] = None,
     across: Annotated[Sequence[str], ACROSS] = (),
     state: Annotated[
@@ -168,7 +182,8 @@ def check(
     sd: Annotated[
         float | None,
         Option(
-            help="Standard deviation between runs of one checkpoint, where no checkpoint has several.", metavar="POINTS"
+            help="Standard deviation between runs of one checkpoint, where no checkpoint has several.",
+            metavar="POINTS",
         ),
     ] = None,
     output: Annotated[Path | str, OUTPUT] = "runs",
@@ -190,14 +205,22 @@ def check(
     :raises StoreError: for a state file that was edited or is damaged
     """
     start, errors = time.perf_counter(), ErrorCollector()
-    chosen = errors.tried(read_rules, rules, split, max_drop, tasks, across, rule, looks, sd, state is not None)
+    chosen = errors.tried(
+        read_rules, rules, split, max_drop, tasks, across, rule, looks, sd, state is not None
+    )
     rows = errors.tried(rows_of, (candidate, baseline), output)
     errors.tell()
     assert rows is not None
     assert chosen is not None
     one, two = rows
-    decision = regression.decide(one, two, chosen) if state is None else decide_in_series(one, two, chosen, Path(state))
-    return dataclasses.replace(decision, checked_at=datetime.now(UTC), seconds=time.perf_counter() - start)
+    decision = (
+        regression.decide(one, two, chosen)
+        if state is None
+        else decide_in_series(one, two, chosen, Path(state))
+    )
+    return dataclasses.replace(
+        decision, checked_at=datetime.now(UTC), seconds=time.perf_counter() - start
+    )
 
 
 @dataclass(frozen=True, repr=False)
@@ -237,15 +260,23 @@ def plan(
         ),
     ],
     *,
-    detect: Annotated[float | None, Option(help="True difference to find.", metavar="POINTS")] = None,
+    detect: Annotated[
+        float | None, Option(help="True difference to find.", metavar="POINTS")
+    ] = None,
     power: Annotated[float, Option(help="Chance to find it.")] = 0.8,
     level: Annotated[float, Option(help="Significance level of a comparison.")] = 0.05,
     sd: Annotated[
-        float | None, Option(help="Standard deviation between runs, where no row has several runs.", metavar="POINTS")
+        float | None,
+        Option(
+            help="Standard deviation between runs, where no row has several runs.", metavar="POINTS"
+        ),
     ] = None,
-    seeds: Annotated[int | None, Option(help="Also say what so many seeds of each row can find.", metavar="N")] = None,
+    seeds: Annotated[
+        int | None, Option(help="Also say what so many seeds of each row can find.", metavar="N")
+    ] = None,
     hours: Annotated[
-        float | None, Option(help="Also say what the seeds can find that a new row has in this time.")
+        float | None,
+        Option(help="Also say what the seeds can find that a new row has in this time."),
     ] = None,
     tasks: Annotated[
         str | Sequence[str] | None,

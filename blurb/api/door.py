@@ -23,11 +23,16 @@ def from_python(function: Callable[P, T]) -> Callable[P, T]:
 
     @functools.wraps(function)
     def called(*arguments: P.args, **more: P.kwargs) -> T:
-        given = inspect.signature(function).bind(*arguments, **more).arguments  # a TypeError of Python's own
+        given = (
+            inspect.signature(function).bind(*arguments, **more).arguments
+        )  # a TypeError of Python's own
         errors = ErrorCollector()
         with in_python():
             for name, parameter in parameters(function).items():
-                if parameter.about.kind is not object and given.get(name, parameter.default) is not parameter.default:
+                if (
+                    parameter.about.kind is not object
+                    and given.get(name, parameter.default) is not parameter.default
+                ):
                     errors.tried(parameter.about.checked, name, given[name])
             errors.tell()
             return function(*arguments, **more)
@@ -46,7 +51,11 @@ def generator_lock(progress: bool = False) -> Iterator[None]:
     """
     if not _lock.acquire(blocking=False):
         if progress:
-            click.secho("Another thread of this process runs trials; this one waits for it.", fg="yellow", err=True)
+            click.secho(
+                "Another thread of this process runs trials; this one waits for it.",
+                fg="yellow",
+                err=True,
+            )
         _lock.acquire()
     try:
         yield

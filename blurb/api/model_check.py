@@ -92,14 +92,20 @@ def check_model(
     """
     from blurb.planning.request import source
 
-    logging.getLogger("transformers").setLevel(logging.ERROR)  # it tells of new embeddings, which markers need
+    logging.getLogger("transformers").setLevel(
+        logging.ERROR
+    )  # it tells of new embeddings, which markers need
     folder = demo.prepare()
     checked = source(reference, None, None, remote_code, folder, casing, base=base)
     if not checked.is_checkpoint:
         raise SettingsError(f"{reference} has no encoder to check", fix="name a checkpoint.")
     tokenizer, (encoder, _) = checked.checkpoint.tokenizer, encoder_of(checked)
     probes, index = [*published_terms(), *SYMBOLS], tokenizer.inner.unk_token_id
-    unknown = [probe for probe, cut in zip(probes, tokenizer.subtokens(probes), strict=True) if index in cut.ids]
+    unknown = [
+        probe
+        for probe, cut in zip(probes, tokenizer.subtokens(probes), strict=True)
+        if index in cut.ids
+    ]
     facts: Facts = {
         "architecture": type(encoder).__name__,
         "parameters": checked.parameters,
@@ -109,15 +115,24 @@ def check_model(
         "case": "lowered" if tokenizer.lower_cases else "kept",
         "unknown_probes": len(unknown),
     }
-    surprises = [*_tokenizer_notes(tokenizer, unknown), *_encoder_notes(checked, tokenizer, encoder)]
+    surprises = [
+        *_tokenizer_notes(tokenizer, unknown),
+        *_encoder_notes(checked, tokenizer, encoder),
+    ]
     every = [task for task in tasks.all() if task.paper_order]
-    if short := [task.name for task in every if (facts["longest_input"] or task.max_length) < task.max_length]:
+    if short := [
+        task.name for task in every if (facts["longest_input"] or task.max_length) < task.max_length
+    ]:
         surprises.append(
             f"Inputs of {', '.join(short)} are cut to {facts['longest_input']} sub-tokens, the maximum of the encoder, "
             "where the protocol has more."
         )
     causal = checked.checkpoint.is_causal
-    plain = {"pooling": "last" if causal else "mean"} if causal or tokenizer.special_tokens.cls is None else {}
+    plain = (
+        {"pooling": "last" if causal else "mean"}
+        if causal or tokenizer.special_tokens.cls is None
+        else {}
+    )
     tries = [_try(checked, tasks.get(name), settings or plain, folder) for name, settings in TRIES]
     return ModelCheck(checked.name, facts, surprises, tries)
 
@@ -152,9 +167,15 @@ def _encoder_notes(source: ModelSource, tokenizer: Tokenizer, encoder: Any) -> I
             f"{remark}. If its attention is bidirectional: {opt('set', 'attention=bidirectional')}; to run its code: "
             f"{opt('trust-remote-code')}."
         )
-    yield from (f"{problem.what} {problem.fix}" for problem in checkpoint.silent(folder, tokenizer, encoder))
+    yield from (
+        f"{problem.what} {problem.fix}" for problem in checkpoint.silent(folder, tokenizer, encoder)
+    )
     if source.checkpoint.is_causal:
-        other = f", or {opt('set', 'attention=bidirectional')}" if source.checkpoint.can_be_bidirectional else ""
+        other = (
+            f", or {opt('set', 'attention=bidirectional')}"
+            if source.checkpoint.can_be_bidirectional
+            else ""
+        )
         yield (
             "It is a causal decoder: each position sees only what is before it, and the pooling cls is refused. Use "
             f"{opt('pooling', 'last')}{other} with mean (docs/large-models.md)."
@@ -178,12 +199,18 @@ def _encoder_notes(source: ModelSource, tokenizer: Tokenizer, encoder: Any) -> I
 def _leaves_segments_out(tokenizer: Tokenizer, encoder: Any) -> bool:
     """Whether the encoder takes segment ids, and the tokenizer gives them only to who asks for them."""
     takes = "token_type_ids" in signature(encoder.forward).parameters
-    if tokenizer.special_tokens.types is not None or not takes or getattr(encoder.config, "type_vocab_size", 2) < 2:
+    if (
+        tokenizer.special_tokens.types is not None
+        or not takes
+        or getattr(encoder.config, "type_vocab_size", 2) < 2
+    ):
         return False
     return any(tokenizer.inner("a", "b", return_token_type_ids=True)["token_type_ids"])
 
 
-def _try(source: ModelSource, task: tasks.Task, settings: Mapping[str, Any], folder: Path) -> SmokeTest:
+def _try(
+    source: ModelSource, task: tasks.Task, settings: Mapping[str, Any], folder: Path
+) -> SmokeTest:
     """One step of training and a prediction, on synthetic examples."""
     from blurb.learners.finetuning.network import EncoderLearner
 
@@ -198,6 +225,14 @@ def _try(source: ModelSource, task: tasks.Task, settings: Mapping[str, Any], fol
         learner.fit(units, units, 1, lambda done, total: None)
         predicted = learner.predict(units)[0]
         assert len(predicted) == len(rows)
-    except (BlurbError, RuntimeError, ValueError, IndexError, KeyError, TypeError, AttributeError) as found:
+    except (
+        BlurbError,
+        RuntimeError,
+        ValueError,
+        IndexError,
+        KeyError,
+        TypeError,
+        AttributeError,
+    ) as found:
         error = str(found) if isinstance(found, BlurbError) else f"{type(found).__name__}: {found}"
     return SmokeTest(task.name, dict(settings), round(time.perf_counter() - begun, 2), error)

@@ -53,11 +53,15 @@ class KeptModel:
         :raises DataError: if an input lacks something
         """
         several = [inputs] if isinstance(inputs, str | Mapping) else list(inputs)
-        return self.of_raw([data_.raw.read(self.task, given, number) for number, given in enumerate(several, 1)])
+        return self.of_raw(
+            [data_.raw.read(self.task, given, number) for number, given in enumerate(several, 1)]
+        )
 
     def of_raw(self, inputs: Sequence[Raw]) -> list[dict[str, Any]]:
         """The same for inputs that were read already."""
-        predicted, scores = self._answers(self._learner.formulation.units([unit.example for unit in inputs]))
+        predicted, scores = self._answers(
+            self._learner.formulation.units([unit.example for unit in inputs])
+        )
         if "tokens" in data_.raw.columns(self.task):
             assert scores is not None
             return [
@@ -69,7 +73,9 @@ class KeptModel:
             {
                 "id": unit.example["id"],
                 "prediction": answer,
-                **({} if scores is None else {"scores": dict(zip(labels, scores[at], strict=True))}),
+                **(
+                    {} if scores is None else {"scores": dict(zip(labels, scores[at], strict=True))}
+                ),
             }
             for at, (unit, answer) in enumerate(zip(inputs, predicted, strict=True))
         ]
@@ -83,11 +89,17 @@ class KeptModel:
         units = self._learner.formulation.units(examples)
         predicted, scores = self._answers(units)
         return [
-            {"id": unit["id"], "prediction": answer, "scores": None if scores is None else scores[at]}
+            {
+                "id": unit["id"],
+                "prediction": answer,
+                "scores": None if scores is None else scores[at],
+            }
             for at, (unit, answer) in enumerate(zip(units, predicted, strict=True))
         ]
 
-    def _answers(self, units: Sequence[Example]) -> tuple[Sequence[Any], Sequence[list[float]] | None]:
+    def _answers(
+        self, units: Sequence[Example]
+    ) -> tuple[Sequence[Any], Sequence[list[float]] | None]:
         if not units:
             return [], None
         answers, scores, *_ = self._learner.predict(Subset(units, ""))
@@ -130,7 +142,9 @@ def predict(
 
     :param inputs: texts or mappings, see `KeptModel.predict`; the others are those of `load_model`
     """
-    return load_model(trial, device, head=head, pooling=pooling, trust_remote_code=trust_remote_code).predict(inputs)
+    return load_model(
+        trial, device, head=head, pooling=pooling, trust_remote_code=trust_remote_code
+    ).predict(inputs)
 
 
 def _spans(given: Raw, tags: Sequence[str], scores: Sequence[float]) -> list[dict[str, Any]]:
@@ -161,7 +175,9 @@ def load_dataset(
 
     chosen = tasks.load_selection(task)
     if len(chosen) > 1:
-        raise SettingsError(f"load_dataset needs one task (got {', '.join(one.name for one in chosen)}).")
+        raise SettingsError(
+            f"load_dataset needs one task (got {', '.join(one.name for one in chosen)})."
+        )
     folder, _ = folders(suite, None if data is None else Path(data), None, chosen)
     if original:
         from blurb.corpora.originals import load_original
@@ -172,5 +188,7 @@ def load_dataset(
         content = data_.load(chosen[0], folder)
     names = {"train": "train", "dev": "validation", "test": "test"}
     for part in content.splits.values():
-        part.info.description = f"{chosen[0].title}; data {content.verdict}; hash {content.hash[:12]}"
+        part.info.description = (
+            f"{chosen[0].title}; data {content.verdict}; hash {content.hash[:12]}"
+        )
     return DatasetDict({names[split]: part for split, part in content.splits.items()})

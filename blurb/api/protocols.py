@@ -74,7 +74,11 @@ def _task_settings(protocol: Protocol, task: Task) -> list[SettingValue]:
         if setting in axes:
             value = axes[setting]
             origin = f"search of protocol {protocol.name}"
-        elif setting == "lr" and protocol.lr_by_size is not None and not protocol.own_rates & {"", task.name}:
+        elif (
+            setting == "lr"
+            and protocol.lr_by_size is not None
+            and not protocol.own_rates & {"", task.name}
+        ):
             limit, below, above = protocol.lr_by_size
             millions, rate = protocol.small or (0, 0.0)
             value = BySize(round(limit * 1e6), below, above, round(millions * 1e6), rate)
@@ -88,7 +92,9 @@ def _concerned(protocol: Protocol, task: Task) -> set[str]:
     """The settings that can change what a trial of the task does, whatever its head."""
     formulation = formulations.bind(task)
     foreign = {*formulations.specific_settings()} - {*formulation.own_settings}
-    foreign |= {"word_pooling", "window"} if formulation.pooled else {"pooling", "ngrams", "min_count"}
+    foreign |= (
+        {"word_pooling", "window"} if formulation.pooled else {"pooling", "ngrams", "min_count"}
+    )
     foreign |= {"min_count"} if formulation.has_pair else set()
     kind = of_protocol.kind_of(protocol)
     return {*(kind.settings if kind.refuses else FIELDS)} - foreign
@@ -109,10 +115,17 @@ def grouped(lines: Sequence[SettingValue]) -> list[tuple[str, str, str, str]]:
     order = list(dict.fromkeys(line.setting for line in lines))
     groups: dict[tuple[str, str, str], list[str]] = {}
     for line in sorted(lines, key=lambda line: order.index(line.setting)):
-        kind = line.origin.split(" ")[0] if line.origin.startswith(("protocol ", "search ")) else line.origin
+        kind = (
+            line.origin.split(" ")[0]
+            if line.origin.startswith(("protocol ", "search "))
+            else line.origin
+        )
         kind += ", by task" * line.origin.endswith(f", task {line.task}")
         groups.setdefault((line.setting, _written(line), kind), []).append(line.task)
-    return [(setting, value, origin, _named(names, every)) for (setting, value, origin), names in groups.items()]
+    return [
+        (setting, value, origin, _named(names, every))
+        for (setting, value, origin), names in groups.items()
+    ]
 
 
 def _named(names: Sequence[str], every: Sequence[str]) -> str:
@@ -121,9 +134,15 @@ def _named(names: Sequence[str], every: Sequence[str]) -> str:
     if len(others) < min(3, len(names)):
         return f"all but {', '.join(others)}" if others else "all"
     types = {name: tasks.get(name).type for name in every}
-    whole = {kind for kind in types.values() if all(name in names for name in every if types[name] == kind)}
+    whole = {
+        kind
+        for kind in types.values()
+        if all(name in names for name in every if types[name] == kind)
+    }
     several = {kind for kind in whole if list(types.values()).count(kind) > 1}
-    return ", ".join(dict.fromkeys(types[name] if types[name] in several else name for name in names))
+    return ", ".join(
+        dict.fromkeys(types[name] if types[name] in several else name for name in names)
+    )
 
 
 def _written(line: SettingValue) -> str:

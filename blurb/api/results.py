@@ -62,9 +62,15 @@ class Results:
                 start = (row.model, row.configuration.text, name)
                 for seed, run in sorted(dataset.runs.items()):
                     for split, figures in run.figures.items():
-                        lines += [(*start, seed, split, metric, figure.value) for metric, figure in figures.items()]
+                        lines += [
+                            (*start, seed, split, metric, figure.value)
+                            for metric, figure in figures.items()
+                        ]
                 if not dataset.runs:
-                    lines += [(*start, None, split, dataset.metric, mean) for split, mean in dataset.means.items()]
+                    lines += [
+                        (*start, None, split, dataset.metric, mean)
+                        for split, mean in dataset.means.items()
+                    ]
         return DataFrame(lines, columns=TIDY).astype({"seed": "Int64"})
 
     def leaderboard(self) -> DataFrame:
@@ -75,9 +81,14 @@ class Results:
         from pandas import DataFrame
 
         columns = leaderboard_csv.columns_of(self.rows)
-        numbers = [*leaderboard_csv.NUMBERS, *(name for name in columns if name not in leaderboard_csv.COLUMNS)]
+        numbers = [
+            *leaderboard_csv.NUMBERS,
+            *(name for name in columns if name not in leaderboard_csv.COLUMNS),
+        ]
         first = [*FIRST, *(name for name in columns if name in numbers and name not in FIRST)]
-        lines = [leaderboard_csv.line_of(row) | leaderboard_csv.figures_of(row) for row in self.rows]
+        lines = [
+            leaderboard_csv.line_of(row) | leaderboard_csv.figures_of(row) for row in self.rows
+        ]
         frame = DataFrame(lines, columns=[*first, *(name for name in columns if name not in first)])
         return frame.astype(dict.fromkeys(numbers, float))
 
@@ -122,7 +133,8 @@ class Results:
         )  # in no mean
         columns = ("row", *tasks.TYPES, "score", *alone)
         lines = [
-            (row.name, *map(types.get, tasks.TYPES), row.score, *map(means.get, alone)) for row, means, types in figures
+            (row.name, *map(types.get, tasks.TYPES), row.score, *map(means.get, alone))
+            for row, means, types in figures
         ]
         return html_of(DataFrame(lines, columns=columns).astype(dict.fromkeys(columns[1:], float)))
 
@@ -140,5 +152,7 @@ def load_results(path: Path | str = "runs") -> Results:
         raise DataError("no such file or folder.", path)
     rows = tuple(from_store.read(Store(path)))
     if not rows:
-        raise SettingsError("no finished row yet", fix="blurb run and blurb score --add make rows.", where=path)
+        raise SettingsError(
+            "no finished row yet", fix="blurb run and blurb score --add make rows.", where=path
+        )
     return Results(rows, path)

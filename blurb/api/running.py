@@ -68,14 +68,18 @@ def _executed(options: RunOptions) -> Results:
     outcomes = run_trials(planned, expected, lambda: rebuild(lambda damage: None), engine=engine)
     wanted = [planned[0].request.row_key(source) for source in request.sources]
     everything = rebuild()
-    rows, others = (tuple(row for row in everything if (row.key in wanted) is mine) for mine in (True, False))
+    rows, others = (
+        tuple(row for row in everything if (row.key in wanted) is mine) for mine in (True, False)
+    )
     failed = tuple(outcome for outcome in outcomes if outcome.status == "failed")
     submitted = tuple(outcome for outcome in outcomes if outcome.status == "submitted")
     if options.check is None or rules is None or failed:
         return Results(rows, store.root, failed, others=others, submitted=submitted)
     from blurb.api.comparing import check  # statistics, which most runs do not need
 
-    decisions = tuple(check(row, options.check, rules, output=store.root, across=rules.across) for row in rows)
+    decisions = tuple(
+        check(row, options.check, rules, output=store.root, across=rules.across) for row in rows
+    )
     return Results(rows, store.root, decisions=decisions, others=others)
 
 
@@ -111,7 +115,11 @@ def run_trials(
     for outcome in outcomes if request.progress else ():
         if outcome.status == "failed":
             which = f"{name(outcome.job) or outcome.job.source.name} on {outcome.job.trial.task}"
-            click.secho(f"Failed: {which}, seed {outcome.job.trial.seed}: {outcome.message}", fg="red", err=True)
+            click.secho(
+                f"Failed: {which}, seed {outcome.job.trial.seed}: {outcome.message}",
+                fg="red",
+                err=True,
+            )
     return outcomes
 
 
@@ -140,7 +148,9 @@ def announced(
             click.secho(f"No estimate available: {safe_message(error)}", fg="yellow", err=True)
         _warn(planned, None, engine)
         return list(planned), None
-    if request.dry_run or (expected.waiting and request.progress):  # else the trials say at once that all are done
+    if request.dry_run or (
+        expected.waiting and request.progress
+    ):  # else the trials say at once that all are done
         progress.show_estimate(expected, err=not request.dry_run)
         _warn(planned, expected, engine)
     return model.predicted(planned, expected), expected
@@ -162,7 +172,9 @@ def _plan(request: Request, engine: Engine) -> tuple[Sequence[Planned], Estimate
         if not request.dry_run:  # a calibration takes seconds, and would be for nothing
             preflight.check_engine_is_there(planned, engine)
         return announced(planned, engine=engine)
-    chosen = choose_protocol(request.budget, list(request.tasks), request.jobs, partial(preflight.rung_of, request))
+    chosen = choose_protocol(
+        request.budget, list(request.tasks), request.jobs, partial(preflight.rung_of, request)
+    )
     if request.progress:
         show_budget(request.budget, chosen, err=not request.dry_run)
     return announced([chosen.planned], chosen.estimate, engine=engine)
@@ -285,7 +297,9 @@ def _refuse_unknown(settings: Mapping[str, Any]) -> None:
     options = [field.name for field in dataclasses.fields(RunOptions) if field.name != "settings"]
     for name in settings:
         if name not in FIELDS:
-            raise UnknownName("option or setting", name, dict.fromkeys([*options, *FIELDS]), ELSEWHERE)
+            raise UnknownName(
+                "option or setting", name, dict.fromkeys([*options, *FIELDS]), ELSEWHERE
+            )
 
 
 class Throttled:
@@ -328,7 +342,10 @@ class Throttled:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         if error is not None and self.undone and self.took < self.QUICK:
             with contextlib.suppress(BlurbError, OSError):

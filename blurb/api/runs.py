@@ -49,7 +49,9 @@ class StoredRow:
     @property
     def last(self) -> str:
         """When the last of its finished trials began, in UTC; "" without any."""
-        return max((trial.record.provenance.started for trial in self.trials if trial.record), default="")
+        return max(
+            (trial.record.provenance.started for trial in self.trials if trial.record), default=""
+        )
 
 
 def stored_rows(store: Store, tell: Tell = tell_damage) -> list[StoredRow]:
@@ -62,7 +64,10 @@ def stored_rows(store: Store, tell: Tell = tell_damage) -> list[StoredRow]:
     there = row_trials.read(store, tell)
     named = labelled([Row(RowIdentity.of_store(row), {}, Origin.STORE) for row in there])
     found = [StoredRow(row.name, planned, store) for row, planned in zip(named, there, strict=True)]
-    return sorted(found, key=lambda row: (row.planned.configuration.suite, by_number(row.planned.model), row.name))
+    return sorted(
+        found,
+        key=lambda row: (row.planned.configuration.suite, by_number(row.planned.model), row.name),
+    )
 
 
 def find(store: Path, reference: str) -> StoredRow:
@@ -72,7 +77,9 @@ def find(store: Path, reference: str) -> StoredRow:
     """
     name = RowName.parse(reference)
     if name.published or (name.place or store).is_file():
-        raise SettingsError(f"{reference} is no row of a store", fix="name one of a store: ROW or FOLDER:ROW.")
+        raise SettingsError(
+            f"{reference} is no row of a store", fix="name one of a store: ROW or FOLDER:ROW."
+        )
     there = stored_rows(Store(name.place or store))
     rows = labelled([Row(RowIdentity.of_store(row.planned), {}, Origin.STORE) for row in there])
     # What may be deleted is named itself: a run or a folder is not taken for the last row of it.
@@ -92,7 +99,11 @@ def verified(store: Store, reference: str | None = None) -> tuple[int, dict[Path
         raise StoreError(f"There is no store at {store.root}", fix=f"check {opt('output')}.")
     if reference is None:
         # Not those with a spec.json alone: that may be what is missing.
-        paths = sorted(path for path in store.root.glob("*/*/*") if path.is_dir() and names.HASH.fullmatch(path.name))
+        paths = sorted(
+            path
+            for path in store.root.glob("*/*/*")
+            if path.is_dir() and names.HASH.fullmatch(path.name)
+        )
     else:
         row = find(store.root, reference)
         paths = [path for path in row_contents.paths(row.store, row.planned) if path.exists()]
@@ -102,7 +113,9 @@ def verified(store: Store, reference: str | None = None) -> tuple[int, dict[Path
             files.append(saved_models.FOLDER)
     for path in (path for path, files in damage_by_path.items() if files):
         with contextlib.suppress(OSError):
-            os.utime(path)  # the index believes sizes and times: now it does not believe this one any more
+            os.utime(
+                path
+            )  # the index believes sizes and times: now it does not believe this one any more
     return len(paths), {path: files for path, files in damage_by_path.items() if files}
 
 
@@ -129,7 +142,11 @@ def finish(store: Store, reference: str, leaderboard: Path, name: str | None = N
         tables.check(store, leaderboard)
         there = stored_rows(store, lambda text: None)
         known = {(row.planned.model, row.planned.configuration.text) for row in there}
-        own = [row for row in file_rows(leaderboard) if not row.published and reference in (row.name, row.model)]
+        own = [
+            row
+            for row in file_rows(leaderboard)
+            if not row.published and reference in (row.name, row.model)
+        ]
         rows = [row for row in own if (row.model, row.configuration.text) not in known]
     except BlurbError:
         return None

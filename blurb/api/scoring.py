@@ -50,15 +50,25 @@ class Scores(Tabular, tuple["Score", ...]):
 def score(
     task: Annotated[
         str | None,
-        Option(help="Dataset of the file: a name or a task file; of answers of a batch, all.", complete="one_task"),
+        Option(
+            help="Dataset of the file: a name or a task file; of answers of a batch, all.",
+            complete="one_task",
+        ),
     ],
     predictions: Annotated[
-        Predictions, Option(help="File, or a folder with a file a dataset; repeatable.", many=True, metavar="PATH")
+        Predictions,
+        Option(
+            help="File, or a folder with a file a dataset; repeatable.", many=True, metavar="PATH"
+        ),
     ],
-    data: Annotated[Path | str | None, Option(help="Folder of the datasets, which have the gold answers.")] = None,
+    data: Annotated[
+        Path | str | None, Option(help="Folder of the datasets, which have the gold answers.")
+    ] = None,
     *,
     suite: Annotated[str, SUITE] = "blurb",
-    split: Annotated[ScoredSplit, Option(help="Split of the predictions.", choices=SCORED)] = "test",
+    split: Annotated[
+        ScoredSplit, Option(help="Split of the predictions.", choices=SCORED)
+    ] = "test",
     file_format: Annotated[
         str | None,
         Option(
@@ -67,22 +77,38 @@ def score(
         ),
     ] = None,
     scheme: Annotated[
-        str | None, Option(help="Tagging scheme: io, bio, iob1, bioul or iobes.  [default: by the letters of the tags]")
+        str | None,
+        Option(
+            help="Tagging scheme: io, bio, iob1, bioul or iobes.  [default: by the letters of the tags]"
+        ),
     ] = None,
     names: Annotated[
         Names | None,
-        Option(help="Label in the file and label of the task; repeatable.", flag="--map", metavar="NAME=LABEL"),
+        Option(
+            help="Label in the file and label of the task; repeatable.",
+            flag="--map",
+            metavar="NAME=LABEL",
+        ),
     ] = None,
     column: Annotated[
         str | None,
-        Option(help="Column of the predictions, in CoNLL its number.  [default: prediction]", metavar="NAME"),
+        Option(
+            help="Column of the predictions, in CoNLL its number.  [default: prediction]",
+            metavar="NAME",
+        ),
     ] = None,
-    add: Annotated[str | None, Option(help="Store the predictions as a trial of this model.", metavar="MODEL")] = None,
+    add: Annotated[
+        str | None, Option(help="Store the predictions as a trial of this model.", metavar="MODEL")
+    ] = None,
     dev: Annotated[
-        Predictions | None, Option(help="--add: predictions of the same model on dev; a file or folder.")
+        Predictions | None,
+        Option(help="--add: predictions of the same model on dev; a file or folder."),
     ] = None,
     seed: Annotated[
-        int | None, Option(help="Seed of that trial.  [default: that of a language model's shots, or 1]", low=1)
+        int | None,
+        Option(
+            help="Seed of that trial.  [default: that of a language model's shots, or 1]", low=1
+        ),
     ] = None,
     gold_as_predictions: Annotated[
         bool, Option(help="--add: store answers even if all are equal to the gold answers.")
@@ -113,14 +139,20 @@ def score(
         raise SettingsError(f"A trial needs predictions on test; leave out {opt('split')}.")
     if dev is not None and add is None:
         raise SettingsError(
-            "Predictions on dev are for add, which stores them", fix=f"give {opt('add')}, or {opt('split', 'dev')}."
+            "Predictions on dev are for add, which stores them",
+            fix=f"give {opt('add')}, or {opt('split', 'dev')}.",
         )
     unused = {"scheme": scheme, "map": names, "column": column, "file_format": file_format}
-    pairs, dev_pairs = _pairs(task, predictions, unused), [] if dev is None else _pairs(task, dev, unused)
+    pairs, dev_pairs = (
+        _pairs(task, predictions, unused),
+        [] if dev is None else _pairs(task, dev, unused),
+    )
     names_of_test = [each.name for each, _ in pairs]
     if alone := [each.name for each, _ in dev_pairs if each.name not in names_of_test]:
         raise SettingsError(f"{', '.join(alone)}: there are predictions on dev and none on test.")
-    folder, _ = folders(suite, None if data is None else Path(data), None, [each for each, _ in pairs])
+    folder, _ = folders(
+        suite, None if data is None else Path(data), None, [each for each, _ in pairs]
+    )
     form, reading = (file_format or "", column or ""), Reading(scheme or "", dict(names or {}))
     given: dict[ScoredSplit, list[tuple[Task, Predictions]]] = {"dev": dev_pairs, split: pairs}
     matched = _all_matched(given, form, folder, reading, add is not None, not gold_as_predictions)
@@ -133,7 +165,9 @@ def score(
         if len(seeds) > 1 and seed is None:
             fix = f"add each with a call, or say which seed they are: {opt('seed', '1')}."
             raise SettingsError("The shots of these answers were drawn with several seeds", fix=fix)
-        gone = storing.add(Path(output), add, seed or max(seeds, default=1), suite, given_answers, scored, beside)
+        gone = storing.add(
+            Path(output), add, seed or max(seeds, default=1), suite, given_answers, scored, beside
+        )
         scored = Scores(replace(each, replaced=each.task.name in gone) for each in scored)
     return scored
 
@@ -155,21 +189,35 @@ def _all_matched(
     wrong = ErrorCollector()
     matched: dict[ScoredSplit, list[tuple[MatchedAnswers, Path]]] = {}
     for split, pairs in given.items():
-        tried = [wrong.tried(_matched, task, each, form, folder, split, reading) for task, each in pairs]
+        tried = [
+            wrong.tried(_matched, task, each, form, folder, split, reading) for task, each in pairs
+        ]
         matched[split] = [each for each in tried if each is not None]
         for answers, path in matched[split]:
             if adding and (lost := answers.unanswered):
                 what = f"{lost:,} of {len(answers.units):,} requests of {answers.formulation.task.name} have no line"
                 fix = "ask them again (send.py asks only these), and give all files of the answers."
                 wrong.add(DataError(what, path, fix=fix))
-            if adding and refuse_gold and answers.is_gold and answers.replies is None:  # not tied to requests by id
-                what = f"all {len(answers.units):,} answers are equal to the gold answers of {split}"
-                wrong.add(DataError(what, path, fix=f"if they are predictions, add {opt('gold-as-predictions')}."))
+            if (
+                adding and refuse_gold and answers.is_gold and answers.replies is None
+            ):  # not tied to requests by id
+                what = (
+                    f"all {len(answers.units):,} answers are equal to the gold answers of {split}"
+                )
+                wrong.add(
+                    DataError(
+                        what,
+                        path,
+                        fix=f"if they are predictions, add {opt('gold-as-predictions')}.",
+                    )
+                )
     wrong.tell()
     return matched
 
 
-def _pairs(task: str | None, predictions: Predictions, unused: Mapping[str, Any]) -> list[tuple[Task, Predictions]]:
+def _pairs(
+    task: str | None, predictions: Predictions, unused: Mapping[str, Any]
+) -> list[tuple[Task, Predictions]]:
     """The tasks with what is given of each, in the order of the paper's tables.
 
     :param unused: options that answers of a batch service have no use for
@@ -177,17 +225,26 @@ def _pairs(task: str | None, predictions: Predictions, unused: Mapping[str, Any]
     paths = _paths(predictions)
     if any(map(batch.files, paths)):
         if given := [opt(name) for name, value in unused.items() if value]:
-            raise SettingsError(f"Answers of a batch service have no use for {given[0]}", fix="leave it out.")
+            raise SettingsError(
+                f"Answers of a batch service have no use for {given[0]}", fix="leave it out."
+            )
         return [*_answered(batch.read(paths), task)]
     if task is not None:
         if len(paths) > 1 or any(map(Path.is_dir, paths)):
             what = "several files are given" if len(paths) > 1 else "is a folder"
-            fix = f"give a file, or leave {opt('task')} out and name the files after their datasets."
-            raise SettingsError(f"{what}, and {opt('task')} is for one file", where=", ".join(map(str, paths)), fix=fix)
+            fix = (
+                f"give a file, or leave {opt('task')} out and name the files after their datasets."
+            )
+            raise SettingsError(
+                f"{what}, and {opt('task')} is for one file",
+                where=", ".join(map(str, paths)),
+                fix=fix,
+            )
         chosen = tasks.load_selection(task)
         if len(chosen) > 1:
             raise SettingsError(
-                "Predictions are of one dataset", fix="give its name, or a folder with a file a dataset."
+                "Predictions are of one dataset",
+                fix="give its name, or a folder with a file a dataset.",
             )
         return [(chosen[0], paths[0] if paths else predictions)]
     if len(paths) == 1 and paths[0].is_file():
@@ -197,15 +254,21 @@ def _pairs(task: str | None, predictions: Predictions, unused: Mapping[str, Any]
         raise SettingsError("Say of which dataset the predictions are", fix=f"give {opt('task')}.")
     files: dict[str, Path] = {}
     others: list[str] = []
-    for path in (file for each in paths for file in (sorted(each.iterdir()) if each.is_dir() else [each])):
+    for path in (
+        file for each in paths for file in (sorted(each.iterdir()) if each.is_dir() else [each])
+    ):
         if path.name.startswith(".") or path.is_dir():
             continue
         if (named := tasks.known(path.stem.lower().replace("_", "-"))) is not None:
             if named.name in files:
-                raise DataError(f"a second file for {named.name}, beside {files[named.name].name}.", path)
+                raise DataError(
+                    f"a second file for {named.name}, beside {files[named.name].name}.", path
+                )
             files[named.name] = path
         elif path in paths:
-            raise DataError("this file is not named after a dataset, such as ncbi-disease.conll.", path)
+            raise DataError(
+                "this file is not named after a dataset, such as ncbi-disease.conll.", path
+            )
         elif path.suffix.lower() in ENDINGS:
             others.append(path.name)
     if files and others:
@@ -230,14 +293,23 @@ def _answered(by_task: Mapping[str, Replies], task: str | None) -> Iterator[tupl
     for name in (*by_task.keys() - chosen.keys(), *chosen.keys() - by_task.keys()):
         if name in by_task:
             fix = f"name all datasets or task files of the answers: {opt('task', 'hoc,MINE.toml')}."
-            raise by_task[name].first.error(f"this is an answer on {name}, which is not scored", fix)
+            raise by_task[name].first.error(
+                f"this is an answer on {name}, which is not scored", fix
+            )
         if task not in ("all", tasks.TWELVE):
-            raise next(iter(by_task.values())).first.error(f"there are no answers on {name}", "leave it out.")
+            raise next(iter(by_task.values())).first.error(
+                f"there are no answers on {name}", "leave it out."
+            )
     yield from ((each, by_task[name]) for name, each in chosen.items() if name in by_task)
 
 
 def _matched(
-    task: Task, given: Predictions, form: tuple[str, str], folder: Path, split: ScoredSplit, reading: Reading
+    task: Task,
+    given: Predictions,
+    form: tuple[str, str],
+    folder: Path,
+    split: ScoredSplit,
+    reading: Reading,
 ) -> tuple[MatchedAnswers, Path]:
     if isinstance(given, Replies):
         return scores.replied(task, given, folder, split), given.first.path

@@ -32,15 +32,22 @@ def work(
     output: Annotated[Path, OUTPUT] = Path("runs"),
     sweep: Annotated[
         Path | None,
-        Option(help="Folder of one sweep.  [default: all of the store, including new ones]", metavar="FOLDER"),
+        Option(
+            help="Folder of one sweep.  [default: all of the store, including new ones]",
+            metavar="FOLDER",
+        ),
     ] = None,
-    part: Annotated[int | None, Option(help="Number of a part of the sweep (used by Slurm jobs).", low=0)] = None,
+    part: Annotated[
+        int | None, Option(help="Number of a part of the sweep (used by Slurm jobs).", low=0)
+    ] = None,
     *,
     jobs: Annotated[int, JOBS] = 1,
     device: Annotated[str | None, DEVICE] = None,
     data: Annotated[Path | None, DATA] = None,
     leaderboard: Annotated[Path | None, Option(help="Table to write at the end.")] = None,
-    max_failures: Annotated[int, Option(help="Give up after N failed trials; 0: never.", low=0, metavar="N")] = 0,
+    max_failures: Annotated[
+        int, Option(help="Give up after N failed trials; 0: never.", low=0, metavar="N")
+    ] = 0,
     allow: Annotated[Sequence[str], ALLOW] = (),
     progress: bool = True,
 ) -> tuple[list[TrialOutcome], int]:
@@ -62,7 +69,9 @@ def work(
     store = output if sweep is None else sweep.absolute().parent.parent
     check_schema(store)
     if part is not None and sweep is None:
-        raise SettingsError(f"{opt('part')} is a part of one sweep: add {opt('sweep')} with its folder.")
+        raise SettingsError(
+            f"{opt('part')} is a part of one sweep: add {opt('sweep')} with its folder."
+        )
     if sweep is None and not sweeps.folders(output):
         raise StoreError(
             f"{output} has no sweep to join; one begins with blurb run, and is there until its trials are done."
@@ -72,7 +81,11 @@ def work(
     passed = 0
     while found := [job for job in _jobs(output, sweep, part, allow) if job.path not in seen]:
         seen.update(job.path for job in found)
-        here = [_on_this_machine(job, device, data) for job in found if not failure_of(job.path).exists()]
+        here = [
+            _on_this_machine(job, device, data)
+            for job in found
+            if not failure_of(job.path).exists()
+        ]
         passed += len(found) - len(here)
         _check_places(here)
         outcomes += _run(Sweep(sweep or output / sweeps.FOLDER, here), jobs, max_failures, progress)
@@ -90,7 +103,9 @@ def retry(
     selection: Annotated[
         str,
         Option(
-            help="Only trials of these tasks: names, types or files, comma-separated.", flag="--tasks", complete="tasks"
+            help="Only trials of these tasks: names, types or files, comma-separated.",
+            flag="--tasks",
+            complete="tasks",
         ),
     ] = "all",
     *,
@@ -112,7 +127,11 @@ def retry(
     check_schema(output)
     chosen = None if selection == "all" else {task.name for task in tasks.load_selection(selection)}
     planned = _jobs(output, None, None, None if later else allow)
-    failed = [job for job in planned if failure_of(job.path).exists() and (chosen is None or job.trial.task in chosen)]
+    failed = [
+        job
+        for job in planned
+        if failure_of(job.path).exists() and (chosen is None or job.trial.task in chosen)
+    ]
     if not failed:
         raise StoreError(
             "no trial of a sweep failed",
@@ -150,7 +169,9 @@ def _run(sweep: Sweep, workers: int, max_failures: int, progress: bool) -> list[
         return engines.here(workers).run_sweep(sweep, finished, on_progress)
 
 
-def _jobs(output: Path, sweep: Path | None, part: int | None, allow: Collection[str] | None) -> Sequence[Job]:
+def _jobs(
+    output: Path, sweep: Path | None, part: int | None, allow: Collection[str] | None
+) -> Sequence[Job]:
     """The jobs to run, or with None for `allow` to look at; of what may not run here, a message if others may."""
     if sweep is None:
         problems: list[BlurbError] = []
@@ -162,7 +183,11 @@ def _jobs(output: Path, sweep: Path | None, part: int | None, allow: Collection[
     # A sweep ends with its last trial, which someone else may have finished while this job was queued.
     if sweep.is_dir() and not (sweep / sweeps.JOBS).exists():
         return []
-    return sweeps.read(sweep, allow) if part is None else sweeps.jobs_of_parts(sweep, [part], allow or ())
+    return (
+        sweeps.read(sweep, allow)
+        if part is None
+        else sweeps.jobs_of_parts(sweep, [part], allow or ())
+    )
 
 
 def _check_places(jobs: Sequence[Job]) -> None:

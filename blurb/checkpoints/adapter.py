@@ -57,10 +57,14 @@ UNDERSTOOD: Mapping[str, Field] = {
     "layers_to_transform": Field(
         object,
         must="be a number or a list of numbers",
-        rule=lambda given: all(type(one) is int for one in (given if isinstance(given, list) else [given])),
+        rule=lambda given: all(
+            type(one) is int for one in (given if isinstance(given, list) else [given])
+        ),
     ),
     "layers_pattern": TEXTS,
-    "modules_to_save": Field(list, must="be a list of names", rule=TEXTS.rule),  # of heads, see `read`
+    "modules_to_save": Field(
+        list, must="be a list of names", rule=TEXTS.rule
+    ),  # of heads, see `read`
     "bias": Field(str, choices=("none",)),
     **dict.fromkeys(OF_NO_WEIGHT.split(), Field(object)),
 }
@@ -74,7 +78,9 @@ def check(folder: Path, base: str) -> None:
     """
     if not (folder / ADAPTER).is_file():
         raise ModelError(
-            f"no {ADAPTER}, so this is no adapter and has no base", where=folder, fix=f"remove {opt('base')}."
+            f"no {ADAPTER}, so this is no adapter and has no base",
+            where=folder,
+            fix=f"remove {opt('base')}.",
         )
     named = read_config(folder).get("base_model_name_or_path")
     names = {default_name(one).lower() for one in (base, presets().get(base, base))}
@@ -97,14 +103,20 @@ def read_config(folder: Path) -> dict[str, Any]:
     """The fields of adapter_config.json that say something; a ModelError if one of them is not understood."""
     content = read_json(folder, ADAPTER)
     if (kind := content.get("peft_type")) != "LORA":
-        raise ModelError(f"{ADAPTER}: only adapters of the type LORA can be merged (got {kind!r})", where=folder)
+        raise ModelError(
+            f"{ADAPTER}: only adapters of the type LORA can be merged (got {kind!r})", where=folder
+        )
     given = {
         name: value
         for name, value in content.items()
         if not (value is None or value is False or value in ("", [], {}))  # 0 says something
     }
     if other := sorted(given.keys() - UNDERSTOOD.keys()):
-        raise ModelError(f"{ADAPTER}: adapters with {', '.join(other)} are not supported", where=folder, fix=MERGE)
+        raise ModelError(
+            f"{ADAPTER}: adapters with {', '.join(other)} are not supported",
+            where=folder,
+            fix=MERGE,
+        )
     errors = ErrorCollector()
     config = fields.read(given, Field(dict, keys=UNDERSTOOD), None, errors)
     if errors.errors:
@@ -119,7 +131,9 @@ def _load(folder: Path) -> dict[str, Any]:
     with blamed(folder, f"cannot load {WEIGHTS}"):
         values = load_file(folder / WEIGHTS)
     # torch.compile puts a name before that of what it wraps.
-    return {name.removeprefix(PREFIX).replace("_orig_mod.", ""): value for name, value in values.items()}
+    return {
+        name.removeprefix(PREFIX).replace("_orig_mod.", ""): value for name, value in values.items()
+    }
 
 
 def identity(folder: Path, base: str) -> str:
@@ -145,7 +159,9 @@ def merge(folder: Path, encoder: Any, trained_pooler: bool) -> None:
     scale = config["lora_alpha"] / config["r"] ** (0.5 if config.get("use_rslora") else 1)
     for name, (left, right) in read(folder, "its base", encoder).items():
         if trained_pooler or "pooler" not in name.split("."):
-            encoder.get_submodule(name).weight.data += (scale * (left.double() @ right.double())).float()
+            encoder.get_submodule(name).weight.data += (
+                scale * (left.double() @ right.double())
+            ).float()
 
 
 def read(folder: Path, base: str, encoder: Any) -> dict[str, tuple[Any, Any]]:
@@ -165,41 +181,78 @@ def read(folder: Path, base: str, encoder: Any) -> dict[str, tuple[Any, Any]]:
     # The encoder may have been part of a model with a head; expressions match the names of the whole.
     layers, own = {name.rpartition(".lora_")[0] for name in values}, encoder.base_model_prefix
     starts = ("", f"{own}.", "encoder.", f"{own}.encoder.")
-    start = max(starts, key=lambda one: sum(name.startswith(one) and name[len(one) :] in modules for name in layers))
+    start = max(
+        starts,
+        key=lambda one: sum(
+            name.startswith(one) and name[len(one) :] in modules for name in layers
+        ),
+    )
     inside = {name.removeprefix(start) for name in layers if name.startswith(start)}
     linear = {name for name, module in modules.items() if isinstance(module, nn.Linear | Conv1D)}
     with blamed(folder, f"{ADAPTER}: cannot tell which layers it is for"):
         among = linear if str(config["target_modules"]).lower() == ALL_LINEAR else modules.keys()
         wanted = {name for name in among if is_target(config, start + name)}
         no_heads = {own, "encoder", "decoder", *(name.partition(".")[0] for name in modules)}
-        of_heads = {name for name in values if name.partition(".")[0] not in no_heads and _is_of_head(config, name)}
+        of_heads = {
+            name
+            for name in values
+            if name.partition(".")[0] not in no_heads and _is_of_head(config, name)
+        }
     wanted -= {name for name in wanted - inside if "pooler" in name.split(".")}
     places = {f"{start}{name}{part}": name for name in wanted for part in PARTS}
 
-    tables = {f"{start}{name}.weight" for name, module in modules.items() if isinstance(module, nn.Embedding)}
+    tables = {
+        f"{start}{name}.weight"
+        for name, module in modules.items()
+        if isinstance(module, nn.Embedding)
+    }
     extra = sorted(values.keys() - places.keys() - of_heads)
-    saved = [name for name in modules if (start + name).rstrip(".").endswith(tuple(config.get("modules_to_save", ())))]
+    saved = [
+        name
+        for name in modules
+        if (start + name).rstrip(".").endswith(tuple(config.get("modules_to_save", ())))
+    ]
     kinds = [f"{name} ({type(modules[name]).__name__})" for name in sorted(wanted - linear)]
     lost = sorted({places[name] for name in places.keys() - values.keys()})
     huge = [name for name, value in values.items() if not value.double().abs().sum() < LARGEST]
     for wrong, what, fix in (
         (not values, f"{WEIGHTS} is empty, so the adapter has no matrices", SAVE),
         (saved, f"{ADAPTER}: modules_to_save names what is no head but part of the encoder", MERGE),
-        (kinds, f"{ADAPTER}: target_modules names {first_of(kinds, 1)}, but only linear layers are supported", MERGE),
+        (
+            kinds,
+            f"{ADAPTER}: target_modules names {first_of(kinds, 1)}, but only linear layers are supported",
+            MERGE,
+        ),
         (
             tables.intersection(extra),
             f"{WEIGHTS} has a whole table of embeddings ({first_of(extra, 1)}), which was resized or trained",
             f"give {base} a table of this size, {MERGE}",
         ),
-        (not wanted, f"target_modules names no layer of {base}; it is an adapter of another base", ""),
+        (
+            not wanted,
+            f"target_modules names no layer of {base}; it is an adapter of another base",
+            "",
+        ),
         (
             linear.intersection(inside) - wanted,
             f"{WEIGHTS} has {first_of(extra, 1)}, which {ADAPTER} does not name",
             SAVE,
         ),
-        (extra, f"{WEIGHTS} has {first_of(extra, 1)}, which has no place in the encoder of {base}", ""),
-        (lost, f"{WEIGHTS} lacks a matrix of {first_of(lost, 3)}, which {ADAPTER} names for {base}", SAVE),
-        (huge, f"{WEIGHTS}: {first_of(huge, 1)} is not finite, or huge; the training diverged", "use an earlier one."),
+        (
+            extra,
+            f"{WEIGHTS} has {first_of(extra, 1)}, which has no place in the encoder of {base}",
+            "",
+        ),
+        (
+            lost,
+            f"{WEIGHTS} lacks a matrix of {first_of(lost, 3)}, which {ADAPTER} names for {base}",
+            SAVE,
+        ),
+        (
+            huge,
+            f"{WEIGHTS}: {first_of(huge, 1)} is not finite, or huge; the training diverged",
+            "use an earlier one.",
+        ),
     ):
         if wrong:
             raise ModelError(what, where=folder, fix=fix)
@@ -207,7 +260,9 @@ def read(folder: Path, base: str, encoder: Any) -> dict[str, tuple[Any, Any]]:
     pairs = {}
     for name in sorted(wanted):
         down, up = (values[f"{start}{name}{part}"] for part in PARTS)
-        pairs[name] = left, right = (down.T, up.T) if isinstance(modules[name], Conv1D) else (up, down)
+        pairs[name] = left, right = (
+            (down.T, up.T) if isinstance(modules[name], Conv1D) else (up, down)
+        )
         shape, rank = tuple(modules[name].weight.shape), config["r"]
         if ((*left.shape,), (*right.shape,)) != ((shape[0], rank), (rank, shape[1])):
             raise ModelError(
@@ -226,19 +281,30 @@ def is_target(config: Mapping[str, Any], name: str) -> bool:
     targets, numbers = config["target_modules"], config.get("layers_to_transform")
     if not _is_named(targets, name) or _is_named(config.get("exclude_modules", ()), name):
         return False
-    if numbers is None or isinstance(targets, str) or name in targets:  # a whole name is of one layer
+    if (
+        numbers is None or isinstance(targets, str) or name in targets
+    ):  # a whole name is of one layer
         return True
     patterns = config.get("layers_pattern", ())
-    before = [rf"(?:^|.*?\.){one}" for one in ([patterns] if isinstance(patterns, str) else patterns)]
-    tried = (regex.match(rf"{one}\.(?P<number>\d+)\.", name, timeout=SECONDS) for one in before or [r".*?\.[^.]*"])
+    before = [
+        rf"(?:^|.*?\.){one}" for one in ([patterns] if isinstance(patterns, str) else patterns)
+    ]
+    tried = (
+        regex.match(rf"{one}\.(?P<number>\d+)\.", name, timeout=SECONDS)
+        for one in before or [r".*?\.[^.]*"]
+    )
     match = next(filter(None, tried), None)
-    return match is not None and int(match["number"]) in (numbers if isinstance(numbers, list) else [numbers])
+    return match is not None and int(match["number"]) in (
+        numbers if isinstance(numbers, list) else [numbers]
+    )
 
 
 def _is_named(names: str | Collection[str], name: str) -> bool:
     """Whether an expression matches a name, or one of some names is its end."""
     if isinstance(names, str):
-        return names.lower() == ALL_LINEAR or regex.fullmatch(names, name, timeout=SECONDS) is not None
+        return (
+            names.lower() == ALL_LINEAR or regex.fullmatch(names, name, timeout=SECONDS) is not None
+        )
     return name in names or name.endswith(tuple(f".{one}" for one in names))
 
 
@@ -246,4 +312,6 @@ def _is_of_head(config: Mapping[str, Any], name: str) -> bool:
     """Whether a weight outside of the encoder is of a head that was saved whole, or of matrices beside one."""
     layer = name.rpartition(".lora_")[0] or name.removesuffix(".base_layer.weight")
     saved = config.get("modules_to_save", ())
-    return any(f".{one}." in f".{name}" for one in saved) or (layer != name and is_target(config, layer))
+    return any(f".{one}." in f".{name}" for one in saved) or (
+        layer != name and is_target(config, layer)
+    )

@@ -58,7 +58,9 @@ def size_of(model: Any) -> EncoderSize:
         if id(parameter) not in tables and not name.startswith("pooler.")
     )
     table = model.get_input_embeddings()
-    layers, hidden = (getattr(_text_part(model), name, None) for name in ("num_hidden_layers", "hidden_size"))
+    layers, hidden = (
+        getattr(_text_part(model), name, None) for name in ("num_hidden_layers", "hidden_size")
+    )
     return EncoderSize(
         body=body,
         table=int(table.weight.numel()),
@@ -149,9 +151,15 @@ def _other_types() -> frozenset[str]:
     from transformers.models.auto import modeling_auto
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 
-    of_tasks = {kind for task in TEXT_TASKS for kind in getattr(modeling_auto, f"MODEL_FOR_{task}_MAPPING_NAMES", {})}
+    of_tasks = {
+        kind
+        for task in TEXT_TASKS
+        for kind in getattr(modeling_auto, f"MODEL_FOR_{task}_MAPPING_NAMES", {})
+    }
     parts = {kind for kind in CONFIG_MAPPING_NAMES if kind.endswith(("_text", "_text_model"))}
-    return frozenset(CONFIG_MAPPING_NAMES) - of_tasks - parts - {"dpr", "t5gemma2_encoder", *WITHOUT}
+    return (
+        frozenset(CONFIG_MAPPING_NAMES) - of_tasks - parts - {"dpr", "t5gemma2_encoder", *WITHOUT}
+    )
 
 
 def check_embeddings(folder: Path, model: Any) -> None:
@@ -252,9 +260,14 @@ def is_causal(encoder: Any) -> bool:
     """
     import torch
 
-    ids = torch.tensor([range(1, 9), [1, *range(9, 16)]]) % encoder.get_input_embeddings().num_embeddings
+    ids = (
+        torch.tensor([range(1, 9), [1, *range(9, 16)]])
+        % encoder.get_input_embeddings().num_embeddings
+    )
     with torch.no_grad():
-        one, other = encoder.eval()(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state[:, 0]
+        one, other = encoder.eval()(
+            input_ids=ids, attention_mask=torch.ones_like(ids)
+        ).last_hidden_state[:, 0]
     return bool((one - other).abs().max() <= 1e-5 * one.abs().max())
 
 
@@ -266,7 +279,9 @@ def make_bidirectional(encoder: Any) -> None:
             module.is_causal = False  # asked where there is no mask, as nothing is padded
 
 
-_BOUNDS = tomllib.loads((files("blurb.checkpoints") / "config_bounds.toml").read_text(encoding="utf-8"))
+_BOUNDS = tomllib.loads(
+    (files("blurb.checkpoints") / "config_bounds.toml").read_text(encoding="utf-8")
+)
 UPPER_BOUNDS = {name: group["most"] for group in _BOUNDS["group"] for name in group["fields"]}
 """Maximum of configuration fields that are counts or sizes."""
 LEAST: Mapping[str, int] = _BOUNDS["least"]
@@ -279,7 +294,9 @@ IMPLEMENTATIONS = (*ATTENTION, "batched_mm", "grouped_mm")
 """Those of transformers itself, for attention and for experts."""
 
 
-def check_config(folder: Path, config: Mapping[str, Any], remote_code: bool, errors: ErrorCollector) -> None:
+def check_config(
+    folder: Path, config: Mapping[str, Any], remote_code: bool, errors: ErrorCollector
+) -> None:
     """Adds a ModelError for all by which config.json describes an impossible encoder, or one that is not supported.
 
     :param remote_code: whether a person allowed the code of the checkpoint
@@ -311,7 +328,9 @@ def _references(value: Any) -> Iterator[str]:
     """The texts in a value of any shape."""
     if isinstance(value, str):
         yield value
-    for each in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+    for each in (
+        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    ):
         yield from _references(each)
 
 
@@ -320,13 +339,19 @@ def code_faults(config: Mapping[str, Any], remote_code: bool = False) -> Iterato
     waiting: list[Any] = [config]
     while waiting:
         value = waiting.pop()
-        waiting += value.values() if isinstance(value, dict) else value if isinstance(value, list) else []
+        waiting += (
+            value.values() if isinstance(value, dict) else value if isinstance(value, list) else []
+        )
         for name, content in value.items() if isinstance(value, dict) else ():
             if name == "trust_remote_code" and content and not remote_code:
                 yield ModelError(
                     f"it asks for trust_remote_code itself; that is for you to say: {opt('trust-remote-code')}."
                 )
-            if name.endswith(IMPLEMENTATION) and content is not None and content not in IMPLEMENTATIONS:
+            if (
+                name.endswith(IMPLEMENTATION)
+                and content is not None
+                and content not in IMPLEMENTATIONS
+            ):
                 fits = f"{name} must be one of {', '.join(ATTENTION)} (got {shortened(content)})"
                 yield ModelError(f"{fits}; others are not supported.")
 
@@ -348,8 +373,12 @@ def config_fault(name: str, value: Any) -> ModelError | None:
         if type(value) is not int:
             return ModelError(f"{name} must be a whole number (got {shortened(value)}).")
         if not least <= value <= UPPER_BOUNDS[name]:
-            return ModelError(f"{name} must be from {least} to {UPPER_BOUNDS[name]:,} (got {shortened(value)}).")
-    if name in ("dtype", "torch_dtype") and (not isinstance(value, str) or value.removeprefix("torch.") not in TYPES):
+            return ModelError(
+                f"{name} must be from {least} to {UPPER_BOUNDS[name]:,} (got {shortened(value)})."
+            )
+    if name in ("dtype", "torch_dtype") and (
+        not isinstance(value, str) or value.removeprefix("torch.") not in TYPES
+    ):
         return ModelError(f"{name} must be one of {', '.join(TYPES[:4])} (got {shortened(value)}).")
     if name == "quantization_config":
         what = "the weights are quantised (quantization_config), but blurb trains float32"

@@ -13,7 +13,14 @@ from blurb.checkpoints import adapter, architecture, loading
 from blurb.checkpoints.architecture import EncoderSize, check_code, check_config, size_of
 from blurb.checkpoints.reading import blamed, read_json, shortened
 from blurb.checkpoints.tokenizer_files import TOKENIZER_CONFIG, TOKENIZERS, read_tokenizer_config
-from blurb.checkpoints.weights import PATTERNS, Stamp, Weights, check_header, find_weights, other_release
+from blurb.checkpoints.weights import (
+    PATTERNS,
+    Stamp,
+    Weights,
+    check_header,
+    find_weights,
+    other_release,
+)
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.messages import FIRST, ErrorCollector, ModelError, first_of, opt
 from blurb.names import by_number
@@ -60,7 +67,9 @@ class Checkpoint:
         With an adapter it is `adapter.identity`.
         """
         _ = self.stamp  # before: what changes while it is hashed shows
-        own = self.weights.hash(self.config_json, sorted(self.folder.glob("*.py")) if self.remote_code else [])
+        own = self.weights.hash(
+            self.config_json, sorted(self.folder.glob("*.py")) if self.remote_code else []
+        )
         return own if self.adapter_folder is None else adapter.identity(self.adapter_folder, own)
 
     @cached_property
@@ -136,7 +145,9 @@ class Checkpoint:
         :param keep_bf16: leave weights in bf16 that are so in the file, unless an adapter is added to them
         """
         dtype = self.weights.dtype if keep_bf16 and self.adapter_folder is None else "float32"
-        encoder, trained_pooler = loading.load_encoder(self.folder, self.config, self.remote_code, dtype)
+        encoder, trained_pooler = loading.load_encoder(
+            self.folder, self.config, self.remote_code, dtype
+        )
         if self.adapter_folder is not None:
             adapter.merge(self.adapter_folder, encoder, trained_pooler)
         return encoder, trained_pooler
@@ -160,7 +171,9 @@ class Checkpoint:
             errors.tried(self.check_code)
             check_config(self.folder, config, self.remote_code, errors)
         whole = config is not None and len(errors.errors) == before
-        files: Iterable[Path] | None = None  # of a configuration that cannot be read, which may name them
+        files: Iterable[Path] | None = (
+            None  # of a configuration that cannot be read, which may name them
+        )
         if not has_config:
             files = [path for pattern in PATTERNS for path in sorted(self.folder.glob(pattern))]
         elif config is not None and (weights := errors.tried(lambda: self.weights)) is not None:
@@ -171,7 +184,9 @@ class Checkpoint:
         for path in files or ():
             errors.tried(check_header, self.folder, path)
         fix = f"Save it to this folder with tokenizer.save_pretrained, or name another with {opt('tokenizer')}."
-        if with_tokenizer and any((self.folder / name).is_file() for name in (*TOKENIZERS, "bpe.codes")):
+        if with_tokenizer and any(
+            (self.folder / name).is_file() for name in (*TOKENIZERS, "bpe.codes")
+        ):
             try:
                 _ = self.tokenizer_config
             except ModelError as error:
@@ -183,7 +198,11 @@ class Checkpoint:
 
     def check_structure(self) -> None:
         """Raises a ModelError for what is no checkpoint at all: an adapter, a folder of checkpoints."""
-        if (self.folder / adapter.ADAPTER).is_file() and (self.folder / CONFIG).is_file() and self.weights.files:
+        if (
+            (self.folder / adapter.ADAPTER).is_file()
+            and (self.folder / CONFIG).is_file()
+            and self.weights.files
+        ):
             raise ModelError(
                 f"{adapter.ADAPTER} lies beside whole weights, and transformers would load the adapter and the base "
                 "that it names",
@@ -199,7 +218,9 @@ class Checkpoint:
             )
         if (self.folder / CONFIG).is_file():
             return
-        inner = sorted((path.parent.name for path in self.folder.glob(f"*/{CONFIG}")), key=by_number)
+        inner = sorted(
+            (path.parent.name for path in self.folder.glob(f"*/{CONFIG}")), key=by_number
+        )
         if inner:
             raise ModelError(
                 f"no config.json here, but checkpoints in subfolders: {first_of(inner, 10)}.",
@@ -240,5 +261,7 @@ class Checkpoint:
                 f"{self.weights.size:,} bytes; config.json and the weights do not match.",
                 where=self.folder,
             )
-        if all(path.suffix == ".safetensors" for path in self.weights.files):  # others would be read whole
+        if all(
+            path.suffix == ".safetensors" for path in self.weights.files
+        ):  # others would be read whole
             loading.check_filled(self.folder, self.config, self.remote_code)

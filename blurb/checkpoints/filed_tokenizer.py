@@ -75,7 +75,9 @@ def _processor(path: Path) -> Any:
         return SentencePieceProcessor(model_file=str(path))
     except (OSError, RuntimeError):
         raise ModelError(
-            f"{path.name} is no model of SentencePiece", where=path.parent, fix="download the checkpoint again."
+            f"{path.name} is no model of SentencePiece",
+            where=path.parent,
+            fix="download the checkpoint again.",
         ) from None
 
 
@@ -92,7 +94,9 @@ def _as_in_json(inner: Any, folder: Path, config: Mapping[str, Any]) -> Any:
     if alike and _stepped_alike(inner, file) and _framed_alike(inner, file, config):
         return inner
     with errors_alone():  # that the class is another one is why it is called
-        whole = PreTrainedTokenizerFast.from_pretrained(str(folder), model_input_names=inner.model_input_names)
+        whole = PreTrainedTokenizerFast.from_pretrained(
+            str(folder), model_input_names=inner.model_input_names
+        )
     _switch(whole.backend_tokenizer, config)
     known = whole.get_vocab()
     for name in NAMED:  # what the class names by default and the vocabulary has, such as [CLS]
@@ -121,7 +125,8 @@ def _stepped_alike(inner: Any, file: Any) -> bool:
     """Whether both have the same normaliser and pre-tokenizer: a rule may be for a letter that no probe has."""
     backend = getattr(inner, "backend_tokenizer", None)
     return backend is None or all(
-        _state(getattr(backend, part)) == _state(getattr(file, part)) for part in ("normalizer", "pre_tokenizer")
+        _state(getattr(backend, part)) == _state(getattr(file, part))
+        for part in ("normalizer", "pre_tokenizer")
     )
 
 
@@ -131,10 +136,15 @@ def _state(step: Any) -> Any:
 
 def _framed_alike(inner: Any, file: Any, config: Mapping[str, Any]) -> bool:
     """Whether both put the same special tokens around a text and a pair, unless a switch adds some."""
-    if file.post_processor is None or any(config.get(name) is not None for name in ("add_bos_token", "add_eos_token")):
+    if file.post_processor is None or any(
+        config.get(name) is not None for name in ("add_bos_token", "add_eos_token")
+    ):
         return True
     texts = (("the",), ("the", "of"))
-    return all(file.encode(*each).ids == inner(*each, truncation=False, padding=False)["input_ids"] for each in texts)
+    return all(
+        file.encode(*each).ids == inner(*each, truncation=False, padding=False)["input_ids"]
+        for each in texts
+    )
 
 
 def _as_in_model(inner: Any, path: Path) -> Any:
@@ -160,7 +170,9 @@ def _preparation(inner: Any) -> Callable[[str], str]:
 
     def prepare(text: str) -> str:
         if strips:
-            text = "".join(one for one in unicodedata.normalize("NFKD", text) if not unicodedata.combining(one))
+            text = "".join(
+                one for one in unicodedata.normalize("NFKD", text) if not unicodedata.combining(one)
+            )
         return text.lower() if lowers else text
 
     return prepare
@@ -170,13 +182,17 @@ def _difference(
     inner: Any, processor: Any, prepare: Callable[[str], str]
 ) -> tuple[str, Sequence[str], Sequence[str]] | None:
     """The first probe whose pieces differ, with both; unknown pieces are alike however they are written."""
-    own = [processor.id_to_piece(index) for index in range(len(processor)) if _is_own(processor, index)]
+    own = [
+        processor.id_to_piece(index) for index in range(len(processor)) if _is_own(processor, index)
+    ]
     probes = (*PROBES, " kalo ", *own, *(f"the {piece} of" for piece in own))
     for text, subtokens in zip(probes, Tokenizer(inner).subtokens(probes), strict=True):
         unknown = inner.unk_token
         pieces = inner.convert_ids_to_tokens(subtokens.ids)
         ids = processor.encode(prepare(text))
-        filed = [unknown if one == processor.unk_id() else processor.id_to_piece(one) for one in ids]
+        filed = [
+            unknown if one == processor.unk_id() else processor.id_to_piece(one) for one in ids
+        ]
         if pieces != filed:
             return text, pieces, filed
     return None
@@ -197,7 +213,15 @@ def _take_steps(tokenizer: Any, processor: Any, prepare: Callable[[str], str]) -
     spec = model.ModelProto.FromString(processor.serialized_model_proto()).normalizer_spec
     parts = [normalizers.NFKD(), normalizers.StripAccents()] if prepare("é") == "e" else []
     parts += [normalizers.Lowercase()] if prepare("A") == "a" else []
-    parts += [normalizers.Precompiled(spec.precompiled_charsmap)] if spec.precompiled_charsmap else []
-    parts += [normalizers.Strip(), normalizers.Replace(Regex(" {2,}"), " ")] if spec.remove_extra_whitespaces else []
+    parts += (
+        [normalizers.Precompiled(spec.precompiled_charsmap)] if spec.precompiled_charsmap else []
+    )
+    parts += (
+        [normalizers.Strip(), normalizers.Replace(Regex(" {2,}"), " ")]
+        if spec.remove_extra_whitespaces
+        else []
+    )
     tokenizer.normalizer = normalizers.Sequence(parts)
-    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always" if spec.add_dummy_prefix else "never")
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(
+        prepend_scheme="always" if spec.add_dummy_prefix else "never"
+    )

@@ -70,7 +70,8 @@ def _limited(request: Any) -> None:
 
     limits = request.extensions.get("timeout", {})
     request.extensions["timeout"] = {
-        part: constants.HF_HUB_ETAG_TIMEOUT if seconds is None else seconds for part, seconds in limits.items()
+        part: constants.HF_HUB_ETAG_TIMEOUT if seconds is None else seconds
+        for part, seconds in limits.items()
     }
 
 
@@ -97,7 +98,9 @@ def _problems(repository: str, tried: str) -> Iterator[None]:
     except Exception as error:
         match error:
             case GatedRepoError():  # a kind of RepositoryNotFoundError
-                why = "its makers ask for consent; give it on its page, and log in with hf auth login"
+                why = (
+                    "its makers ask for consent; give it on its page, and log in with hf auth login"
+                )
             case RepositoryNotFoundError():
                 why = "the Hub has no such model, or a private one; log in with hf auth login if it is yours"
             case RevisionNotFoundError():
@@ -148,7 +151,9 @@ def repository_of(folder: Path) -> str:
     if record := read(folder):
         return record.repository
     cached = folder.parent.parent.name if folder.parent.name == "snapshots" else ""
-    return cached.removeprefix("models--").replace("--", "/") if cached.startswith("models--") else ""
+    return (
+        cached.removeprefix("models--").replace("--", "/") if cached.startswith("models--") else ""
+    )
 
 
 def read(folder: Path) -> DownloadOrigin | None:
@@ -160,6 +165,10 @@ def read(folder: Path) -> DownloadOrigin | None:
         return None
     content = read_json(folder, RECORD)
     texts = (content.get(name) for name in ("repository", "revision", "asked"))
-    if content.keys() != set(DownloadOrigin.__annotations__) or not all(isinstance(text, str) for text in texts):
-        raise ModelError(f"{RECORD} is no record of a download", where=folder, fix="remove that file.")
+    if content.keys() != set(DownloadOrigin.__annotations__) or not all(
+        isinstance(text, str) for text in texts
+    ):
+        raise ModelError(
+            f"{RECORD} is no record of a download", where=folder, fix="remove that file."
+        )
     return DownloadOrigin(**content)

@@ -22,7 +22,9 @@ def reader(source: ModelSource) -> Read:
     :raises SettingsError: for a baseline, which has no tokenizer
     """
     if not source.is_checkpoint:
-        raise SettingsError(f"{opt('model', source.name)}: a baseline has no tokenizer", fix="name a checkpoint.")
+        raise SettingsError(
+            f"{opt('model', source.name)}: a baseline has no tokenizer", fix="name a checkpoint."
+        )
     tokenizer, most = source.checkpoint.tokenizer, source.checkpoint.size.most
 
     def read(task: Task, rows: Sequence[Example]) -> TokenizedSplit:
@@ -34,7 +36,11 @@ def reader(source: ModelSource) -> Read:
         long = np.flatnonzero(whole.ids.lengths > limit).tolist()
         cut = formulation.features([units[i] for i in long], tokenizer, limit)
         return TokenizedSplit(
-            whole, limit, long, cut, (len(tokenizer.special_tokens.prefix), len(tokenizer.special_tokens.suffix))
+            whole,
+            limit,
+            long,
+            cut,
+            (len(tokenizer.special_tokens.prefix), len(tokenizer.special_tokens.suffix)),
         )
 
     return read

@@ -23,7 +23,9 @@ from blurb.messages import ModelError, first_of
 NO_ENCODER = "its config.json does not describe a text encoder"
 STRANGE = "ꙮ"
 """A letter that is missing in most vocabularies."""
-BUFFERS = re.compile(r"(^|\.)(position_ids|token_type_ids|inv_freq|masked_bias|(attn|attention|self_attn)\.bias)$")
+BUFFERS = re.compile(
+    r"(^|\.)(position_ids|token_type_ids|inv_freq|masked_bias|(attn|attention|self_attn)\.bias)$"
+)
 """Names that older releases of transformers saved beside the weights, and that are none."""
 HEADS = re.compile(
     r"^([^.]*_)?(cls|heads?|classifier|scores?|predictions?|outputs?|logits|loss|bias|proj(ection|ector)?|decoder|pooler)"
@@ -48,12 +50,18 @@ def load_config(folder: Path, content: Mapping[str, Any], remote_code: bool) -> 
     with blamed(folder, NO_ENCODER):
         # What names code of its own, a type that is not known, or one that becomes another is left to transformers,
         # which reads the file by itself.
-        if "auto_map" in content or kind not in CONFIG_MAPPING or (kind == "mistral" and "layer_types" in content):
+        if (
+            "auto_map" in content
+            or kind not in CONFIG_MAPPING
+            or (kind == "mistral" and "layer_types" in content)
+        ):
             config = AutoConfig.from_pretrained(folder, trust_remote_code=remote_code)
         else:
             # Older releases wrote this into config.json, and newer ones derive it.
             kept = {
-                name: str(value).removeprefix("torch.") if value and name in ("dtype", "torch_dtype") else value
+                name: str(value).removeprefix("torch.")
+                if value and name in ("dtype", "torch_dtype")
+                else value
                 for name, value in content.items()
                 if name != "use_return_dict"
             }
@@ -65,7 +73,9 @@ def load_config(folder: Path, content: Mapping[str, Any], remote_code: bool) -> 
         return config
 
 
-def load_tokenizer(folder: Path, config: Any, switches: Mapping[str, Any], remote_code: bool, casing: str) -> Tokenizer:
+def load_tokenizer(
+    folder: Path, config: Any, switches: Mapping[str, Any], remote_code: bool, casing: str
+) -> Tokenizer:
     """The tokenizer; transformers reads its files anew, as it offers no way to pass their content.
 
     :param config: of the encoder, which may decide the class; None for a tokenizer alone
@@ -76,7 +86,9 @@ def load_tokenizer(folder: Path, config: Any, switches: Mapping[str, Any], remot
 
     def load(**options: Any) -> Any:
         try:
-            inner = AutoTokenizer.from_pretrained(str(folder), config=config, trust_remote_code=remote_code, **options)
+            inner = AutoTokenizer.from_pretrained(
+                str(folder), config=config, trust_remote_code=remote_code, **options
+            )
         except (TypeError, AttributeError):  # of a class that cannot be made of this file
             inner = PreTrainedTokenizerFast.from_pretrained(str(folder), **options)
         return as_filed(inner, folder, {**switches, **options})
@@ -85,9 +97,15 @@ def load_tokenizer(folder: Path, config: Any, switches: Mapping[str, Any], remot
     with blamed(folder, "cannot load the tokenizer"):
         inner = load()
         if len(inner) <= len(set(inner.all_special_ids)):
-            raise ModelError("the vocabulary of the tokenizer is empty", where=folder, fix="add its vocabulary file.")
+            raise ModelError(
+                "the vocabulary of the tokenizer is empty",
+                where=folder,
+                fix="add its vocabulary file.",
+            )
         tokenizer = with_casing(Tokenizer(inner), casing, folder, load)
-        tokenizer.subtokens([STRANGE])  # fails now, and not in a trial, if there is no unknown token
+        tokenizer.subtokens(
+            [STRANGE]
+        )  # fails now, and not in a trial, if there is no unknown token
         tokenizer.hash  # noqa: B018 - and so does all that it is asked later
     return tokenizer
 
@@ -98,8 +116,12 @@ def build_outline(folder: Path, config: Any, remote_code: bool) -> Any:
 
     hide_progress()
     with blamed(folder, NO_ENCODER):
-        with torch.device("meta"):  # building writes the dtype into the configuration, so it gets a copy
-            model = _loader(config).from_config(copy.deepcopy(config), trust_remote_code=remote_code)
+        with torch.device(
+            "meta"
+        ):  # building writes the dtype into the configuration, so it gets a copy
+            model = _loader(config).from_config(
+                copy.deepcopy(config), trust_remote_code=remote_code
+            )
         if config.is_encoder_decoder and hasattr(model, "get_encoder"):
             model = model.get_encoder()
     check_embeddings(folder, model)
@@ -111,7 +133,9 @@ def check_filled(folder: Path, config: Any, remote_code: bool) -> None:
     _check_names(folder, config, *_from_files(folder, config, remote_code, "meta"))
 
 
-def load_encoder(folder: Path, config: Any, remote_code: bool, dtype: str = "float32") -> tuple[Any, bool]:
+def load_encoder(
+    folder: Path, config: Any, remote_code: bool, dtype: str = "float32"
+) -> tuple[Any, bool]:
     """The encoder, and whether it has a pooler with trained weights.
 
     Only the encoder of an encoder-decoder is loaded. Weights of heads in the checkpoint are ignored.
@@ -133,7 +157,11 @@ def _loader(config: Any) -> Any:
     """The class that loads an encoder, also of an encoder-decoder that was saved whole or without its decoder."""
     from transformers import AutoModel, AutoModelForTextEncoding
 
-    return AutoModelForTextEncoding if type(config) in AutoModelForTextEncoding._model_mapping else AutoModel
+    return (
+        AutoModelForTextEncoding
+        if type(config) in AutoModelForTextEncoding._model_mapping
+        else AutoModel
+    )
 
 
 def _from_files(
@@ -143,7 +171,10 @@ def _from_files(
 
     :param device: "meta" reads the headers of the files alone
     """
-    with errors_alone(), blamed(folder, "cannot load the weights"):  # what is left is judged in `_check_names`
+    with (
+        errors_alone(),
+        blamed(folder, "cannot load the weights"),
+    ):  # what is left is judged in `_check_names`
         model, info = _loader(config).from_pretrained(
             str(folder),
             config=config,
@@ -166,12 +197,16 @@ def _encoder_weights(model: Any, config: Any, missing: set[str]) -> set[str]:
     return {name for name in missing if name not in named or id(named[name]) in own}
 
 
-def _check_names(folder: Path, config: Any, model: Any, missing: set[str], unused: set[str]) -> None:
+def _check_names(
+    folder: Path, config: Any, model: Any, missing: set[str], unused: set[str]
+) -> None:
     """Raises a ModelError if an encoder lacks weights, or the file has weights inside its modules that it does not use.
 
     A pooler may be new or unused, and a head unused.
     """
-    lost = sorted(key for key in _encoder_weights(model, config, missing) if not key.startswith("pooler."))
+    lost = sorted(
+        key for key in _encoder_weights(model, config, missing) if not key.startswith("pooler.")
+    )
     if lost:
         raise ModelError(
             f"{len(lost)} weights of the encoder are missing in the checkpoint or have another size "
@@ -182,7 +217,11 @@ def _check_names(folder: Path, config: Any, model: Any, missing: set[str], unuse
     if not left and (beside := sorted(name for name in unused if not HEADS.search(name))):
         files = [path for pattern in PATTERNS for path in folder.glob(pattern)]
         # A prefix sets the encoder off from what is beside it; without one, all but heads is the encoder's.
-        left = beside if any(model.state_dict().keys() & read_kinds(path).keys() for path in files) else []
+        left = (
+            beside
+            if any(model.state_dict().keys() & read_kinds(path).keys() for path in files)
+            else []
+        )
     if left:
         raise ModelError(
             f"{len(left)} of the weights inside the encoder's own modules are not used ({first_of(left, 3)}); the "
@@ -198,14 +237,20 @@ def _wrapped(name: str, unused: Iterable[str]) -> str:
     prefix = next(prefixes, "")
     by = next((wrapper for start, wrapper in WRAPPERS.items() if prefix.startswith(start)), "")
     written = f", as {by} writes them" if by else ""
-    return f": the names in the file begin with '{prefix}'{written}; save it again without this" if prefix else ""
+    return (
+        f": the names in the file begin with '{prefix}'{written}; save it again without this"
+        if prefix
+        else ""
+    )
 
 
 def _is_inside(model: Any, name: str) -> bool:
     """Whether an unused weight stands in a module that the encoder has, and is of no pooler and no buffer."""
     own = name.removeprefix(f"{model.base_model_prefix}.")
     parts, children = own.split("."), {child for child, _ in model.named_children()}
-    return (own != name or parts[0] in children) and "pooler" not in parts and not BUFFERS.search(own)
+    return (
+        (own != name or parts[0] in children) and "pooler" not in parts and not BUFFERS.search(own)
+    )
 
 
 def _check_finite(folder: Path, model: Any) -> None:

@@ -16,7 +16,9 @@ from typing import Any
 from blurb.messages import BlurbError, ModelError
 from blurb.system.files import read_bytes
 
-ADVICE = re.compile(r"(?<=[.!:]) +(?=This file can|You |Please |Install |Try |Make sure|Check |If you |In order |To )")
+ADVICE = re.compile(
+    r"(?<=[.!:]) +(?=This file can|You |Please |Install |Try |Make sure|Check |If you |In order |To )"
+)
 """Where a library begins to give advice, which is seldom right here."""
 CONTROL = re.compile(r"\x1b\[[0-9;]*m|[\x00-\x1f\x7f]")
 MOST_BYTES = 256 * 2**20
@@ -45,7 +47,10 @@ def reason(error: BaseException) -> str:
         return type(error).__name__
     said = " ".join(lines[:2]) if lines[0].endswith(":") else lines[0]
     said = ADVICE.split(CONTROL.sub("", said))[0].rstrip(".")
-    bare = isinstance(error, LookupError | AttributeError | ArithmeticError | TypeError | AssertionError | MemoryError)
+    bare = isinstance(
+        error,
+        LookupError | AttributeError | ArithmeticError | TypeError | AssertionError | MemoryError,
+    )
     return f"{type(error).__name__}: {said}" if bare else said
 
 
@@ -53,7 +58,9 @@ def check_size(folder: Path, name: str) -> None:
     """Raises a ModelError if a file is far larger than any real one."""
     with suppress(OSError):  # whoever reads it tells
         if (size := (folder / name).stat().st_size) > MOST_BYTES:
-            raise ModelError(f"{name} has {size:,} bytes; at most {MOST_BYTES:,} are read.", where=folder)
+            raise ModelError(
+                f"{name} has {size:,} bytes; at most {MOST_BYTES:,} are read.", where=folder
+            )
 
 
 def read_json(folder: Path, name: str) -> dict[str, Any]:
@@ -67,12 +74,19 @@ def read_json(folder: Path, name: str) -> dict[str, Any]:
     except OSError as error:
         raise ModelError(f"cannot read {name}: {error.strerror}.", where=folder) from None
     except json.JSONDecodeError as error:
-        raise ModelError(f"{name} is not a valid JSON file: line {error.lineno}: {error.msg}.", where=folder) from None
-    except (ValueError, RecursionError) as error:  # no UTF-8, a number of 5,000 digits, 100,000 brackets
+        raise ModelError(
+            f"{name} is not a valid JSON file: line {error.lineno}: {error.msg}.", where=folder
+        ) from None
+    except (
+        ValueError,
+        RecursionError,
+    ) as error:  # no UTF-8, a number of 5,000 digits, 100,000 brackets
         why = "it is nested too deeply" if isinstance(error, RecursionError) else reason(error)
         raise ModelError(f"{name} is not a valid JSON file: {why}.", where=folder) from None
     if not isinstance(content, dict):
-        raise ModelError(f"{name} must contain a JSON object (got {type(content).__name__}).", where=folder)
+        raise ModelError(
+            f"{name} must contain a JSON object (got {type(content).__name__}).", where=folder
+        )
     return content
 
 

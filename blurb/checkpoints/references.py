@@ -74,7 +74,11 @@ def locate(reference: str, revision: str | None, remote_code: bool = False) -> C
     place = folder_or_id(reference)
     if isinstance(place, Path):
         record = hub.read(place)
-        return CheckpointPlace(place, record.revision, _casing(record.repository)) if record else CheckpointPlace(place)
+        return (
+            CheckpointPlace(place, record.revision, _casing(record.repository))
+            if record
+            else CheckpointPlace(place)
+        )
     repository, at = place
     folder = hub.fetch(repository, revision or at or None, remote_code)
     return CheckpointPlace(folder, folder.name, _casing(repository))
@@ -96,8 +100,15 @@ def folder_or_id(reference: str) -> Path | tuple[str, str]:
         if path.is_dir():
             return path.resolve()
         _refuse_what_is_no_name(reference, path)
-    except (OSError, RuntimeError) as error:  # a name of 300 letters, the home of a user who is not there
-        why = of_system(error) if isinstance(error, OSError) else f"{_shown(reference)}: {reason(error)}."
+    except (
+        OSError,
+        RuntimeError,
+    ) as error:  # a name of 300 letters, the home of a user who is not there
+        why = (
+            of_system(error)
+            if isinstance(error, OSError)
+            else f"{_shown(reference)}: {reason(error)}."
+        )
         raise ModelError(f"Cannot access the model folder {why}") from None
     if path.is_symlink():
         raise ModelError(f"{reference} is a link to {os.readlink(path)}, which is not there.")
@@ -125,9 +136,13 @@ def _refuse_what_is_no_name(reference: str, path: Path) -> None:
             "if it is not on the Hub, download it first."
         )
     if path.is_file():
-        raise ModelError(f"{reference} is a file", fix=f"use the folder of the checkpoint, {path.parent}.")
+        raise ModelError(
+            f"{reference} is a file", fix=f"use the folder of the checkpoint, {path.parent}."
+        )
     if glob.has_magic(reference):
-        fitting = sorted((match for match in glob.glob(str(path)) if Path(match).is_dir()), key=by_number)
+        fitting = sorted(
+            (match for match in glob.glob(str(path)) if Path(match).is_dir()), key=by_number
+        )
         many = f"as a pattern it matches {first_of(fitting, 10)}: remove the quotes"
         hint = many if fitting else "as a pattern it matches none"
         raise ModelError(f"There is no model folder '{reference}'; {hint}.")

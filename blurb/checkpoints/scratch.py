@@ -29,10 +29,22 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 PREFIX = "scratch:"
-SIZES = {"tiny": {"hidden_size": 128, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 512}}
+SIZES = {
+    "tiny": {
+        "hidden_size": 128,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "intermediate_size": 512,
+    }
+}
 VOCABULARY = 4_000
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-CONFIG = {"architectures": ["BertModel"], "model_type": "bert", "max_position_embeddings": 512, "type_vocab_size": 2}
+CONFIG = {
+    "architectures": ["BertModel"],
+    "model_type": "bert",
+    "max_position_embeddings": 512,
+    "type_vocab_size": 2,
+}
 """Written by hand, as the output of save_pretrained differs between versions of transformers."""
 VERSION = 2
 """Raised by hand when a change gives another checkpoint for the same text."""
@@ -43,7 +55,9 @@ def build(reference: str, folder: Path) -> Path:
     size = size_of(reference)
     texts = sorted(set(training_text(folder)))
     if not texts:
-        raise DataError("no training text to build a vocabulary from", folder, fix=f"check {opt('data')}.")
+        raise DataError(
+            "no training text to build a vocabulary from", folder, fix=f"check {opt('data')}."
+        )
     digest = hashlib.sha256("\n".join([f"{size} {VERSION}", *texts]).encode()).hexdigest()[:16]
     target = home() / "scratch" / f"{size}-{digest}"
     if not target.is_dir():
@@ -55,7 +69,9 @@ def build(reference: str, folder: Path) -> Path:
 def located(reference: str, data: Path | None) -> Path:
     """The same for whoever may have no data folder: then a SettingsError says that it is needed."""
     if data is None:
-        raise SettingsError(f"{reference} takes its vocabulary from the data", fix=f"add {opt('data')}.")
+        raise SettingsError(
+            f"{reference} takes its vocabulary from the data", fix=f"add {opt('data')}."
+        )
     return build(reference, data)
 
 
@@ -77,7 +93,9 @@ def training_text(folder: Path) -> Iterator[str]:
         kinds = task.task_type.columns  # which may be those of one's own type
         names = [name for name in columns(task) if kinds[name] == "text"]
         for row in rows:
-            yield from [" ".join(row["tokens"])] if "tokens" in row else (row[name] for name in names)
+            yield from (
+                [" ".join(row["tokens"])] if "tokens" in row else (row[name] for name in names)
+            )
 
 
 def _save(size: str, texts: list[str], folder: Path) -> None:
@@ -89,7 +107,9 @@ def _save(size: str, texts: list[str], folder: Path) -> None:
     tokenizer = wordpiece(texts, VOCABULARY)
     tokenizer.save_pretrained(folder)
     config = {**CONFIG, **SIZES[size], "vocab_size": len(tokenizer)}
-    (folder / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    (folder / "config.json").write_text(
+        json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8"
+    )
     save_file(weights(config), folder / "model.safetensors", metadata={"format": "pt"})
 
 
@@ -99,12 +119,18 @@ def wordpiece(texts: Sequence[str], size: int, min_count: int = 2) -> PreTrained
 
     subtokens = vocabulary(texts, size, min_count)
     return BertTokenizerFast(
-        vocab={piece: index for index, piece in enumerate(subtokens)}, do_lower_case=True, model_max_length=512
+        vocab={piece: index for index, piece in enumerate(subtokens)},
+        do_lower_case=True,
+        model_max_length=512,
     )
 
 
 def vocabulary(
-    texts: Sequence[str], size: int = VOCABULARY, min_count: int = 2, lowercase: bool = True, inner_letters: bool = True
+    texts: Sequence[str],
+    size: int = VOCABULARY,
+    min_count: int = 2,
+    lowercase: bool = True,
+    inner_letters: bool = True,
 ) -> list[str]:
     """A WordPiece vocabulary: the special tokens, then the pieces in alphabetical order.
 
@@ -115,7 +141,9 @@ def vocabulary(
     from tokenizers import BertWordPieceTokenizer
 
     trained = BertWordPieceTokenizer(lowercase=lowercase)
-    letters = sorted({letter for text in texts for letter in trained.normalize(text) if not letter.isspace()})
+    letters = sorted(
+        {letter for text in texts for letter in trained.normalize(text) if not letter.isspace()}
+    )
     # The trainer numbers the letters inside of words as it meets them, in an order drawn anew in every process, and
     # settles ties by these numbers. Given in advance they are settled.
     inner = [f"##{letter}" for letter in letters]
@@ -144,9 +172,13 @@ def weights(config: Mapping[str, Any]) -> dict[str, npt.NDArray[np.float32]]:
     source = np.random.PCG64(0)
     scale = 0.02 / math.sqrt(4 * (2**32 - 1) / 12)
     tensors: dict[str, npt.NDArray[np.float32]] = {}
-    for name, shape in sorted((name, tuple(parameter.shape)) for name, parameter in model.named_parameters()):
+    for name, shape in sorted(
+        (name, tuple(parameter.shape)) for name, parameter in model.named_parameters()
+    ):
         if len(shape) == 1:  # biases, and LayerNorm's factors
-            tensors[name] = np.full(shape, 1 if name.endswith("LayerNorm.weight") else 0, dtype=np.float32)
+            tensors[name] = np.full(
+                shape, 1 if name.endswith("LayerNorm.weight") else 0, dtype=np.float32
+            )
             continue
         raw = np.asarray(source.random_raw(math.prod(shape)), dtype=np.uint64)
         parts = [(raw >> np.uint64(16 * part)) & np.uint64(0xFFFF) for part in range(4)]

@@ -99,7 +99,9 @@ def resolve(
         try:
             folder, commit = staged_checkpoint.with_adapter(folder, base, tokenizer, remote_code)
             return of_folder(folder, name or default_name(reference), commit, remote_code, casing)
-        except ModelError as error:  # which names a folder of the cache, where the two were put together
+        except (
+            ModelError
+        ) as error:  # which names a folder of the cache, where the two were put together
             error.where = f"{reference} on {base}"
             raise
     if tokenizer is not None:
@@ -111,7 +113,11 @@ def resolve(
 
 
 def of_folder(
-    folder: Path, name: str, revision: str | None = None, remote_code: bool = False, casing: str = ""
+    folder: Path,
+    name: str,
+    revision: str | None = None,
+    remote_code: bool = False,
+    casing: str = "",
 ) -> ModelSource:
     """The model in a checkpoint folder; ModelError if it is invalid."""
     checkpoint = Checkpoint(folder, remote_code, casing)
@@ -173,7 +179,9 @@ def check_unchanged(source: ModelSource) -> None:
     try:
         now = hash_now(source.checkpoint)
     except OSError as error:
-        raise ModelError(f"cannot read the weights of {source.name}: {error.strerror}.", where=folder) from error
+        raise ModelError(
+            f"cannot read the weights of {source.name}: {error.strerror}.", where=folder
+        ) from error
     if now != source.weights:
         raise ModelError(
             f"the weights or the configuration of {source.name} have changed since its trials were planned "

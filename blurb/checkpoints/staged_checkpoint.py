@@ -28,7 +28,9 @@ IN_MEMORY = "in memory"
 """The revision of a loaded model."""
 
 
-def of_loaded(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | str | Path | None) -> Path:
+def of_loaded(
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | str | Path | None
+) -> Path:
     """Saves a copy of a loaded model's encoder, in its own dtype, and of its tokenizer; the model is not changed.
 
     :param tokenizer: a loaded one, or the folder or Hub id of one
@@ -39,7 +41,9 @@ def of_loaded(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | str |
     if tokenizer is None:
         raise ModelError("A loaded model needs its tokenizer: add tokenizer=...")
     base = model.base_model
-    encoder = copy.copy(base)  # its tensors are shared, but save_pretrained writes into the configuration
+    encoder = copy.copy(
+        base
+    )  # its tensors are shared, but save_pretrained writes into the configuration
     encoder.config = copy.deepcopy(base.config)
 
     def fill(folder: Path) -> None:
@@ -49,14 +53,21 @@ def of_loaded(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | str |
     return _kept(fill, tokenizer, False)
 
 
-def with_tokenizer(checkpoint: Path, tokenizer: PreTrainedTokenizerBase | str | Path, remote_code: bool) -> Path:
+def with_tokenizer(
+    checkpoint: Path, tokenizer: PreTrainedTokenizerBase | str | Path, remote_code: bool
+) -> Path:
     """The weights of a checkpoint with another tokenizer; files are linked where that is possible."""
 
-    return _kept(lambda folder: _link_weights(checkpoint, folder, remote_code), tokenizer, remote_code)
+    return _kept(
+        lambda folder: _link_weights(checkpoint, folder, remote_code), tokenizer, remote_code
+    )
 
 
 def with_adapter(
-    folder: Path, base: str, tokenizer: PreTrainedTokenizerBase | str | Path | None, remote_code: bool
+    folder: Path,
+    base: str,
+    tokenizer: PreTrainedTokenizerBase | str | Path | None,
+    remote_code: bool,
 ) -> tuple[Path, str]:
     """The weights of a base beside an adapter that is merged when they are loaded, and which files these were.
 
@@ -79,7 +90,10 @@ def with_adapter(
             shutil.copyfile(folder / name, target / adapter.FOLDER / name)
 
     made = _kept(fill, own if tokenizer is None else tokenizer, remote_code)
-    return made, f"{file_hash(folder / adapter.WEIGHTS)[:12]} on {base} {checkpoint.weights_hash[:12]}"
+    return (
+        made,
+        f"{file_hash(folder / adapter.WEIGHTS)[:12]} on {base} {checkpoint.weights_hash[:12]}",
+    )
 
 
 def default_name(model: PreTrainedModel) -> str:
@@ -95,15 +109,26 @@ def _check_loaded(model: Any) -> None:
             f"MODEL must be a reference or a PreTrainedModel of transformers (got {kind}){inner}. Other modules can be "
             "saved with a config.json and given as a folder."
         )
-    if getattr(model, "is_quantized", False) or getattr(model.config, "quantization_config", None) is not None:
-        raise ModelError(f"The weights of this {kind} are quantised, but blurb trains float32; load it unquantised.")
+    if (
+        getattr(model, "is_quantized", False)
+        or getattr(model.config, "quantization_config", None) is not None
+    ):
+        raise ModelError(
+            f"The weights of this {kind} are quantised, but blurb trains float32; load it unquantised."
+        )
     if getattr(model, "_hf_peft_config_loaded", False):
-        raise ModelError(f"This {kind} has adapters; merge them into its weights first (merge_and_unload of PEFT).")
+        raise ModelError(
+            f"This {kind} has adapters; merge them into its weights first (merge_and_unload of PEFT)."
+        )
     if any(parameter.is_meta for parameter in model.parameters()):
-        raise ModelError(f"This {kind} has weights on the device 'meta', which holds none; load the weights.")
+        raise ModelError(
+            f"This {kind} has weights on the device 'meta', which holds none; load the weights."
+        )
 
 
-def _kept(fill: Callable[[Path], None], tokenizer: PreTrainedTokenizerBase | str | Path, remote_code: bool) -> Path:
+def _kept(
+    fill: Callable[[Path], None], tokenizer: PreTrainedTokenizerBase | str | Path, remote_code: bool
+) -> Path:
     """A folder of the cache, named by its content; one with the same content stays as it is.
 
     :param fill: writes weights and configuration
@@ -122,13 +147,17 @@ def _kept(fill: Callable[[Path], None], tokenizer: PreTrainedTokenizerBase | str
     return final
 
 
-def _save_tokenizer(tokenizer: PreTrainedTokenizerBase | str | Path, folder: Path, remote_code: bool) -> str:
+def _save_tokenizer(
+    tokenizer: PreTrainedTokenizerBase | str | Path, folder: Path, remote_code: bool
+) -> str:
     """Saves a tokenizer and returns its hash.
 
     Its class is saved, too: the configuration of another model would lead to a wrong one.
     """
     if isinstance(tokenizer, str | Path):
-        tokenizer = Checkpoint(locate(str(tokenizer), None, remote_code).folder, remote_code).tokenizer.inner
+        tokenizer = Checkpoint(
+            locate(str(tokenizer), None, remote_code).folder, remote_code
+        ).tokenizer.inner
     tokenizer.save_pretrained(folder)
     return Tokenizer(tokenizer).hash
 

@@ -22,8 +22,20 @@ UNICODE = 18
 BYTES = 4
 """Maximum number of bytes of a letter; `ByteLevel` turns each byte into a letter."""
 TOKENIZER_CONFIG = "tokenizer_config.json"
-JSON_FILES = ("tokenizer.json", TOKENIZER_CONFIG, "special_tokens_map.json", "added_tokens.json", "vocab.json")
-SENTENCEPIECE = ("spiece.model", "sentencepiece.bpe.model", "spm.model", "sentencepiece.model", "tokenizer.model")
+JSON_FILES = (
+    "tokenizer.json",
+    TOKENIZER_CONFIG,
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab.json",
+)
+SENTENCEPIECE = (
+    "spiece.model",
+    "sentencepiece.bpe.model",
+    "spm.model",
+    "sentencepiece.model",
+    "tokenizer.model",
+)
 FILES = (*JSON_FILES, "vocab.txt", "bpe.codes", "merges.txt", *SENTENCEPIECE)
 TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", *SENTENCEPIECE)
 """One of these makes a tokenizer."""
@@ -50,9 +62,13 @@ def read_tokenizer_config(folder: Path) -> dict[str, Any]:
                 if name == TOKENIZER_CONFIG:
                     config = content
                     if not isinstance(content.get("tokenizer_class", ""), str | None):
-                        raise ModelError(f"{name}: tokenizer_class must be the name of a class.", where=folder)
+                        raise ModelError(
+                            f"{name}: tokenizer_class must be the name of a class.", where=folder
+                        )
             except ModelError as error:
-                raise ModelError(f"cannot load the tokenizer: {error.what}", where=folder, fix=error.fix) from None
+                raise ModelError(
+                    f"cannot load the tokenizer: {error.what}", where=folder, fix=error.fix
+                ) from None
     return config
 
 
@@ -88,7 +104,10 @@ def _check_growth(folder: Path, content: Mapping[str, Any]) -> None:
     """Steps one after another multiply: four that make a thousand letters of one would fill any memory."""
     every = [step for part in ("normalizer", "pre_tokenizer") for step in steps(content.get(part))]
     if len(every) > MOST_STEPS:
-        raise ModelError(f"tokenizer.json has {len(every)} steps; at most {MOST_STEPS} are accepted.", where=folder)
+        raise ModelError(
+            f"tokenizer.json has {len(every)} steps; at most {MOST_STEPS} are accepted.",
+            where=folder,
+        )
     if (growth := _growth(every)) > MOST_GROWTH:
         raise ModelError(
             f"tokenizer.json: its normalizer and pre_tokenizer may make {growth:,} letters of one; at most "
@@ -101,7 +120,9 @@ def steps(step: Any) -> Iterator[dict[str, Any]]:
     """The steps of a normalizer or pre-tokenizer in order; malformed ones are left to the tokenizer."""
     if not isinstance(step, dict):
         return
-    inner = [step[name] for name in ("normalizers", "pretokenizers") if isinstance(step.get(name), list)]
+    inner = [
+        step[name] for name in ("normalizers", "pretokenizers") if isinstance(step.get(name), list)
+    ]
     if not inner:
         yield step
     for each in (one for group in inner for one in group):
@@ -140,7 +161,9 @@ def _longest_replacement(charsmap: str) -> int:
     return 1
 
 
-def with_casing(tokenizer: Tokenizer, casing: str, folder: Path, reload: Callable[..., Any]) -> Tokenizer:
+def with_casing(
+    tokenizer: Tokenizer, casing: str, folder: Path, reload: Callable[..., Any]
+) -> Tokenizer:
     """The tokenizer as it is, or reloaded so that it keeps upper case.
 
     :param casing: "cased", "uncased", or "" to follow its files

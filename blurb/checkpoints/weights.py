@@ -16,7 +16,12 @@ from blurb.messages import ModelError, first_of
 from blurb.system.files import NO_FILE, file_hash, ordinary
 
 INDEX = ".index.json"
-ORDER = ("model.safetensors", f"model.safetensors{INDEX}", "pytorch_model.bin", f"pytorch_model.bin{INDEX}")
+ORDER = (
+    "model.safetensors",
+    f"model.safetensors{INDEX}",
+    "pytorch_model.bin",
+    f"pytorch_model.bin{INDEX}",
+)
 """The order in which transformers looks for weights."""
 PATTERNS = ("*.safetensors", "pytorch_model*.bin")
 VOLATILE = ("_name_or_path", "transformers_version", "torch_dtype", "dtype", "architectures")
@@ -64,7 +69,11 @@ class Weights:
     @property
     def dtype(self) -> str:
         """ "bfloat16" if all floating-point weights are so in safetensors; else "float32", in which they are read."""
-        kinds = {kind if path.suffix == SAFE else "F" for path in self.files for kind in read_kinds(path).values()}
+        kinds = {
+            kind if path.suffix == SAFE else "F"
+            for path in self.files
+            for kind in read_kinds(path).values()
+        }
         return "bfloat16" if {kind for kind in kinds if "F" in kind} == {"BF16"} else "float32"
 
     def stamp(self, with_code: bool) -> Stamp:
@@ -73,11 +82,18 @@ class Weights:
         :param with_code: whether Python files count
         :raises OSError: if one is gone
         """
-        patterns = ("config.json", *PATTERNS, f"*{INDEX}", "merged-adapter/*", *(["*.py"] if with_code else []))
+        patterns = (
+            "config.json",
+            *PATTERNS,
+            f"*{INDEX}",
+            "merged-adapter/*",
+            *(["*.py"] if with_code else []),
+        )
         paths = {*self.files, *(path for pattern in patterns for path in self.folder.glob(pattern))}
         stats = {str(path): path.stat() for path in paths}
         return tuple(
-            (name, one.st_size, one.st_mtime_ns, one.st_ctime_ns, one.st_ino) for name, one in sorted(stats.items())
+            (name, one.st_size, one.st_mtime_ns, one.st_ctime_ns, one.st_ino)
+            for name, one in sorted(stats.items())
         )
 
     def hash(self, config: Mapping[str, Any], code: Sequence[Path] = ()) -> str:
@@ -112,11 +128,15 @@ def find_weights(folder: Path, config: Mapping[str, Any]) -> Weights:
         index = _weight_map(folder, entry.name)
         files = [_inside(folder, name, entry.name) for name in sorted(set(index.values()))]
     else:
-        of_type = next((files for files in (sorted(folder.glob(pattern)) for pattern in PATTERNS) if files), [])
+        of_type = next(
+            (files for files in (sorted(folder.glob(pattern)) for pattern in PATTERNS) if files), []
+        )
         files = of_type if entry in of_type else [*of_type, entry]
     for path in files:
         if not path.is_file():
-            raise ModelError(f"{path.name} is not a file (it is a folder or a broken link).", where=folder)
+            raise ModelError(
+                f"{path.name} is not a file (it is a folder or a broken link).", where=folder
+            )
     return Weights(folder, tuple(files), index)
 
 
@@ -129,13 +149,21 @@ def _weight_map(folder: Path, index: str) -> dict[str, str]:
     """The file of every weight, according to an index."""
     content = read_json(folder, index)
     files = content.get("weight_map")
-    if not isinstance(files, dict) or not files or not all(isinstance(file, str) and file for file in files.values()):
+    if (
+        not isinstance(files, dict)
+        or not files
+        or not all(isinstance(file, str) and file for file in files.values())
+    ):
         raise ModelError(
-            f"{index} has no weight_map with the file of every weight", where=folder, fix="save the model again."
+            f"{index} has no weight_map with the file of every weight",
+            where=folder,
+            fix="save the model again.",
         )
     if not isinstance(content.get("metadata"), dict):  # transformers wants one, empty or not
         raise ModelError(
-            f"{index} has no metadata (an object, which may be empty)", where=folder, fix="save the model again."
+            f"{index} has no metadata (an object, which may be empty)",
+            where=folder,
+            fix="save the model again.",
         )
     return files
 
@@ -155,7 +183,11 @@ def read_kinds(path: Path) -> dict[str, str]:
     import torch
 
     values = torch.load(path, map_location="meta", weights_only=True, mmap=True)
-    return {name: "IF"[value.is_floating_point()] for name, value in values.items() if torch.is_tensor(value)}
+    return {
+        name: "IF"[value.is_floating_point()]
+        for name, value in values.items()
+        if torch.is_tensor(value)
+    }
 
 
 def check_header(folder: Path, path: Path) -> None:
@@ -169,9 +201,13 @@ def check_header(folder: Path, path: Path) -> None:
             raise OSError(NO_FILE)
         if path.suffix != SAFE:
             with open(path, "rb", opener=ordinary) as file:
-                members = zipfile.ZipFile(file).infolist() if file.read(len(ZIP)) == ZIP else []  # as torch tells it
+                members = (
+                    zipfile.ZipFile(file).infolist() if file.read(len(ZIP)) == ZIP else []
+                )  # as torch tells it
     packed = [one.filename for one in members if one.file_size > one.compress_size]
-    if packed or sum(one.file_size for one in members) > path.stat().st_size:  # or one part is named many times
+    if (
+        packed or sum(one.file_size for one in members) > path.stat().st_size
+    ):  # or one part is named many times
         raise ModelError(
             f"{path.name} is compressed ({packed[0] if packed else 'its parts are larger than it is'}), as "
             "torch.save never does",
@@ -180,7 +216,9 @@ def check_header(folder: Path, path: Path) -> None:
         )
     with blamed(folder, f"cannot load the weights: {path.name}"):
         kinds = read_kinds(path)
-    if whole := [name for name, kind in kinds.items() if kind[0] in "IU" and name.endswith(".weight")]:
+    if whole := [
+        name for name, kind in kinds.items() if kind[0] in "IU" and name.endswith(".weight")
+    ]:
         raise ModelError(
             f"{path.name} has weights that are whole numbers ({first_of(whole, 3)}): they are quantised, and "
             "nothing says by which scales",
@@ -193,9 +231,12 @@ def _entry(folder: Path, config: Mapping[str, Any]) -> Path | None:
     """The file that transformers opens first, weights or an index; the configuration may name it."""
     named = config.get("transformers_weights")
     if named is not None:
-        if not isinstance(named, str) or not named.endswith((".safetensors", f".safetensors{INDEX}")):
+        if not isinstance(named, str) or not named.endswith(
+            (".safetensors", f".safetensors{INDEX}")
+        ):
             raise ModelError(
-                "config.json: transformers_weights must name a safetensors file or its index.", where=folder
+                "config.json: transformers_weights must name a safetensors file or its index.",
+                where=folder,
             )
         return _inside(folder, named, "config.json")
     for name in ORDER:
@@ -203,14 +244,18 @@ def _entry(folder: Path, config: Mapping[str, Any]) -> Path | None:
         if path.is_file():
             return path
         if path.is_symlink() or path.is_dir():
-            raise ModelError(f"{name} is not a file (it is a folder or a broken link).", where=folder)
+            raise ModelError(
+                f"{name} is not a file (it is a folder or a broken link).", where=folder
+            )
     return None
 
 
 def _inside(folder: Path, name: str, by: str) -> Path:
     """A file of the folder by name. Only links of the Hub's own cache may lead out of the folder."""
     path = folder / name
-    inside = path.resolve().is_relative_to(folder.resolve()) or _is_link_of_the_hub(path, folder.resolve())
+    inside = path.resolve().is_relative_to(folder.resolve()) or _is_link_of_the_hub(
+        path, folder.resolve()
+    )
     if Path(name).is_absolute() or ".." in Path(name).parts or not inside:
         raise ModelError(
             f"{by} names '{name}', which is outside of the folder",
@@ -230,4 +275,7 @@ def _is_link_of_the_hub(path: Path, folder: Path) -> bool:
     if not path.is_symlink() or folder.parent.name != "snapshots":
         return False
     step = Path(os.path.normpath(path.parent.resolve() / path.readlink()))
-    return path.parent.resolve().is_relative_to(folder) and step.parent == folder.parent.parent / "blobs"
+    return (
+        path.parent.resolve().is_relative_to(folder)
+        and step.parent == folder.parent.parent / "blobs"
+    )

@@ -24,7 +24,9 @@ SECTIONS = {
     "Housekeeping": ("doctor", "cache", "gc", "rescore"),
 }
 """The commands of the core as the help lists them."""
-FIRST_SENTENCE = re.compile(r'^def command\(.*?\) -> None:[^\n]*\n    """(.*?)"""', re.MULTILINE | re.DOTALL)
+FIRST_SENTENCE = re.compile(
+    r'^def command\(.*?\) -> None:[^\n]*\n    """(.*?)"""', re.MULTILINE | re.DOTALL
+)
 """The docstring of the function of a command."""
 
 
@@ -34,7 +36,9 @@ class Commands(Group):
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         sections = {title: list(names) for title, names in SECTIONS.items()}
         for name in self.added_commands(context):
-            sections.setdefault("Extensions" if added.entries[name].extension else "Other packages", []).append(name)
+            sections.setdefault(
+                "Extensions" if added.entries[name].extension else "Other packages", []
+            ).append(name)
         for title, names in sections.items():
             self.write_section(title, names, context, formatter)
 
@@ -44,14 +48,24 @@ class Commands(Group):
         target = f"blurb.cli.{name}" if own else added.entries[name].target.partition(":")[0]
         if own or added.entries[name].extension:
             module = importlib.util.find_spec(target)
-            source = Path(module.origin).read_text(encoding="utf-8") if module and module.origin else ""
+            source = (
+                Path(module.origin).read_text(encoding="utf-8") if module and module.origin else ""
+            )
             text = FIRST_SENTENCE.search(source)
             return click.Command(name, help=text[1]).get_short_help_str(width) if text else ""
         return super().line_of(context, name, width)
 
     def shell_complete(self, context: click.Context, incomplete: str) -> list[CompletionItem[str]]:
-        words = [CompletionItem(name) for name in self.list_commands(context) if name.startswith(incomplete)]
-        return words if words or not incomplete.startswith("-") else super().shell_complete(context, incomplete)
+        words = [
+            CompletionItem(name)
+            for name in self.list_commands(context)
+            if name.startswith(incomplete)
+        ]
+        return (
+            words
+            if words or not incomplete.startswith("-")
+            else super().shell_complete(context, incomplete)
+        )
 
     def own_commands(self, context: click.Context) -> list[str]:
         names = [module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)])]
@@ -67,7 +81,9 @@ class Commands(Group):
         return _exit.invoked(context, lambda: super(Commands, self).invoke(context))
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
 @click.version_option(__version__, "-V", "--version", prog_name="blurb")
 def cli() -> None:
     """Fine-tune any encoder on the thirteen BLURB datasets and write its leaderboard row.

@@ -21,7 +21,9 @@ from blurb.protocols import protocol
 Complete = Callable[[click.Context, click.Parameter, str], "list[CompletionItem[str]]"]
 
 
-def values(list_names: Callable[[click.Context], Iterable[str]], commas: bool = False, paths: str = "") -> Complete:
+def values(
+    list_names: Callable[[click.Context], Iterable[str]], commas: bool = False, paths: str = ""
+) -> Complete:
     """Completes names that begin as what is typed.
 
     :param commas: after a comma the next name begins
@@ -29,13 +31,17 @@ def values(list_names: Callable[[click.Context], Iterable[str]], commas: bool = 
     """
 
     @functools.wraps(list_names)
-    def complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
+    def complete(
+        context: click.Context, parameter: click.Parameter, incomplete: str
+    ) -> list[CompletionItem[str]]:
         before, comma, typed = incomplete.rpartition(",") if commas else ("", "", incomplete)
         given = before.split(",")
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                names = [name for name in dict.fromkeys(list_names(context)) if name.startswith(typed)]
+                names = [
+                    name for name in dict.fromkeys(list_names(context)) if name.startswith(typed)
+                ]
         except Exception:  # noqa: BLE001 - see above
             names = []
         found = [CompletionItem(f"{before}{comma}{name}") for name in names if name not in given]
@@ -51,7 +57,9 @@ def _rows(context: click.Context) -> list[str]:
 
     there = stored_rows(Store(Path(context.params.get("output") or "runs")), lambda text: None)
     models = [row.planned.model for row in there]
-    return [row.planned.model if models.count(row.planned.model) == 1 else row.name for row in there]
+    return [
+        row.planned.model if models.count(row.planned.model) == 1 else row.name for row in there
+    ]
 
 
 def _rows_anywhere(context: click.Context) -> list[str]:
@@ -60,7 +68,10 @@ def _rows_anywhere(context: click.Context) -> list[str]:
     there: list[str] = []
     with contextlib.suppress(StoreError):  # no store here: there are published rows still
         there = _rows(context)
-    return [*there, *(f"published:{row.name}" for row in (*published.shipped(), *published.ablations()))]
+    return [
+        *there,
+        *(f"published:{row.name}" for row in (*published.shipped(), *published.ablations())),
+    ]
 
 
 one_task = values(lambda context: [task.name for task in known.all()], paths="file")

@@ -66,7 +66,9 @@ def damage() -> Iterator[list[str]]:
         warnings.simplefilter("always", DamageWarning)
         before = warnings.showwarning
 
-        def show(message: Warning | str, category: type[Warning], *place: object, **more: object) -> None:
+        def show(
+            message: Warning | str, category: type[Warning], *place: object, **more: object
+        ) -> None:
             if issubclass(category, Notice):
                 click.secho(str(message), fg="yellow", err=True)
             elif not issubclass(category, DamageWarning):
@@ -86,18 +88,26 @@ def invoked(context: click.Context, command: Callable[[], object]) -> object:
         try:
             result = command()
         except SystemExit as error:
-            code = error.code if isinstance(error.code, int) else 0 if error.code is None else UNKNOWN
+            code = (
+                error.code if isinstance(error.code, int) else 0 if error.code is None else UNKNOWN
+            )
         except (KeyboardInterrupt, signals.Terminated):
             click.secho("Interrupted." + context.meta.get(GOES_ON, ""), fg="yellow", err=True)
             raise
-        except BrokenPipeError:  # `blurb ... | head`; click would end with 1, which of a gate is a regression
+        except (
+            BrokenPipeError
+        ):  # `blurb ... | head`; click would end with 1, which of a gate is a regression
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise signals.Terminated(signal.SIGPIPE) from None
         except (BlurbError, OSError, click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except Exception:  # noqa: BLE001 - Python would exit with 1, which of a gate says that there is a regression
             click.echo(redacted(traceback.format_exc()), err=True, nl=False)
-            click.secho("Error: this is a bug in blurb; please report the traceback above.", fg="red", err=True)
+            click.secho(
+                "Error: this is a bug in blurb; please report the traceback above.",
+                fg="red",
+                err=True,
+            )
             code = UNKNOWN
     if messages:
         code = UNKNOWN if GATE in context.meta else max(code, PARTLY)

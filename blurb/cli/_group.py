@@ -27,7 +27,17 @@ added: Registry[click.Command | click.Option] = Registry(
 """Commands and options that extensions and other packages bring, by path."""
 COMMANDS_MEANT = {
     "runs": ("list", "ls"),
-    "run": ("eval", "evaluate", "train", "finetune", "fine-tune", "test", "resume", "continue", "benchmark"),
+    "run": (
+        "eval",
+        "evaluate",
+        "train",
+        "finetune",
+        "fine-tune",
+        "test",
+        "resume",
+        "continue",
+        "benchmark",
+    ),
     "leaderboard": ("show",),
     "check": ("regress",),
     "gc": ("clean",),
@@ -86,9 +96,15 @@ class Group(click.Group):
 
     def added_commands(self, context: click.Context) -> list[str]:
         """Names of the commands that others bring; one of the core keeps its name."""
-        names = [name.removeprefix(self.prefix) for name in added.names() if name.startswith(self.prefix)]
+        names = [
+            name.removeprefix(self.prefix) for name in added.names() if name.startswith(self.prefix)
+        ]
         own = self.own_commands(context)
-        return [name for name in names if "." not in name and not name.startswith("-") and name not in own]
+        return [
+            name
+            for name in names
+            if "." not in name and not name.startswith("-") and name not in own
+        ]
 
     def list_commands(self, context: click.Context) -> list[str]:
         return sorted({*self.own_commands(context), *self.added_commands(context)})
@@ -97,7 +113,11 @@ class Group(click.Group):
         self.write_section("Commands", self.list_commands(context), context, formatter)
 
     def write_section(
-        self, title: str, names: Sequence[str], context: click.Context, formatter: click.HelpFormatter
+        self,
+        title: str,
+        names: Sequence[str],
+        context: click.Context,
+        formatter: click.HelpFormatter,
     ) -> None:
         """Lists commands below a title; of one that cannot be loaded the reason, as the others must be listed."""
         width = formatter.width - 6 - max(map(len, self.list_commands(context)))
@@ -114,7 +134,9 @@ class Group(click.Group):
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         path = f"{self.prefix}{name}"
-        command = super().get_command(context, name) or (added.get(path) if path in added.entries else None)
+        command = super().get_command(context, name) or (
+            added.get(path) if path in added.entries else None
+        )
         if command is not None and not isinstance(command, click.Command):
             raise SettingsError(f"the plug-in '{path}' of blurb.commands is no command of click.")
         return command
@@ -129,7 +151,9 @@ class Group(click.Group):
             if not later:
                 raise error from None
             place = f"{context.command_path} {later[0]} ... {error.option_name}"
-            raise click.UsageError(f"{error.message} Options come after the command: {place}", context) from None
+            raise click.UsageError(
+                f"{error.message} Options come after the command: {place}", context
+            ) from None
 
     def resolve_command(
         self, context: click.Context, arguments: list[str]
@@ -143,7 +167,9 @@ class Group(click.Group):
         added.check_present(f"{self.prefix}{name}")
         if fault := added.faults.get(f"{self.prefix}{name}"):
             raise SettingsError(fault)
-        message = str(UnknownName("command", name, known, MEANT if context.parent is None else None))
+        message = str(
+            UnknownName("command", name, known, MEANT if context.parent is None else None)
+        )
         if self.invoke_without_command and name in ("list", "ls"):
             message = f"'{context.command_path}' alone is the list. {message}"
         raise click.UsageError(message, context)
@@ -155,7 +181,11 @@ class Group(click.Group):
         name, command, rest = resolved
         if command is None:
             return resolved
-        own = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+        own = {
+            option
+            for parameter in command.params
+            for option in (*parameter.opts, *parameter.secondary_opts)
+        }
         words = [word.partition("=")[0] for word in map(str, rest) if word.startswith("-")]
         others = [word for word in words if word not in own]
         if (others or context.resilient_parsing) and not isinstance(command, click.Group):
@@ -182,11 +212,17 @@ def refuse_repeated(context: click.Context, words: Sequence[str]) -> None:
     :param context: of the command
     """
     parser = context.command.make_parser(context)
-    single = [each for each in context.command.get_params(context) if isinstance(each, click.Option)]
+    single = [
+        each for each in context.command.get_params(context) if isinstance(each, click.Option)
+    ]
     single = [each for each in single if not (each.is_flag or each.multiple or each.count)]
     for each in single:  # declared once more, as a list
-        parser.add_option(obj=each, opts=each.opts, dest=each.name, action="append", nargs=each.nargs)
-    with contextlib.suppress(click.NoSuchOption, click.BadOptionUsage):  # which click tells better, afterwards
+        parser.add_option(
+            obj=each, opts=each.opts, dest=each.name, action="append", nargs=each.nargs
+        )
+    with contextlib.suppress(
+        click.NoSuchOption, click.BadOptionUsage
+    ):  # which click tells better, afterwards
         given, _, _ = parser.parse_args(list(words))
         for each in single:
             if len(values := given.get(each.name, ())) > 1:
@@ -205,7 +241,9 @@ def with_options(path: str, command: click.Command) -> click.Command:
         if isinstance(option, click.Option) and _fits(option, command):
             options.append(option)
         elif option is not None:
-            notify(f"The plug-in '{name}' of blurb.commands is no option that {path} can take. It is left out.")
+            notify(
+                f"The plug-in '{name}' of blurb.commands is no option that {path} can take. It is left out."
+            )
     if not options:
         return command
     extended = copy.copy(command)
@@ -215,31 +253,51 @@ def with_options(path: str, command: click.Command) -> click.Command:
 
 def _fits(option: click.Option, command: click.Command) -> bool:
     """Whether a command has no such option already, and its function takes the value."""
-    own = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
+    own = {
+        name
+        for parameter in command.params
+        for name in (*parameter.opts, *parameter.secondary_opts)
+    }
     if own & {*option.opts, *option.secondary_opts} or command.callback is None:
         return False
     taken = inspect.signature(command.callback).parameters.values()
-    return not option.expose_value or any(each.name == option.name or each.kind is each.VAR_KEYWORD for each in taken)
+    return not option.expose_value or any(
+        each.name == option.name or each.kind is each.VAR_KEYWORD for each in taken
+    )
 
 
 def _options(error: click.UsageError) -> set[str]:
     """The options of the command that was not understood."""
-    return {option for each in error.ctx.command.get_params(error.ctx) for option in each.opts} if error.ctx else set()
+    return (
+        {option for each in error.ctx.command.get_params(error.ctx) for option in each.opts}
+        if error.ctx
+        else set()
+    )
 
 
 def _with_meant(error: click.NoSuchOption) -> click.NoSuchOption:
     """An unknown option with what was meant: one of other tools, or a setting by its name or that of transformers."""
     name = error.option_name.lstrip("-").replace("-", "_")
     setting, options = ELSEWHERE.get(name, name), _options(error)
-    other = [each for each in OPTIONS_MEANT.get(error.option_name, ()) if each.partition(" ")[0] in options]
+    other = [
+        each
+        for each in OPTIONS_MEANT.get(error.option_name, ())
+        if each.partition(" ")[0] in options
+    ]
     if other or error.option_name == "--open":
         hint = f"Did you mean '{other[0]}'?" if other else OPENED
-        return click.NoSuchOption(error.option_name, f"No such option '{error.option_name}'. {hint}", ctx=error.ctx)
+        return click.NoSuchOption(
+            error.option_name, f"No such option '{error.option_name}'. {hint}", ctx=error.ctx
+        )
     if setting not in FIELDS or "--set" not in options:
         return error
     typed = f"--{setting.replace('_', '-')}"
-    hint = f"Did you mean '{typed}'?" if typed in options else f"It is a setting: --set {setting}=..."
-    return click.NoSuchOption(error.option_name, f"No such option '{error.option_name}'. {hint}", ctx=error.ctx)
+    hint = (
+        f"Did you mean '{typed}'?" if typed in options else f"It is a setting: --set {setting}=..."
+    )
+    return click.NoSuchOption(
+        error.option_name, f"No such option '{error.option_name}'. {hint}", ctx=error.ctx
+    )
 
 
 def _with_option(error: click.UsageError) -> click.UsageError:

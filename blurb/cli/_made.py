@@ -77,19 +77,34 @@ def click_parameter(parameter: Parameter) -> click.Parameter:
     name, hint, default, about = parameter
     needed = default is inspect.Parameter.empty and not about.optional
     default = None if default is inspect.Parameter.empty else default
-    kind, pairs, words = _value_type(about, hint), get_origin(types_of(hint)[0]) is Mapping, about.complete == "tasks"
+    kind, pairs, words = (
+        _value_type(about, hint),
+        get_origin(types_of(hint)[0]) is Mapping,
+        about.complete == "tasks",
+    )
     several = about.many or pairs or words
     completion = getattr(_complete, about.complete) if about.complete else None
     if isinstance(about, Argument):
         count = -1 if about.many else 1
         return click.Argument(
-            [name], type=kind, required=needed, nargs=count, metavar=about.metavar, shell_complete=completion
+            [name],
+            type=kind,
+            required=needed,
+            nargs=count,
+            metavar=about.metavar,
+            shell_complete=completion,
         )
     flag = about.flag or f"--{name.replace('_', '-')}"
     if about.kind is bool:
         return Grouped([flag, name], group=about.group, help=about.help, is_flag=True)
     # A default of None would be one: click would take it for the value of an option that must be given.
-    unknown = needed or about.many or pairs or (about.choices and default == "") or (words and not default)
+    unknown = (
+        needed
+        or about.many
+        or pairs
+        or (about.choices and default == "")
+        or (words and not default)
+    )
     known: dict[str, Any] = {} if unknown else {"default": (default,) if words else default}
     return Grouped(
         [flag, name],
@@ -110,23 +125,35 @@ def _value_type(about: Any, hint: Any) -> Any:
     if about.choices:
         return click.Choice(tuple(about.choices))
     if types_of(hint)[0] in (Path, tuple[Path, ...], Sequence[Path]):
-        return click.Path(path_type=Path, file_okay=about.path != "dir", dir_okay=about.path != "file")
+        return click.Path(
+            path_type=Path, file_okay=about.path != "dir", dir_okay=about.path != "file"
+        )
     return Number(replace(about, many=False)) if about.kind in (int, float) else click.STRING
 
 
-def _joined(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> str | None:
+def _joined(
+    context: click.Context, parameter: click.Parameter, given: tuple[str, ...]
+) -> str | None:
     return ",".join(given) if given else None
 
 
-def _pairs(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+def _pairs(
+    context: click.Context, parameter: click.Parameter, given: tuple[str, ...]
+) -> dict[str, str]:
     """A mapping that is given as `--set KEY=VALUE`, once a key."""
     values: dict[str, str] = {}
     for text in given:
         key, separator, value = text.partition("=")
         if not separator or not value:
-            raise SettingsError(f"{parameter.opts[0]} must have the form {parameter.metavar} (got '{text}').")
+            raise SettingsError(
+                f"{parameter.opts[0]} must have the form {parameter.metavar} (got '{text}')."
+            )
         if key.strip() in values:
-            raise SettingsError(TWICE.format(f"{parameter.opts[0]} {key.strip()}", values[key.strip()], value.strip()))
+            raise SettingsError(
+                TWICE.format(
+                    f"{parameter.opts[0]} {key.strip()}", values[key.strip()], value.strip()
+                )
+            )
         values[key.strip()] = value.strip()
     return values
 
@@ -138,11 +165,22 @@ class Number(click.ParamType[Any]):
         self.about = about
         self.name = KINDS[about.kind][0].removeprefix("a ")
 
-    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+    def convert(
+        self, value: Any, parameter: click.Parameter | None, context: click.Context | None
+    ) -> Any:
         """The number, or one of the words that may stand for it."""
-        if isinstance(value, str) and "," in value and parameter is not None and parameter.name == "seeds":
+        if (
+            isinstance(value, str)
+            and "," in value
+            and parameter is not None
+            and parameter.name == "seeds"
+        ):
             count = len(value.split(","))
-            self.fail(f"give a number: --seeds {count} runs seeds 1 to {count} (got '{value}').", parameter, context)
+            self.fail(
+                f"give a number: --seeds {count} runs seeds 1 to {count} (got '{value}').",
+                parameter,
+                context,
+            )
         with contextlib.suppress(ValueError):
             value = self.about.kind(value)
         try:
@@ -195,7 +233,9 @@ class WithSettings(click.Command):
 
 
 TASKS = Option(help="Task names or types, comma-separated.", flag="--tasks", complete="tasks")
-TASKS_OR_FILES = Option(help="Task names, types or files, comma-separated.", flag="--tasks", complete="tasks")
+TASKS_OR_FILES = Option(
+    help="Task names, types or files, comma-separated.", flag="--tasks", complete="tasks"
+)
 DATA = Option(help="Data folder in BLURB's layout.")
 LEADERBOARD = Option(
     help="Table to rebuild instead of leaderboard.csv in the store, with a table of the scores by seed beside it."
@@ -204,7 +244,14 @@ LEADERBOARD_AFTER = Option(
     help="Table to rebuild afterwards, if it belongs to the store, instead of leaderboard.csv in it.",
     flag="--leaderboard",
 )
-RESULTS = Option(help="Also show the rows of this results.csv (repeatable).", metavar="FILE", path="file")
-TOGETHER = Option(help="Rank predictions from elsewhere with the published rows and protocols of papers.")
-HEAD = Option(help="The head, if it is a file of your own; a model or trial brings no code.", metavar="FILE.py:NAME")
+RESULTS = Option(
+    help="Also show the rows of this results.csv (repeatable).", metavar="FILE", path="file"
+)
+TOGETHER = Option(
+    help="Rank predictions from elsewhere with the published rows and protocols of papers."
+)
+HEAD = Option(
+    help="The head, if it is a file of your own; a model or trial brings no code.",
+    metavar="FILE.py:NAME",
+)
 POOLING = Option(help="The pooling, if it is a file of your own.", metavar="FILE.py:NAME")

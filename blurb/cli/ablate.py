@@ -15,8 +15,12 @@ from blurb.planning.options import AblateOptions
 from blurb.terminal.output import Picture, show
 
 
-@click_command("ablate", AblateOptions, but=("track", "keep_model", "resume_trials"), cls=WithSettings)
-def command(model: Annotated[str, Argument(complete="models")], *, plot: Picture | None = None, **given: Any) -> None:
+@click_command(
+    "ablate", AblateOptions, but=("track", "keep_model", "resume_trials"), cls=WithSettings
+)
+def command(
+    model: Annotated[str, Argument(complete="models")], *, plot: Picture | None = None, **given: Any
+) -> None:
     """Vary one setting of your encoder's fine-tuning.
 
     The axes of Tables 12 to 14 of the paper are compared with these tables.
@@ -31,7 +35,12 @@ def command(model: Annotated[str, Argument(complete="models")], *, plot: Picture
     if done is None:
         return
     numbers = [column.replace("_", " ") for column in ablations.NUMBERS]
-    show(ablations.titles(), [ablations.readable(line) for line in done.lines], "table", numbers=numbers)
+    show(
+        ablations.titles(),
+        [ablations.readable(line) for line in done.lines],
+        "table",
+        numbers=numbers,
+    )
     drawn = f"   plot: {plot.path}" if plot else ""
     click.echo(f"Tables: {', '.join(map(str, done.files))}{drawn}   trials: {options.output}")
     if done.failed:

@@ -43,7 +43,11 @@ def command(
     """
     gate()
     decision = check(**given)
-    raise SystemExit(report(decision, junit, summary, form, (given["candidate"], given["baseline"], given["output"])))
+    raise SystemExit(
+        report(
+            decision, junit, summary, form, (given["candidate"], given["baseline"], given["output"])
+        )
+    )
 
 
 def report(
@@ -67,7 +71,10 @@ def report(
     if os.environ.get("GITHUB_ACTIONS") == "true":
         for line in forms.workflow_commands(decision):
             click.echo(line, err=form == "json")  # stdout must stay valid JSON
-    codes, job = [int(decision.outcome)], os.environ.get("GITHUB_STEP_SUMMARY") if summary is None else None
+    codes, job = (
+        [int(decision.outcome)],
+        os.environ.get("GITHUB_STEP_SUMMARY") if summary is None else None,
+    )
     if junit:
         with beside(codes):
             write_whole(junit, decision.to_junit())
@@ -79,13 +86,19 @@ def report(
 
 def _explain(decision: Decision, candidate: str, baseline: str, output: Path) -> None:
     """Names the command that shows the examples behind a regression, or why there is none."""
-    fell = [one.name for one in decision.findings if one.outcome is Outcome.REGRESSION and one.name != SCORE]
+    fell = [
+        one.name
+        for one in decision.findings
+        if one.outcome is Outcome.REGRESSION and one.name != SCORE
+    ]
     if fell and decision.with_examples:
         store = "" if str(output) == "runs" else f" --output {quote(str(output))}"
         what = f"{quote(candidate)} {quote(baseline)} --task {fell[0]} --split {decision.rules.split}{store}"
         click.echo(f"The examples: blurb diff {what}")
     elif fell:
-        click.echo("A table alone has no examples; check the rows of two stores to see which changed.")
+        click.echo(
+            "A table alone has no examples; check the rows of two stores to see which changed."
+        )
 
 
 def _show(decision: Decision, given: tuple[str, str, Path] | None) -> None:
@@ -119,5 +132,9 @@ def _show(decision: Decision, given: tuple[str, str, Path] | None) -> None:
     if given is not None:
         _explain(decision, *given)
     colour = {Outcome.PASS: "green", Outcome.REGRESSION: "red"}.get(decision.outcome, "yellow")
-    text = decision.outcome.words if decision.findings else f"{decision.outcome.words}: nothing to compare"
+    text = (
+        decision.outcome.words
+        if decision.findings
+        else f"{decision.outcome.words}: nothing to compare"
+    )
     click.secho(text, fg=colour, bold=True)

@@ -20,8 +20,21 @@ from blurb.results.references import rows_of
 from blurb.tasks import ScoredSplit
 from blurb.terminal.output import Picture, show
 
-NOT_CORRECTED = "Each interval (95 %) is of its line alone; p is corrected over the datasets (Holm)."
-TITLES = ("dataset", "first", "other", "change", "low", "high", "p", "detectable", "runs", "verdict")
+NOT_CORRECTED = (
+    "Each interval (95 %) is of its line alone; p is corrected over the datasets (Holm)."
+)
+TITLES = (
+    "dataset",
+    "first",
+    "other",
+    "change",
+    "low",
+    "high",
+    "p",
+    "detectable",
+    "runs",
+    "verdict",
+)
 
 
 @click_command("compare", prints=list[comparison.Compared])
@@ -31,9 +44,14 @@ def command(
     split: Annotated[ScoredSplit, SPLIT] = "test",
     output: Annotated[Path, OUTPUT] = Path("runs"),
     level: Annotated[float, Option(help="Significance level.", low=0, most=1)] = 0.05,
-    runs_only: Annotated[bool, Option(help="Ignore the variance from the choice of test examples.")] = False,
+    runs_only: Annotated[
+        bool, Option(help="Ignore the variance from the choice of test examples.")
+    ] = False,
     max_drop: Annotated[
-        float | None, Option(help="Also report means that dropped by more points than this.", low=0, unit=" points")
+        float | None,
+        Option(
+            help="Also report means that dropped by more points than this.", low=0, unit=" points"
+        ),
     ] = None,
     form: str,
     plot: Picture | None = None,
@@ -63,7 +81,9 @@ def command(
             for remark in compared.remarks:
                 click.echo(f"The rows differ: {remark}.")
             _print([_cells(line, level, max_drop) for line in compared.lines])
-            names = {line.name for line in compared.lines}  # the reason of a mean is that of one of its datasets
+            names = {
+                line.name for line in compared.lines
+            }  # the reason of a mean is that of one of its datasets
             unknown = [line for line in compared.lines if line.p is None and line.part not in names]
             for text in grouped((line.name, line.reason) for line in unknown):
                 click.echo(text)
@@ -72,16 +92,24 @@ def command(
             _print_parts(compared.decomposition)
             if any(line.interval for line in compared.lines):
                 click.echo(NOT_CORRECTED)
-            for text in comparison.sentences(compared.lines, first.name, compared.other.name, level):
+            for text in comparison.sentences(
+                compared.lines, first.name, compared.other.name, level
+            ):
                 click.echo(text)
             if comparison.has_paired(compared.lines):
                 click.echo(comparison.PAIRED)
     else:
         pairs = ((compared.lines, compared.table(level)) for compared in comparisons)
-        table = [(*cells, _within(line, max_drop)) for both in pairs for line, cells in zip(*both, strict=True)]
+        table = [
+            (*cells, _within(line, max_drop))
+            for both in pairs
+            for line, cells in zip(*both, strict=True)
+        ]
         show(columns(comparison.Compared), table, form)
     if plot is not None:
-        plot.write(first.name, {compared.other.name: compared.lines for compared in comparisons}, level)
+        plot.write(
+            first.name, {compared.other.name: compared.lines for compared in comparisons}, level
+        )
         click.echo(f"Plot: {plot.path}", err=True)
 
 
@@ -101,7 +129,9 @@ def _print_parts(whole: Decomposition | None) -> None:
     """Where the difference of the scores comes from; nothing if they are not complete."""
     if whole is None:
         return
-    click.echo(f"Where the difference of the {whole.of} comes from, in its points ({signed(whole.total)}):")
+    click.echo(
+        f"Where the difference of the {whole.of} comes from, in its points ({signed(whole.total)}):"
+    )
     intervals = any(part.interval for part in whole.parts)
     rows = []
     for part in whole.parts:
@@ -115,12 +145,16 @@ def _print_parts(whole: Decomposition | None) -> None:
         click.echo(sentence)
 
 
-def _cells(line: comparison.ScoreComparison, level: float, max_drop: float | None) -> tuple[str, ...]:
+def _cells(
+    line: comparison.ScoreComparison, level: float, max_drop: float | None
+) -> tuple[str, ...]:
     low, high = line.interval or (None, None)
     verdict = line.verdict(level) + (" (paired)" if line.comparison.paired else "")
     within = _within(line, max_drop)
     if within is not None:
-        verdict += f"; drop within {max_drop:g}" if within else f"; dropped by more than {max_drop:g}"
+        verdict += (
+            f"; drop within {max_drop:g}" if within else f"; dropped by more than {max_drop:g}"
+        )
     return (
         line.name,
         number(line.first),

@@ -40,7 +40,9 @@ def command(what: Annotated[Path | None, Argument()] = None, *, form: str) -> No
 def _show(report: Diagnosis) -> None:
     click.secho(f"{report.kind.capitalize()} {report.subject}".strip(), bold=True)
     facts = {
-        name.removesuffix("_bytes").replace("bytes", "size").replace("_", " "): _told(value, name.endswith("bytes"))
+        name.removesuffix("_bytes").replace("bytes", "size").replace("_", " "): _told(
+            value, name.endswith("bytes")
+        )
         for name, value in report.facts.items()
     }
     width = max(map(len, facts), default=0)

@@ -32,7 +32,9 @@ COLUMNS = (Column("kind"), Column("path"), Column("MB", lambda file: megabytes(f
 def command(
     *,
     output: Annotated[Path, OUTPUT] = Path("runs"),
-    data: Annotated[Path | None, Option(help="Look into this data folder instead of a store.")] = None,
+    data: Annotated[
+        Path | None, Option(help="Look into this data folder instead of a store.")
+    ] = None,
     dry_run: Annotated[bool, Option(help="Only list the files that would be removed.")] = False,
     form: str,
 ) -> None:
@@ -48,11 +50,18 @@ def command(
     if data is None and not output.is_dir():
         raise StoreError(f"There is no store at {output}", fix="check --output.")
     store = None if data is not None else Store(output)
-    files = stale_files.find(store) if store is not None else stale_files.find_in_data(data or Path())
+    files = (
+        stale_files.find(store) if store is not None else stale_files.find_in_data(data or Path())
+    )
     if not dry_run:
         if stale_files.waits(files):
-            click.echo("Leases of other machines are watched for two minutes, to be sure that they are gone.", err=True)
+            click.echo(
+                "Leases of other machines are watched for two minutes, to be sure that they are gone.",
+                err=True,
+            )
         files = stale_files.remove(store, files)
     if emit(form, Removed, files, COLUMNS if files else ()):
         verb = "would go" if dry_run else "removed"
-        click.echo(f"{plural(len(files), 'leftover')} {verb}, {megabytes(sum(file.size for file in files))} MB.")
+        click.echo(
+            f"{plural(len(files), 'leftover')} {verb}, {megabytes(sum(file.size for file in files))} MB."
+        )

@@ -25,7 +25,9 @@ class HeadRecord(TypedDict):
 
     kind: Annotated[Literal["head", "pooling", "word pooling"], "kind"]
     name: Annotated[str, "name"]
-    serves: Annotated[list[str], "kinds of prediction that it can make; empty if it cannot be loaded"]
+    serves: Annotated[
+        list[str], "kinds of prediction that it can make; empty if it cannot be loaded"
+    ]
     options: Annotated[dict[str, float | str | bool], "default of each option"]
     origin: Annotated[str, "file and line, or why it cannot be loaded"]
 
@@ -61,7 +63,9 @@ def command(*, form: str) -> None:
 def show_head(name: Annotated[str, Argument()]) -> None:
     """Show what a head or pooling does, its options and defaults."""
     name = heads.poolings.registered(heads.heads.registered(name))
-    registries = [registry for registry in (heads.heads, heads.poolings) if name in registry.names()]
+    registries = [
+        registry for registry in (heads.heads, heads.poolings) if name in registry.names()
+    ]
     if not registries:
         raise UnknownName("head or pooling", name, [*heads.heads.names(), *heads.poolings.names()])
     for registry in registries:

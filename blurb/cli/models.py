@@ -28,7 +28,12 @@ def command(*, form: str) -> None:
     checkpoint's files are wrong (see --casing of blurb run), the origin of its vocabulary, its published row, and a
     revision (which pins nothing) and licence, which are empty where no source states them.
     """
-    emit(form, ModelName, named_models(), [Column(title) for title in ("name", "size", "text", "model")])
+    emit(
+        form,
+        ModelName,
+        named_models(),
+        [Column(title) for title in ("name", "size", "text", "model")],
+    )
 
 
 @click_command("check", prints=ModelCheck, csv=False, within=command)
@@ -37,7 +42,11 @@ def check(
     *,
     base: Annotated[
         str | None,
-        Option(help="If MODEL is a PEFT adapter: the model that it was trained on.", metavar="REF", complete="models"),
+        Option(
+            help="If MODEL is a PEFT adapter: the model that it was trained on.",
+            metavar="REF",
+            complete="models",
+        ),
     ] = None,
     casing: Annotated[str | None, CASING] = None,
     trust_remote_code: Annotated[bool, TRUST] = False,
@@ -70,4 +79,6 @@ def _show(checked: ModelCheck) -> None:
     for one in checked.tries:
         settings = " ".join(f"{key}={value}" for key, value in one.settings.items())
         verdict = one.error or f"ran in {one.seconds:.1f} s"
-        click.secho(f"  {one.task:10} {settings:45} {verdict}".rstrip(), fg="red" if one.error else None)
+        click.secho(
+            f"  {one.task:10} {settings:45} {verdict}".rstrip(), fg="red" if one.error else None
+        )

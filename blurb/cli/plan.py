@@ -34,9 +34,16 @@ def command(*, form: str, **given: Any) -> None:
         return
     click.echo(f"Seeds on each side, against {planned.against}, {given['split']}")
     cells = [_cells(line) for line in planned.lines]
-    known = [place for place in range(len(TITLES)) if place < 3 or any(line[place] for line in cells)]
+    known = [
+        place for place in range(len(TITLES)) if place < 3 or any(line[place] for line in cells)
+    ]
     titles = [TITLES[place] for place in known]
-    show(titles, [tuple(line[place] for place in known) for line in cells], "table", numbers=titles[1:])
+    show(
+        titles,
+        [tuple(line[place] for place in known) for line in cells],
+        "table",
+        numbers=titles[1:],
+    )
     for text in grouped((line["name"], line["reason"]) for line in planned.lines):
         click.echo(text)
     for text in _deviation_notes(planned.lines, given["detect"], given["sd"]):
@@ -56,9 +63,15 @@ def _cells(line: SeedLine) -> tuple[str, ...]:
     )
 
 
-def _deviation_notes(lines: Sequence[SeedLine], detect: float | None, sd: float | None) -> Iterator[str]:
+def _deviation_notes(
+    lines: Sequence[SeedLine], detect: float | None, sd: float | None
+) -> Iterator[str]:
     """Where runs tell the deviation and not --sd; and where they are so few that this is what the seeds pay for."""
-    runs = {line["name"]: line["degrees_of_freedom"] for line in lines if line["degrees_of_freedom"] is not None}
+    runs = {
+        line["name"]: line["degrees_of_freedom"]
+        for line in lines
+        if line["degrees_of_freedom"] is not None
+    }
     if sd is not None and runs:
         yield f"{', '.join(runs)}: --sd {sd:g} is not used, as there are runs that tell the deviation."
     few = [name for name, degrees in runs.items() if degrees < FEW]
@@ -77,10 +90,16 @@ def _explain(lines: Sequence[SeedLine], detect: float | None, power: float) -> N
             f"With these seeds on each side a true difference of {detect:g} points is found in {power:.0%} of cases, "
             "before the correction over the datasets."
         )
-    short = [line for line in lines if line["seeds"] is not None and line["seeds_there"] < line["seeds"]]
+    short = [
+        line for line in lines if line["seeds"] is not None and line["seeds_there"] < line["seeds"]
+    ]
     if short:
         most = max(line["seeds"] or 0 for line in short)
-        click.echo(f"The row has fewer on {plural(len(short), 'line')} of this table: it needs --seeds {most}, too.")
+        click.echo(
+            f"The row has fewer on {plural(len(short), 'line')} of this table: it needs --seeds {most}, too."
+        )
     afforded = next((line["affordable"] for line in lines if line["detectable"] is not None), None)
     if afforded is not None:
-        click.echo(f"Last column: what {plural(afforded, 'seed')} on each side find in {power:.0%} of cases.")
+        click.echo(
+            f"Last column: what {plural(afforded, 'seed')} on each side find in {power:.0%} of cases."
+        )

@@ -28,7 +28,9 @@ def command(
     trial: Annotated[str, Argument(complete="rows_anywhere")],
     file: Annotated[Path | None, Argument()] = None,
     *,
-    texts: Annotated[tuple[str, ...], Option(help="Text, instead of FILE; repeatable.", flag="--text")] = (),
+    texts: Annotated[
+        tuple[str, ...], Option(help="Text, instead of FILE; repeatable.", flag="--text")
+    ] = (),
     data: Annotated[
         Path | None,
         Option(
@@ -37,7 +39,8 @@ def command(
         ),
     ] = None,
     task: Annotated[
-        str | None, Option(help="Dataset; not needed if TRIAL is a trial folder.", complete="one_task")
+        str | None,
+        Option(help="Dataset; not needed if TRIAL is a trial folder.", complete="one_task"),
     ] = None,
     seed: Annotated[int | None, Option(help="Seed of the run.  [default: the first]")] = None,
     output: Annotated[Path, OUTPUT] = Path("runs"),
@@ -65,19 +68,27 @@ def command(
     inputs = wrong.tried(lambda: list(raw.lines(file)) if file else list(enumerate(texts, 1)))
     wrong.tell()
     place = trial if record is None else record.path
-    model = load_model(place, device, head=head, pooling=pooling, trust_remote_code=trust_remote_code)
+    model = load_model(
+        place, device, head=head, pooling=pooling, trust_remote_code=trust_remote_code
+    )
     made = None if record is None else record.provenance.configuration
     if made is not None and made.note:
         click.echo(f"The model was trained under {made.protocol}: {made.note}.", err=True)
     if data:
         name = tasks.to_read(model.task).file or model.task.name
-        answers = model.of_examples(load_dataset(name, data, original=model.reads_originals)["test"].to_list())
+        answers = model.of_examples(
+            load_dataset(name, data, original=model.reads_originals)["test"].to_list()
+        )
     else:
         lost = [number for number, given in inputs or () if not _text_of(given).strip()]
         kept = [each for each in inputs or () if each[0] not in lost] or inputs or ()
         if len(kept) < len(inputs or ()):
-            notify(f"{file or '--text'}: left out, as the text is empty: {', '.join(map(str, lost))}.")
-        answers = model.of_raw([raw.read(model.task, given, number, file) for number, given in kept])
+            notify(
+                f"{file or '--text'}: left out, as the text is empty: {', '.join(map(str, lost))}."
+            )
+        answers = model.of_raw(
+            [raw.read(model.task, given, number, file) for number, given in kept]
+        )
     answers = _rounded(answers) if texts else answers
     written = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in answers)
     if out:

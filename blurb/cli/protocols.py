@@ -26,14 +26,22 @@ class ProtocolRecord(TypedDict):
 
     name: Annotated[str, "name, with version"]
     learner: Annotated[str, "encoder or probe", From(lambda one: of_protocol.kind_of(one).name)]
-    seeds: Annotated[list[Annotated[int, Rule("minimum", 1)]], "the numbers of seeds that its tasks have", From(_seeds)]
+    seeds: Annotated[
+        list[Annotated[int, Rule("minimum", 1)]],
+        "the numbers of seeds that its tasks have",
+        From(_seeds),
+    ]
     description: Annotated[str, "what it is for"]
 
 
 COLUMNS = (
     Column("name"),
     Column("learner", lambda one: of_protocol.kind_of(one).name),
-    Column("seeds", lambda one: " to ".join(map(str, sorted({min(_seeds(one)), max(_seeds(one))}))), "s"),
+    Column(
+        "seeds",
+        lambda one: " to ".join(map(str, sorted({min(_seeds(one)), max(_seeds(one))}))),
+        "s",
+    ),
     Column("description"),
 )
 
@@ -48,7 +56,9 @@ def command(*, form: str) -> None:
 def show_protocol(
     name: Annotated[str, Argument(complete="protocols")],
     *,
-    selection: Annotated[str, Option(help="Task names, types or files.", flag="--tasks", complete="tasks")] = "all",
+    selection: Annotated[
+        str, Option(help="Task names, types or files.", flag="--tasks", complete="tasks")
+    ] = "all",
     form: str,
 ) -> None:
     """Show the settings that a protocol gives to each task.
@@ -64,7 +74,10 @@ def show_protocol(
     click.echo(f"{protocol.name}: {protocol.description}")
     if protocol.note:
         click.echo(f"Note of its rows: {protocol.note}.")
-    if special := {**{name: (value,) for name, value in protocol.adapter.items()}, **protocol.adapter_search}:
+    if special := {
+        **{name: (value,) for name, value in protocol.adapter.items()},
+        **protocol.adapter_search,
+    }:
         shown = [f"{name} {' or '.join(map(str, values))}" for name, values in special.items()]
         click.echo(f"With an adapter: {', '.join(shown)}.")
     show(("setting", "value", "origin", "tasks"), protocols.grouped(lines), form)

@@ -17,7 +17,9 @@ from blurb.store.store import Store
 
 @click_command("rescore")
 def command(
-    *, output: Annotated[Path, OUTPUT] = Path("runs"), leaderboard: Annotated[Path | None, LEADERBOARD] = None
+    *,
+    output: Annotated[Path, OUTPUT] = Path("runs"),
+    leaderboard: Annotated[Path | None, LEADERBOARD] = None,
 ) -> None:
     """Recompute all metrics and tables, without training.
 

@@ -47,7 +47,9 @@ def command(
     from blurb.planning import preflight
 
     source = click.get_current_context().get_parameter_source
-    typed = {name: value for name, value in given.items() if source(name) is not ParameterSource.DEFAULT}
+    typed = {
+        name: value for name, value in given.items() if source(name) is not ParameterSource.DEFAULT
+    }
     typed |= {"model": model} if model else {}
     options = RunOptions(**run_file.with_file(typed))
     goes_on(unfinished=options.resume_trials)
@@ -55,7 +57,9 @@ def command(
         gate()
     if form == "toml":
         if not options.dry_run:
-            raise SettingsError("--format toml writes a run as a file, and runs nothing", fix="add --dry-run.")
+            raise SettingsError(
+                "--format toml writes a run as a file, and runs nothing", fix="add --dry-run."
+            )
         preflight.checked(options)
         click.echo(run_file.write(options), nl=False)
         return
@@ -69,7 +73,9 @@ def command(
     if results.rows and not options.print_script:
         _show_rows(options, results)
     if results.failed:
-        raise SystemExit(UNKNOWN if options.check else PARTLY)  # 1 would say that there is a regression
+        raise SystemExit(
+            UNKNOWN if options.check else PARTLY
+        )  # 1 would say that there is a regression
     if options.check:
         from blurb.cli.check import report
 
@@ -91,9 +97,13 @@ def _show_rows(options: RunOptions, results: Results) -> None:
     from blurb.results import tables
 
     out = console(width=120)
-    out.print(render(sorted(results.rows, key=lambda row: row.kind.place), out.width))  # encoders, then baselines
+    out.print(
+        render(sorted(results.rows, key=lambda row: row.kind.place), out.width)
+    )  # encoders, then baselines
     out.print(with_neighbours(results.rows, results.others, out.width))
     leaderboard = tables.place(options.output, options.leaderboard)
-    out.print(f"Rows: {leaderboard}   scores by seed: {tables.results_beside(leaderboard)}   trials: {options.output}")
+    out.print(
+        f"Rows: {leaderboard}   scores by seed: {tables.results_beside(leaderboard)}   trials: {options.output}"
+    )
     store = option("--output", options.output, "runs")
     out.print(f"All rows, ranked with intervals: blurb leaderboard show{store}")

@@ -7,7 +7,14 @@ from typing import Annotated, Literal, TypedDict
 
 import click
 
-from blurb.api.runs import find, finish, remove as remove_row, rename as rename_row, stored_rows, verified
+from blurb.api.runs import (
+    find,
+    finish,
+    remove as remove_row,
+    rename as rename_row,
+    stored_rows,
+    verified,
+)
 from blurb.cli._exit import PARTLY
 from blurb.cli._group import Group
 from blurb.cli._made import LEADERBOARD_AFTER, click_command
@@ -29,10 +36,16 @@ class RowSummary(TypedDict):
     row: Annotated[str, "model and configuration", From("name")]
     planned: Annotated[Count, "trials that it shall have", From(lambda row: len(row.trials))]
     done: Annotated[Count, "trials of it that are done", From(lambda row: row.count("done"))]
-    running: Annotated[Count, "trials of it that are running", From(lambda row: row.count("running"))]
+    running: Annotated[
+        Count, "trials of it that are running", From(lambda row: row.count("running"))
+    ]
     failed: Annotated[Count, "trials of it that are failed", From(lambda row: row.count("failed"))]
-    damaged: Annotated[Count, "trials of it that are damaged", From(lambda row: row.count("damaged"))]
-    to_run: Annotated[Count, "trials of it that are still to run", From(lambda row: row.count("to run"))]
+    damaged: Annotated[
+        Count, "trials of it that are damaged", From(lambda row: row.count("damaged"))
+    ]
+    to_run: Annotated[
+        Count, "trials of it that are still to run", From(lambda row: row.count("to run"))
+    ]
     bytes: Annotated[Count, "size of its trials", From("size")]
     last: Annotated[str, "when the last finished one began (UTC); empty without any"]
     tags: Annotated[list[str], "tags of the row", From("planned.tags")]
@@ -44,7 +57,11 @@ class TrialSummary(TypedDict):
     task: Annotated[str, "name of the task, as in `blurb tasks`"]
     seed: Annotated[Count, "seed"]
     state: Annotated[Literal["done", "running", "failed", "damaged", "to run"], "state"]
-    dev: Annotated[float | None, "score on dev, times 100; null unless it is done", From(lambda one: one.score("dev"))]
+    dev: Annotated[
+        float | None,
+        "score on dev, times 100; null unless it is done",
+        From(lambda one: one.score("dev")),
+    ]
     test: Annotated[float | None, "score on test, times 100", From(lambda one: one.score("test"))]
     seconds: Annotated[float | None, "of training and prediction"]
     path: Annotated[str, "folder of the trial"]
@@ -92,12 +109,17 @@ def command(*, output: Annotated[Path, OUTPUT] = Path("runs"), form: str) -> Non
     others = row_contents.unlisted(store, [row.planned for row in rows])
     if others:
         size = megabytes(sum(map(size_of, others)))
-        click.echo(f"In no row: {plural(len(others), 'trial')} of searches and earlier seeds, {size} MB.")
+        click.echo(
+            f"In no row: {plural(len(others), 'trial')} of searches and earlier seeds, {size} MB."
+        )
 
 
 @click_command("show", prints=list[TrialSummary], within=command)
 def show_row(
-    row: Annotated[str, Argument(complete="rows")], *, output: Annotated[Path, OUTPUT] = Path("runs"), form: str
+    row: Annotated[str, Argument(complete="rows")],
+    *,
+    output: Annotated[Path, OUTPUT] = Path("runs"),
+    form: str,
 ) -> None:
     """Show the trials of ROW.
 
@@ -129,10 +151,16 @@ def verify(
     """
     number, damaged = verified(Store(output), row)
     if damaged or form != "table":
-        show(columns(Damaged), [(str(path), ", ".join(files)) for path, files in damaged.items()], form)
+        show(
+            columns(Damaged),
+            [(str(path), ", ".join(files)) for path, files in damaged.items()],
+            form,
+        )
     if form == "table":
         told = (
-            f"{len(damaged)} damaged: run their blurb run command again." if damaged else "all are as they were stored."
+            f"{len(damaged)} damaged: run their blurb run command again."
+            if damaged
+            else "all are as they were stored."
         )
         click.echo(f"{plural(number, 'trial')} verified; {told}")
     if damaged:
@@ -192,7 +220,9 @@ def remove(
         click.echo(f"{plural(len(doomed.shared), 'trial')} will stay, as other rows share them.")
     if doomed.unlisted:
         several = plural(len(doomed.unlisted), "trial")
-        click.echo(f"It is the last row of {stored.planned.model}: {several} that no row has will be deleted, too.")
+        click.echo(
+            f"It is the last row of {stored.planned.model}: {several} that no row has will be deleted, too."
+        )
     click.echo(f"{doomed.size:,} bytes ({megabytes(doomed.size)} MB) will be freed.")
     if not yes:
         click.confirm("Delete them?", abort=True)

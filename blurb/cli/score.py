@@ -17,7 +17,9 @@ from blurb.terminal.output import Column, emit, say, show
 COLUMNS = (
     Column("dataset", "task.name"),
     Column("score", number=".2f"),
-    Column("95 % interval", lambda one: one.interval and "{:.2f} to {:.2f}".format(*one.interval), "s"),
+    Column(
+        "95 % interval", lambda one: one.interval and "{:.2f} to {:.2f}".format(*one.interval), "s"
+    ),
     Column("majority", number=".2f"),
     Column("floor", number=".2f"),
     Column("best published", lambda one: one.published and "{:.2f} {}".format(*one.published)),
@@ -36,7 +38,9 @@ def command(*, form: str, **given: Any) -> None:
     _print(scoring.score(**given), form)
     if given["add"] is not None:
         store = given["output"]
-        click.echo(f"Added to {store} as {given['add']}: blurb leaderboard show --output {store}", err=True)
+        click.echo(
+            f"Added to {store} as {given['add']}: blurb leaderboard show --output {store}", err=True
+        )
 
 
 def _print(scores: Sequence[Score], form: str) -> None:
@@ -59,6 +63,12 @@ def _print_faults(scores: Sequence[Score]) -> None:
     faults = [fault for fault in FAULTS if any(fault in score.faults for score in scores)]
     if faults:
         titles = [fault.replace("_", " ") for fault in faults]
-        rows = [[score.task.name, *(score.faults.get(fault, 0) for fault in faults)] for score in scores]
+        rows = [
+            [score.task.name, *(score.faults.get(fault, 0) for fault in faults)] for score in scores
+        ]
         show(["dataset", *titles], rows, "table", titles)
-        say("".join(f"{title}: {FAULTS[fault]}.\n" for title, fault in zip(titles, faults, strict=True)))
+        say(
+            "".join(
+                f"{title}: {FAULTS[fault]}.\n" for title, fault in zip(titles, faults, strict=True)
+            )
+        )

@@ -109,7 +109,9 @@ def command(
         if watch:
             raise click.UsageError("--watch is for the terminal; leave out --format json.")
         trials = _read(output)
-        counts = {state.replace(" ", "_"): count for state, count in trial_states.counts(trials).items()}
+        counts = {
+            state.replace(" ", "_"): count for state, count in trial_states.counts(trials).items()
+        }
         open_ = [records.of(Open, trial) for trial in trials if trial.state != "done"]
         left = trial_states.seconds_left(trials)
         click.echo(json_text({"trials": counts, "seconds_left": left, "open": open_}), nl=False)
@@ -148,11 +150,24 @@ def _shown(trials: Sequence[TrialStanding], output: Path) -> RenderableType:
     if open_ := [trial for trial in trials if trial.state != "done"]:
         parts.append(_rows(trials, {(trial.model, trial.row) for trial in open_}))
     if running := [trial for trial in open_ if trial.state == "running"]:
-        parts.append(_table("Running", ("trial", "where", "since (UTC)", "how far"), map(_running, running)))
+        parts.append(
+            _table("Running", ("trial", "where", "since (UTC)", "how far"), map(_running, running))
+        )
     if failed := [trial for trial in open_ if trial.state == "failed"]:
-        table = _table("Failed", ("trial", "reason"), ((_which(trial), trial.message) for trial in failed[:SHOWN]))
-        parts += [table, *([Text(f"... and {len(failed) - SHOWN} more")] if len(failed) > SHOWN else [])]
-        again = f"blurb retry{where}" if all(trial.joined for trial in failed) else "the same blurb run command"
+        table = _table(
+            "Failed",
+            ("trial", "reason"),
+            ((_which(trial), trial.message) for trial in failed[:SHOWN]),
+        )
+        parts += [
+            table,
+            *([Text(f"... and {len(failed) - SHOWN} more")] if len(failed) > SHOWN else []),
+        ]
+        again = (
+            f"blurb retry{where}"
+            if all(trial.joined for trial in failed)
+            else "the same blurb run command"
+        )
         parts.append(Text(f"To run them again: {again}"))
     left = trial_states.seconds_left(trials)
     total = f"{count['done']} of {len(trials)} trials done"
@@ -160,7 +175,9 @@ def _shown(trials: Sequence[TrialStanding], output: Path) -> RenderableType:
     hint = f"; about {duration(left)} left" if left is not None else ""
     if count["to run"] and not running:
         joined = any(trial.joined for trial in open_ if trial.state == "to run")
-        hint = "; nobody runs them: run the same command again" + (f", or blurb worker{where}" if joined else "")
+        hint = "; nobody runs them: run the same command again" + (
+            f", or blurb worker{where}" if joined else ""
+        )
     parts.append(Text(", ".join([total, *others]) + hint))
     return Group(*parts)
 
@@ -172,7 +189,9 @@ def _rows(trials: Sequence[TrialStanding], shown: set[tuple[str, str]]) -> Rende
     for (model, row), mine in of_row.items():
         count = trial_states.counts(mine)
         configuration = mine[0].configuration if row else "search"
-        lines.append((model, configuration, *(str(count[state] or "") for state in trial_states.STATES)))
+        lines.append(
+            (model, configuration, *(str(count[state] or "") for state in trial_states.STATES))
+        )
     return _table("", ("model", "row", *trial_states.STATES), lines)
 
 
@@ -180,17 +199,28 @@ def _running(trial: TrialStanding) -> tuple[str, str, str, str]:
     if trial.holder is None:
         return _which(trial), "?", "?", "?"
     kinds = stored_types(TrialProgress)
-    news: dict[str, Any] = {name: one for name, one in trial.holder.news.items() if type(one) in kinds.get(name, ())}
+    news: dict[str, Any] = {
+        name: one for name, one in trial.holder.news.items() if type(one) in kinds.get(name, ())
+    }
     far = told(TrialProgress(**news))
-    return _which(trial), f"{trial.holder.host}, {trial.holder.pid}", trial.holder.since[:16].replace("T", " "), far
+    return (
+        _which(trial),
+        f"{trial.holder.host}, {trial.holder.pid}",
+        trial.holder.since[:16].replace("T", " "),
+        far,
+    )
 
 
 def _which(one: TrialStanding) -> str:
     return f"{one.model} {one.task} seed {one.seed}"
 
 
-def _table(title: str, columns: Sequence[str], lines: Iterator[Any] | Sequence[Any]) -> RenderableType:
-    table = Table(*columns, title=title or None, title_justify="left", box=box.SIMPLE_HEAD, title_style="bold")
+def _table(
+    title: str, columns: Sequence[str], lines: Iterator[Any] | Sequence[Any]
+) -> RenderableType:
+    table = Table(
+        *columns, title=title or None, title_justify="left", box=box.SIMPLE_HEAD, title_style="bold"
+    )
     for line in lines:
         table.add_row(*(Text(str(value)) for value in line))
     return table

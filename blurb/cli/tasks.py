@@ -77,7 +77,11 @@ def show_task(name: Annotated[str, Argument(complete="one_task")], *, form: str)
     if form == "json":
         click.echo(json_text(fields), nl=False)
     else:  # fields that are not set are left out
-        show(("field", "value"), [(field, text) for field, value in fields.items() if (text := _text(value))], form)
+        show(
+            ("field", "value"),
+            [(field, text) for field, value in fields.items() if (text := _text(value))],
+            form,
+        )
 
 
 @click_command("new", within=command)
@@ -85,24 +89,33 @@ def new(
     name: Annotated[str, Argument()],
     *,
     kind: Annotated[
-        str, Option(help="Task type: ner, pico, relation, similarity, document, qa or classification.", flag="--type")
+        str,
+        Option(
+            help="Task type: ner, pico, relation, similarity, document, qa or classification.",
+            flag="--type",
+        ),
     ],
     train: Annotated[Path | None, Option(help="File of the train split.")] = None,
     dev: Annotated[Path | None, Option(help="File of the dev split.")] = None,
     test: Annotated[Path | None, Option(help="File of the test split.")] = None,
     whole: Annotated[
-        Path | None, Option(help="One file, instead of these, that is cut into the folder NAME.", flag="--from")
+        Path | None,
+        Option(help="One file, instead of these, that is cut into the folder NAME.", flag="--from"),
     ] = None,
     shares: Annotated[str, Option(help="--from: percentages of train, dev and test.")] = "80,10,10",
     seed: Annotated[int, Option(help="--from: of the draw.", low=0)] = 1,
     negative: Annotated[
-        str | None, Option(help="Class that the metric leaves out, such as none: micro F1 of the others.")
+        str | None,
+        Option(help="Class that the metric leaves out, such as none: micro F1 of the others."),
     ] = None,
-    no_negative: Annotated[bool, Option(help="No class is left out: the metric is accuracy.")] = False,
+    no_negative: Annotated[
+        bool, Option(help="No class is left out: the metric is accuracy.")
+    ] = False,
     form: Annotated[
         str | None,
         Option(
-            help="File format: conll, tsv, csv or jsonl.  [default: by the suffix of the train file]", flag="--format"
+            help="File format: conll, tsv, csv or jsonl.  [default: by the suffix of the train file]",
+            flag="--format",
         ),
     ] = None,
     out: Annotated[Path | None, Option(help="File to write.  [default: NAME.toml]")] = None,
@@ -119,7 +132,9 @@ def new(
     from blurb.tasks import _file
 
     paths = dict(zip(tasks.SPLITS, (train, dev, test), strict=True))
-    if given := [f"--{split}" for split, path in paths.items() if (path is None) is (whole is None)]:
+    if given := [
+        f"--{split}" for split, path in paths.items() if (path is None) is (whole is None)
+    ]:
         what = f"{', '.join(given)} {'missing' if whole is None else 'beside --from'}"
         raise SettingsError(what, fix="give --train, --dev and --test, or one file with --from.")
     files = [path for path in (whole, *paths.values()) if path is not None]
@@ -130,7 +145,9 @@ def new(
     if target.suffix != tasks.SUFFIX:
         raise SettingsError(f"the name of a task file must end in {tasks.SUFFIX}.", where=target)
     named = zip(("from", *tasks.SPLITS), (whole, train, dev, test), strict=True)
-    if lost := [f"--{option} {path}" for option, path in named if path is not None and not path.is_file()]:
+    if lost := [
+        f"--{option} {path}" for option, path in named if path is not None and not path.is_file()
+    ]:
         raise SettingsError(f"File not found: {', '.join(lost)}. Nothing was written.")
     parts: dict[Path, str] = {}
     with telling_cuts(files[0]):
@@ -138,25 +155,35 @@ def new(
     if whole is not None:
         percent = [int(share) for share in shares.split(",") if share.strip().isdecimal()]
         if len(percent) != 3 or not all(percent) or sum(percent) != 100:
-            raise SettingsError(f"--shares must be three percentages of 100, such as 80,10,10 (got '{shares}').")
+            raise SettingsError(
+                f"--shares must be three percentages of 100, such as 80,10,10 (got '{shares}')."
+            )
         splits = splitting.cut(whole, kind, form, [share / 100 for share in percent], seed)
-        parts = {target.parent / name / f"{split}{whole.suffix}": content for split, content in splits.items()}
+        parts = {
+            target.parent / name / f"{split}{whole.suffix}": content
+            for split, content in splits.items()
+        }
         paths = dict(zip(tasks.SPLITS, parts, strict=True))
     if there := [path for path in (target, *parts) if path.exists()]:
         raise SettingsError(f"{there[0]} exists already", fix="remove it or choose another --out.")
     _check_negative(kind, corpus.labels, negative, no_negative)
     names = {
-        split: Path(os.path.relpath(str(path), target.resolve().parent)).as_posix() for split, path in paths.items()
+        split: Path(os.path.relpath(str(path), target.resolve().parent)).as_posix()
+        for split, path in paths.items()
     }
     text = _file.template(name, kind, form, names, corpus.labels, corpus.columns, negative)
     task, sizes = _written({**parts, target: text}, target)
     click.echo(f"Wrote {', '.join(map(str, (target, *parts)))}.")
     if task.labels == (task_file.UNNAMED,):
-        click.echo(f"The tags name no entity type, so it is called {task_file.UNNAMED}; to change this, edit 'labels'.")
+        click.echo(
+            f"The tags name no entity type, so it is called {task_file.UNNAMED}; to change this, edit 'labels'."
+        )
     click.echo(
         f"Labels: {', '.join(task.labels) or 'none'}. Examples: {', '.join(f'{s} {n:,}' for s, n in sizes.items())}."
     )
-    click.echo(f"Next: blurb run MODEL{option('--tasks', target if target.is_absolute() else f'./{target}')}")
+    click.echo(
+        f"Next: blurb run MODEL{option('--tasks', target if target.is_absolute() else f'./{target}')}"
+    )
 
 
 def _written(files: Mapping[Path, str], target: Path) -> tuple[tasks.Task, dict[str, int]]:
@@ -167,7 +194,10 @@ def _written(files: Mapping[Path, str], target: Path) -> tuple[tasks.Task, dict[
         for path, content in files.items():
             write_whole(path, content.encode())
         task = tasks.load(str(target))
-        return task, {split: len(list(task_file.read(Path(task.files[split]), task, split))) for split in tasks.SPLITS}
+        return task, {
+            split: len(list(task_file.read(Path(task.files[split]), task, split)))
+            for split in tasks.SPLITS
+        }
     except (BlurbError, OSError):
         for path in files:
             with contextlib.suppress(OSError):
@@ -186,14 +216,25 @@ NOTHING = ("none", "false", "no_relation", "other", "o")
 """What people call the class of examples without a relation."""
 
 
-def _check_negative(kind: str, labels: Sequence[str], negative: str | None, no_negative: bool) -> None:
+def _check_negative(
+    kind: str, labels: Sequence[str], negative: str | None, no_negative: bool
+) -> None:
     """Raises a SettingsError unless it is known whether the metric leaves a class out."""
     if negative is not None and no_negative:
         raise SettingsError("--negative and --no-negative are both given", fix="leave one out.")
-    if negative is not None and (negative not in labels or "negative" not in tasks.types.get(kind).metric_keys):
+    if negative is not None and (
+        negative not in labels or "negative" not in tasks.types.get(kind).metric_keys
+    ):
         raise UnknownName(f"class of a {kind} task to leave out", negative, labels)
-    alike = next((label for label in labels if re.sub(r"[\s-]", "_", label.casefold()) in NOTHING), "")
-    if alike and negative is None and not no_negative and "negative" in tasks.types.get(kind).metric_keys:
+    alike = next(
+        (label for label in labels if re.sub(r"[\s-]", "_", label.casefold()) in NOTHING), ""
+    )
+    if (
+        alike
+        and negative is None
+        and not no_negative
+        and "negative" in tasks.types.get(kind).metric_keys
+    ):
         raise SettingsError(
             f"'{alike}' may be the class of no answer, which accuracy would count as right",
             fix=f"add{option('--negative', alike)} for micro F1 of the others, or --no-negative for accuracy.",

@@ -24,7 +24,9 @@ def command(**given: Any) -> None:
     """
     goes_on(unfinished=True)
     outcomes, passed = work(**given)
-    done, failed = (sum(outcome.status == status for outcome in outcomes) for status in ("done", "failed"))
+    done, failed = (
+        sum(outcome.status == status for outcome in outcomes) for status in ("done", "failed")
+    )
     before = len(outcomes) - done - failed
     told = f" {plural(passed, 'trial')} that failed before: blurb retry." if passed else ""
     click.echo(f"{plural(done, 'trial')} done here, {failed} failed, {before} done before.{told}")

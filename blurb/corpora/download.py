@@ -47,7 +47,12 @@ class _Broken(Exception):
     """A failure after which to retry."""
 
 
-def fetch(download: Download, folder: Path, progress: Progress = lambda done, total: None, again: bool = False) -> bool:
+def fetch(
+    download: Download,
+    folder: Path,
+    progress: Progress = lambda done, total: None,
+    again: bool = False,
+) -> bool:
     """Downloads a file to `folder`; returns False if it was already there and valid.
 
     Resumes an interrupted download (`.part`), and renames the file when it is complete. A file without a known hash
@@ -115,7 +120,9 @@ def _without_login(address: str) -> tuple[str, str]:
     if colon and "@" in path and "@" not in host and not port.isdecimal():
         raise DataError("BLURB_MIRROR has a slash in its password; write it as %2F.")
     login, _, host = host.rpartition("@")
-    return f"{scheme}://{host}{slash}{path}", base64.b64encode(urllib.parse.unquote(login).encode()).decode()
+    return f"{scheme}://{host}{slash}{path}", base64.b64encode(
+        urllib.parse.unquote(login).encode()
+    ).decode()
 
 
 class _Transfer:
@@ -145,7 +152,9 @@ class _Transfer:
         have = self._continued()
         if have == self.download.size:
             return
-        request = urllib.request.Request(self.address, headers={"User-Agent": f"blurb/{__version__}"})
+        request = urllib.request.Request(
+            self.address, headers={"User-Agent": f"blurb/{__version__}"}
+        )
         request.add_header("Accept-Encoding", "identity")
         if self.login:
             request.add_unredirected_header("Authorization", f"Basic {self.login}")
@@ -166,13 +175,17 @@ class _Transfer:
                 raise DataError(
                     f"{self.address} sent what was not asked for (HTTP status {response.status}, part {part})."
                 )
-            self.version = response.headers.get("ETag") or response.headers.get("Last-Modified") or ""
+            self.version = (
+                response.headers.get("ETag") or response.headers.get("Last-Modified") or ""
+            )
             self._store(response, have, self._total(response, have))
 
     def _continued(self) -> int:
         """Number of bytes that can be resumed."""
         have = self.part.stat().st_size if self.part.is_file() else 0
-        if (self.download.size is not None and have > self.download.size) or not (self.download.sha256 or self.version):
+        if (self.download.size is not None and have > self.download.size) or not (
+            self.download.sha256 or self.version
+        ):
             self.part.unlink(missing_ok=True)
             return 0
         return have
@@ -186,15 +199,24 @@ class _Transfer:
                 raise _Broken("the partial file did not match") from error
             if error.code in RETRIED_STATUS:
                 raise _Broken(f"HTTP status {error.code}") from error
-            raise DataError(f"{self.address} returned HTTP status {error.code} ({error.reason}).") from error
+            raise DataError(
+                f"{self.address} returned HTTP status {error.code} ({error.reason})."
+            ) from error
 
     def _total(self, response: Any, have: int) -> int | None:
-        length, part = (response.headers.get(name, "") for name in ("Content-Length", "Content-Range"))
+        length, part = (
+            response.headers.get(name, "") for name in ("Content-Length", "Content-Range")
+        )
         # The whole is said behind the slash of a part, which need not reach to its end.
-        said = [*([int(length) + have] if length.isdigit() else []), *map(int, re.findall(r"/(\d+)$", part))]
+        said = [
+            *([int(length) + have] if length.isdigit() else []),
+            *map(int, re.findall(r"/(\d+)$", part)),
+        ]
         total = max(said, default=None)
         if self.download.size is not None and total not in (None, self.download.size):
-            raise DataError(f"{self.address} has {total:,} bytes instead of the expected {self.download.size:,}.")
+            raise DataError(
+                f"{self.address} has {total:,} bytes instead of the expected {self.download.size:,}."
+            )
         return self.download.size or total
 
     def _store(self, response: Any, have: int, total: int | None) -> None:
@@ -206,7 +228,9 @@ class _Transfer:
             while chunk := response.read1(CHUNK):
                 have += len(chunk)
                 if have > (total or MOST_BYTES):
-                    raise DataError(f"{self.address} sends more than the expected {total or MOST_BYTES:,} bytes.")
+                    raise DataError(
+                        f"{self.address} sends more than the expected {total or MOST_BYTES:,} bytes."
+                    )
                 try:
                     file.write(chunk)
                     file.flush()
@@ -221,7 +245,13 @@ class _NoDowngrade(urllib.request.HTTPRedirectHandler):
     """Follows redirects, but not from https to an unencrypted address."""
 
     def redirect_request(
-        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
+        self,
+        req: urllib.request.Request,
+        fp: IO[bytes],
+        code: int,
+        msg: str,
+        headers: Message,
+        newurl: str,
     ) -> urllib.request.Request | None:
         if req.full_url.startswith("https:") and not newurl.startswith("https:"):
             shown, _ = _without_login(newurl)
@@ -247,13 +277,19 @@ class Got:
     needs: str = ""
 
 
-def get(task: Task, raw: Path, data: Path, download: Callable[[Download], object] | None = None) -> Got:
+def get(
+    task: Task, raw: Path, data: Path, download: Callable[[Download], object] | None = None
+) -> Got:
     """Brings a dataset into the data folder, unless it is there.
 
     :param raw: folder of the original releases, where one may put by hand what needs a registration
     :param download: fetches a file to `raw`; by default without showing progress
     """
-    if data.is_dir() and str((verification := examine(task, data)).verdict) in RIGHT and not verification.missing:
+    if (
+        data.is_dir()
+        and str((verification := examine(task, data)).verdict) in RIGHT
+        and not verification.missing
+    ):
         return Got(task, str(verification.verdict))
     raw.mkdir(parents=True, exist_ok=True)
     try:
@@ -266,7 +302,11 @@ def get(task: Task, raw: Path, data: Path, download: Callable[[Download], object
         return Got(task, "broken", str(error))
     if verdict is None:
         return Got(task, "missing", by_hand(task, raw))
-    return Got(task, verdict, "" if verdict in RIGHT else f"these are not BLURB's examples: {by_hand(task, raw)}")
+    return Got(
+        task,
+        verdict,
+        "" if verdict in RIGHT else f"these are not BLURB's examples: {by_hand(task, raw)}",
+    )
 
 
 def _prepared(task: Task, raw: Path, data: Path) -> str | None:

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from blurb.cost import model
 from blurb.cost.inputs import Inputs
-from blurb.messages import BlurbError, DataError, ErrorGroup, SettingsError, duration, opt, safe_message
+from blurb.messages import (
+    BlurbError,
+    DataError,
+    ErrorGroup,
+    SettingsError,
+    duration,
+    opt,
+    safe_message,
+)
 from blurb.tasks import Task
 
 if TYPE_CHECKING:
@@ -41,7 +49,9 @@ def budget_seconds(text: str, option: str = opt("budget")) -> float:
     """Parses `90s`, `10m`, `2h` or `1h30m` into seconds; SettingsError for anything else, including 0."""
     parts = re.findall(r"([0-9]+(?:\.[0-9]+)?)([hms])", text.strip().lower())
     if not parts or "".join(number + unit for number, unit in parts) != text.strip().lower():
-        raise SettingsError(f"{option} must be a time such as 90s, 10m, 2h or 1h30m (got '{text}').")
+        raise SettingsError(
+            f"{option} must be a time such as 90s, 10m, 2h or 1h30m (got '{text}')."
+        )
     seconds = sum(float(number) * UNITS[unit] for number, unit in parts)
     if not 0 < seconds < float("inf"):
         raise SettingsError(f"{option} must be positive and finite (got '{text}').")
@@ -108,9 +118,15 @@ def choose_protocol(text: str, tasks: Sequence[Task], jobs: int, prepare: Prepar
         raise
     except Exception as error:  # an encoder that cannot be run, and nothing may be chosen blindly
         raise SettingsError(
-            f"{opt('budget')}: cannot predict the time ({safe_message(error)})", fix=f"use {opt('protocol')} instead."
+            f"{opt('budget')}: cannot predict the time ({safe_message(error)})",
+            fix=f"use {opt('protocol')} instead.",
         ) from error
-    if unforeseen := {trial.job.source.name for each in rungs.values() for trial in each.trials if not trial.foreseen}:
+    if unforeseen := {
+        trial.job.source.name
+        for each in rungs.values()
+        for trial in each.trials
+        if not trial.foreseen
+    }:
         raise SettingsError(
             f"{opt('budget')}: the time of {', '.join(sorted(unforeseen))} is not predicted",
             fix=f"use {opt('protocol')} instead.",
@@ -125,7 +141,9 @@ def choose_protocol(text: str, tasks: Sequence[Task], jobs: int, prepare: Prepar
     return Affordable(rung, fitting, rungs[rung].of(names), rungs, refused, left_out)
 
 
-def possible(tasks: Sequence[Task], prepare: Prepare) -> tuple[dict[Rung, Planned], dict[Rung, str]]:
+def possible(
+    tasks: Sequence[Task], prepare: Prepare
+) -> tuple[dict[Rung, Planned], dict[Rung, str]]:
     """The plans of the rungs, and why others cannot be run.
 
     :raises BlurbError: that of the last rung if none can be run, or if data cannot be read
@@ -137,7 +155,9 @@ def possible(tasks: Sequence[Task], prepare: Prepare) -> tuple[dict[Rung, Planne
             plans[rung] = prepare(rung, tasks)
         except (SettingsError, ErrorGroup) as error:
             reasons = getattr(error, "errors", (error,))
-            if len(refused) == len(LADDER) - 1 or any(isinstance(one, DataError) for one in reasons):
+            if len(refused) == len(LADDER) - 1 or any(
+                isinstance(one, DataError) for one in reasons
+            ):
                 raise
             refused[rung] = " ".join(map(str, reasons))
     return plans, refused

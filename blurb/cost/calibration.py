@@ -64,7 +64,12 @@ def rates_of(
     lengths = sorted({min(length, shape.most or length) for length in lengths})
     with _threads(threads):
         name = throughput.key(
-            source.location, shape, str(choose_device(device)), precision, torch.get_num_threads(), adapter
+            source.location,
+            shape,
+            str(choose_device(device)),
+            precision,
+            torch.get_num_threads(),
+            adapter,
         )
         known = throughput.read(name, shape)
         missing = [length for length in lengths if known is None or length not in known.train]
@@ -94,7 +99,13 @@ class Calibrator:
     :ivar load: seconds that loading took
     """
 
-    def __init__(self, source: ModelSource, device: str, precision: Precision, adapter: Settings | None = None) -> None:
+    def __init__(
+        self,
+        source: ModelSource,
+        device: str,
+        precision: Precision,
+        adapter: Settings | None = None,
+    ) -> None:
         seed_everything(0)  # the trials ask for deterministic kernels, too
         tokenizer = source.checkpoint.tokenizer
         start = clock()
@@ -110,10 +121,14 @@ class Calibrator:
         self.device = choose_device(device)
         self.trainer = Trainer(network, tokenizer.pad_id, self.device, precision, self._stepped)
         rows = encoder.get_input_embeddings().num_embeddings
-        self.ids = np.setdiff1d(np.arange(min(rows, 5_000)), [tokenizer.pad_id])  # as many as a small corpus uses
+        self.ids = np.setdiff1d(
+            np.arange(min(rows, 5_000)), [tokenizer.pad_id]
+        )  # as many as a small corpus uses
         # As the loop does with the ids of a corpus; once for all fits that follow.
         if adapter is None:
-            train_used_rows(encoder, torch.from_numpy(np.union1d(self.ids, [tokenizer.pad_id])).to(self.device))
+            train_used_rows(
+                encoder, torch.from_numpy(np.union1d(self.ids, [tokenizer.pad_id])).to(self.device)
+            )
         self.token_type_ids = encode_texts(["a"], tokenizer, 8).token_type_ids is not None
         self.times: list[float] = []
 
@@ -133,7 +148,9 @@ class Calibrator:
         self.times.clear()
         settings = Settings(**{**SETTINGS, "batch_size": inputs})
         count = inputs * (1 + MEASURED)
-        self.trainer.fit(self.features(count, length), np.zeros(count, dtype=np.int64), settings, 0, lambda: 0.0)
+        self.trainer.fit(
+            self.features(count, length), np.zeros(count, dtype=np.int64), settings, 0, lambda: 0.0
+        )
         return statistics.median(np.diff(self.times).tolist())
 
     def predict(self, inputs: int, length: int) -> float:
@@ -160,9 +177,14 @@ class Calibrator:
         self.trainer.network.train()
         targets = np.zeros(2, dtype=np.int64)
         sums = []
-        for inputs in (1, 2):  # what does not grow with the inputs (weights in half precision) is no part of it
+        for inputs in (
+            1,
+            2,
+        ):  # what does not grow with the inputs (weights in half precision) is no part of it
             seen.clear()
-            batch = collate(self.features(inputs, length), np.arange(inputs), self.trainer.pad_id, targets)
+            batch = collate(
+                self.features(inputs, length), np.arange(inputs), self.trainer.pad_id, targets
+            )
             with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
                 loss = self.trainer.network.loss(batch.to(self.device))
             sums.append(sum(seen.values()))
@@ -186,13 +208,20 @@ def _measure(
         fixed, whole = _fixed(calibrator, short)
         known = Rates(shape, calibrator.load, fixed)
     else:
-        fixed, whole = known.fixed, known.fixed + 3 * shape.forward(16, short) / min(known.train.values())
+        fixed, whole = (
+            known.fixed,
+            known.fixed + 3 * shape.forward(16, short) / min(known.train.values()),
+        )
     piece = (whole - fixed) / (16 * short)  # seconds of a sub-token of a short input
     train, predict, kept = dict(known.train), dict(known.predict), dict(known.kept)
     for length in lengths:
         room = min(SUBTOKENS, STEP / piece)
-        inputs = max(1, int(room) // length) if length != short else max(4, min(16, int(room) // length))
-        train[length] = 3 * shape.forward(inputs, length) / max(calibrator.train(inputs, length) - fixed, 1e-6)
+        inputs = (
+            max(1, int(room) // length) if length != short else max(4, min(16, int(room) // length))
+        )
+        train[length] = (
+            3 * shape.forward(inputs, length) / max(calibrator.train(inputs, length) - fixed, 1e-6)
+        )
         inputs = max(1, int(min(2_048, 4 * room)) // length)
         predict[length] = shape.forward(inputs, length) / calibrator.predict(inputs, length)
         kept[length] = calibrator.kept(length)
@@ -210,9 +239,15 @@ def _fixed(calibrator: Calibrator, short: int) -> tuple[float, float]:
 
 def lacking_memory(expected: Estimate) -> Iterator[str]:
     """Sentences on the memory that the largest trials need together and this machine, or a GPU of it, lacks."""
-    gpu = {place for place in {one.job.place for one in expected.waiting} if choose_device(place).type == "cuda"}
+    gpu = {
+        place
+        for place in {one.job.place for one in expected.waiting}
+        if choose_device(place).type == "cuda"
+    }
     on_gpu = [one for one in expected.waiting if one.job.place in gpu]
-    elsewhere = replace(expected, trials=[one for one in expected.waiting if one.job.place not in gpu])
+    elsewhere = replace(
+        expected, trials=[one for one in expected.waiting if one.job.place not in gpu]
+    )
     with contextlib.suppress(OSError, ValueError, AttributeError):  # not every system tells
         there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
         if elsewhere.memory > there:

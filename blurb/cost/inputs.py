@@ -60,7 +60,13 @@ class Inputs:
         formulation = formulations.bind(load_data(job.data).task, job.trial.settings)
         longest = formulation.settings.max_length
         limit = min(longest, shape.most or longest)
-        known = (job.data, job.source.location, job.source.casing, limit, str(sorted(formulation.options.items())))
+        known = (
+            job.data,
+            job.source.location,
+            job.source.casing,
+            limit,
+            str(sorted(formulation.options.items())),
+        )
         if known not in self._lengths:
             self._lengths[known] = _lengths(job, formulation, limit)
         return self._lengths[known]
@@ -75,7 +81,9 @@ class Inputs:
             for split in tasks.SPLITS:
                 rows, _ = units_of(formulation, content, split)
                 numbers = np.arange(len(rows))
-                lengths[split] = InputLengths(np.zeros_like(numbers), numbers, len(rows), words=_words(rows))
+                lengths[split] = InputLengths(
+                    np.zeros_like(numbers), numbers, len(rows), words=_words(rows)
+                )
             self._lengths[known] = lengths
         return self._lengths[known]
 
@@ -87,7 +95,9 @@ def _words(rows: list[Example]) -> int:
 def _lengths(job: Job, formulation: Formulation, limit: int) -> dict[tasks.Split, InputLengths]:
     content = load_data(job.data)
     units = {split: units_of(formulation, content, split) for split in tasks.SPLITS}
-    tokenizer = job.source.checkpoint.tokenizer.extended(formulation.special_tokens(units["train"][0]))
+    tokenizer = job.source.checkpoint.tokenizer.extended(
+        formulation.special_tokens(units["train"][0])
+    )
     lengths: dict[tasks.Split, InputLengths] = {}
     for split, (rows, key) in units.items():
         words = _words(rows)
@@ -99,7 +109,9 @@ def _lengths(job: Job, formulation: Formulation, limit: int) -> dict[tasks.Split
         picked = np.linspace(0, len(rows), min(SAMPLE, len(rows)), endpoint=False).astype(np.int64)
         features = formulation.features([rows[i] for i in picked], tokenizer, limit)
         times = len(rows) / len(picked)
-        lengths[split] = replicate(features, len(rows), words, seconds=(time.perf_counter() - start) * times)
+        lengths[split] = replicate(
+            features, len(rows), words, seconds=(time.perf_counter() - start) * times
+        )
     return lengths
 
 
@@ -121,6 +133,11 @@ def drawn(lengths: InputLengths, most: int, seed: int) -> Ints | None:
     return None if chosen is None else np.array(chosen)
 
 
-def used(lengths: Mapping[tasks.Split, InputLengths], settings: Settings, seed: int) -> dict[tasks.Split, Ints]:
+def used(
+    lengths: Mapping[tasks.Split, InputLengths], settings: Settings, seed: int
+) -> dict[tasks.Split, Ints]:
     """The lengths of the rows that a trial reads from each split."""
-    return {split: each.of(drawn(each, *limits(settings, split, seed))) for split, each in lengths.items()}
+    return {
+        split: each.of(drawn(each, *limits(settings, split, seed)))
+        for split, each in lengths.items()
+    }

@@ -154,10 +154,16 @@ def encoder(profile: TrialProfile) -> Cost:
         _forward(profile, pass_batches(rows[split], profile.device)) + _written(profile, split)
         for split in tasks.SCORED
     )
-    choosing = dev if not settings.dev_sample else dev * min(1.0, settings.dev_sample / _units(profile, "dev"))
+    choosing = (
+        dev
+        if not settings.dev_sample
+        else dev * min(1.0, settings.dev_sample / _units(profile, "dev"))
+    )
     start = 0.0
     if settings.head_init == "linear":
-        start = _forward(profile, pass_batches(rows["train"], profile.device)) + _fit(profile, len(rows["train"]), 1)
+        start = _forward(profile, pass_batches(rows["train"], profile.device)) + _fit(
+            profile, len(rows["train"]), 1
+        )
     looks = epochs if settings.select == "best" else 1
     fit = profile.rates.load + SETUP + _tokenising(profile) + start + train + looks * choosing
     again = dev if choosing < dev else 0.0
@@ -168,13 +174,24 @@ def probe(profile: TrialProfile) -> Cost:
     """A frozen encoder: one pass over all splits, then linear fits on its vectors."""
     assert profile.rates is not None
     rows = used(profile.lengths, profile.settings, profile.seed)
-    once = {split: _forward(profile, pass_batches(rows[split], profile.device)) for split in tasks.SPLITS}
+    once = {
+        split: _forward(profile, pass_batches(rows[split], profile.device))
+        for split in tasks.SPLITS
+    }
     items = _words(profile, "train") or _units(profile, "train")
     fits = LAYERS * STRENGTHS * (1 + FOLDS * (_units(profile, "dev") < FEW))
-    fit = profile.rates.load + SETUP + _tokenising(profile) + sum(once.values()) + _fit(profile, items, fits)
+    fit = (
+        profile.rates.load
+        + SETUP
+        + _tokenising(profile)
+        + sum(once.values())
+        + _fit(profile, items, fits)
+    )
     written = sum(_written(profile, split) for split in tasks.SCORED)
     size = 4.0 * PARTS * profile.rates.shape.hidden
-    weights = 8.0 * profile.parameters  # the one that is asked, and the one that is kept for the next trial
+    weights = (
+        8.0 * profile.parameters
+    )  # the one that is asked, and the one that is kept for the next trial
     return Cost(fit, written, weights + size * items)
 
 
@@ -219,12 +236,20 @@ def _memory(profile: TrialProfile, batches: Batches) -> float:
     """
     assert profile.rates is not None
     shape = profile.rates.shape
-    rows = shape.vocabulary if profile.settings.weight_decay else min(shape.vocabulary, batches.subtokens)
-    learns = profile.parameters - shape.table + int(rows) * (shape.table // max(1, shape.vocabulary))
+    rows = (
+        shape.vocabulary
+        if profile.settings.weight_decay
+        else min(shape.vocabulary, batches.subtokens)
+    )
+    learns = (
+        profile.parameters - shape.table + int(rows) * (shape.table // max(1, shape.vocabulary))
+    )
     # One that learns, one that is kept for the next trial, the best so far.
     copies = 4 * profile.parameters * (3 if profile.settings.select == "best" else 2)
     half = 0 if profile.precision == "fp32" else 2 * shape.body
-    if profile.trained:  # the best so far is that of the adapter, and frozen weights are cast when they are used
+    if (
+        profile.trained
+    ):  # the best so far is that of the adapter, and frozen weights are cast when they are used
         learns, half = profile.trained, 0
         copies = profile.parameters * (2 if profile.keeps_bf16 else 8) + 8 * learns
     largest = float(np.max(profile.rates.activations(batches.sizes, batches.lengths)))

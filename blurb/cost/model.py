@@ -81,11 +81,16 @@ class Estimate:
     @property
     def tasks(self) -> dict[str, Estimate]:
         """The estimate of each task, as if it ran alone, in the order of the trials."""
-        return {name: self.of([name]) for name in dict.fromkeys(trial.job.trial.task for trial in self.trials)}
+        return {
+            name: self.of([name])
+            for name in dict.fromkeys(trial.job.trial.task for trial in self.trials)
+        }
 
     def of(self, names: Collection[str]) -> Estimate:
         """The estimate of some tasks, as if they ran alone."""
-        return dataclasses.replace(self, trials=[one for one in self.trials if one.job.trial.task in names])
+        return dataclasses.replace(
+            self, trials=[one for one in self.trials if one.job.trial.task in names]
+        )
 
     @property
     def seconds(self) -> float:
@@ -127,12 +132,15 @@ def estimate(planned: Sequence[Planned], jobs: int, known: Inputs | None = None)
     listed = _without_twins([state for plan in planned for state in _states(plan)])
     waiting = [job for job, done in listed if not done]
     if not waiting:
-        return Estimate([TrialEstimate(job, "", Cost(), True, Correction()) for job, _ in listed], jobs)
+        return Estimate(
+            [TrialEstimate(job, "", Cost(), True, Correction()) for job, _ in listed], jobs
+        )
     threads = threads_of(jobs) if jobs > 1 else None
     rates = _rates(waiting, inputs, threads)
     costs = [_cost(job, inputs, rates) for job, _ in listed]
     predicted = {
-        job.path: (job.learner.name, type_, cost.seconds) for (job, _), (type_, cost) in zip(listed, costs, strict=True)
+        job.path: (job.learner.name, type_, cost.seconds)
+        for (job, _), (type_, cost) in zip(listed, costs, strict=True)
     }
     own = {"threads": threads} if threads else {}
     past = {
@@ -155,7 +163,9 @@ def _corrected(trial: TrialEstimate, past: History) -> TrialEstimate:
         return dataclasses.replace(trial, correction=past.correction(kind.name, trial.type))
     taken = past.seconds.get((kind.name, trial.type), [])
     seconds = statistics.fmean(taken or [0.0])
-    return dataclasses.replace(trial, cost=Cost(fit=seconds), correction=Correction(trials=len(taken)))
+    return dataclasses.replace(
+        trial, cost=Cost(fit=seconds), correction=Correction(trials=len(taken))
+    )
 
 
 def least(jobs: Sequence[Job]) -> Estimate:
@@ -167,7 +177,9 @@ def least(jobs: Sequence[Job]) -> Estimate:
     sources = {_encoder(job): job.source for job in jobs if job.source.tokenizer}
     rates = {key: Rates.unmeasured(source.checkpoint.size) for key, source in sources.items()}
     costs = [(job, *_cost(job, inputs, rates)) for job in jobs]
-    return Estimate([TrialEstimate(job, type_, cost, False, Correction()) for job, type_, cost in costs])
+    return Estimate(
+        [TrialEstimate(job, type_, cost, False, Correction()) for job, type_, cost in costs]
+    )
 
 
 def _states(plan: Planned) -> list[tuple[Job, bool]]:
@@ -211,7 +223,9 @@ def _rates(jobs: Sequence[Job], inputs: Inputs, threads: int | None) -> dict[Enc
         lengths = np.sort(np.concatenate(rows))
         within = np.searchsorted(np.cumsum(lengths), [0.05 * lengths.sum(), 0.95 * lengths.sum()])
         around = needed(int(lengths[place]) for place in within)
-        rates[key] = rates_of(first.source, first.device, first.trial.precision, threads, around, _adapter(first))
+        rates[key] = rates_of(
+            first.source, first.device, first.trial.precision, threads, around, _adapter(first)
+        )
     return rates
 
 
@@ -253,7 +267,11 @@ def _encoder(job: Job) -> Encoder:
 def _adapter(job: Job) -> Settings | None:
     """The settings of a trial that trains an adapter."""
     stored = job.trial.settings
-    return formulations.bind(tasks.load(job.data.task), stored).settings if "adapter" in stored else None
+    return (
+        formulations.bind(tasks.load(job.data.task), stored).settings
+        if "adapter" in stored
+        else None
+    )
 
 
 def _of_adapter(job: Job) -> dict[str, Any]:
@@ -278,7 +296,10 @@ def predicted(planned: Sequence[Planned], found: Estimate) -> list[Planned]:
     def told(jobs: Sequence[Job]) -> list[Job]:
         return [dataclasses.replace(job, predicted=seconds[job.path]) for job in jobs]
 
-    return [dataclasses.replace(plan, searched=told(plan.searched), final=told(plan.final)) for plan in planned]
+    return [
+        dataclasses.replace(plan, searched=told(plan.searched), final=told(plan.final))
+        for plan in planned
+    ]
 
 
 ENOUGH = 3
@@ -319,7 +340,9 @@ class History:
         ratios = self.ratios.get((learner, type_))
         if not ratios:
             return Correction()
-        return Correction(statistics.geometric_mean(ratios) ** min(1.0, len(ratios) / ENOUGH), len(ratios))
+        return Correction(
+            statistics.geometric_mean(ratios) ** min(1.0, len(ratios) / ENOUGH), len(ratios)
+        )
 
 
 def read_history(
@@ -339,13 +362,17 @@ def read_history(
     return History(ratios, measured)
 
 
-def _finished(root: Path, environment: Mapping[str, Any]) -> Iterator[tuple[Path, PredictedCost | None, float]]:
+def _finished(
+    root: Path, environment: Mapping[str, Any]
+) -> Iterator[tuple[Path, PredictedCost | None, float]]:
     """The trials of such an environment, with what was predicted and the seconds that they took."""
     known = index.of(root)
     for done in sorted(root.glob("[!.]*/[!.]*/[!.]*/DONE.json")):
         with contextlib.suppress(StoreError):  # damage is told by others
             entry = known.find(index.key_of(done.parent))
-            there, predicted, taken = _from_folder(done.parent) if entry is None else _from_entry(entry)
+            there, predicted, taken = (
+                _from_folder(done.parent) if entry is None else _from_entry(entry)
+            )
             if all(there.get(name) == environment[name] for name in ("device", "threads", "cpus")):
                 yield done.parent, predicted, taken
 
@@ -356,11 +383,19 @@ Found = tuple[Mapping[str, Any], PredictedCost | None, float]
 
 def _from_folder(path: Path) -> Found:
     made = read_provenance(path)
-    return made.environment, made.predicted, (made.train_seconds or 0.0) + (made.predict_seconds or 0.0)
+    return (
+        made.environment,
+        made.predicted,
+        (made.train_seconds or 0.0) + (made.predict_seconds or 0.0),
+    )
 
 
 def _from_entry(entry: index.IndexEntry) -> Found:
     facts = entry.facts
     learner, type_ = facts.predicted or ("", "")
     predicted = PredictedCost(learner, type_, entry.value("predicted")) if facts.predicted else None
-    return facts.environment, predicted, sum(entry.value(name) or 0.0 for name in ("train_seconds", "predict_seconds"))
+    return (
+        facts.environment,
+        predicted,
+        sum(entry.value(name) or 0.0 for name in ("train_seconds", "predict_seconds")),
+    )

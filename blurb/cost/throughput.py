@@ -83,13 +83,20 @@ def needed(lengths: Iterable[int]) -> tuple[int, ...]:
 
 
 def key(
-    location: str, shape: EncoderSize, device: str, precision: str, threads: int, adapter: Settings | None = None
+    location: str,
+    shape: EncoderSize,
+    device: str,
+    precision: str,
+    threads: int,
+    adapter: Settings | None = None,
 ) -> str:
     """Cache key of a measurement: machine, shape of the weights, precision, threads, and training code."""
     import torch
 
     training = Path(__file__).parents[1] / "training"
-    code = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(training.glob("*.py")))).hexdigest()
+    code = hashlib.sha256(
+        b"".join(path.read_bytes() for path in sorted(training.glob("*.py")))
+    ).hexdigest()
     known = {
         "machine": [platform.node(), *hardware(device)],
         "device": device,
@@ -97,7 +104,9 @@ def key(
         "threads": threads,
         "torch": torch.__version__,
         "code": code,
-        "kind": json.loads((Path(location) / "config.json").read_text(encoding="utf-8")).get("model_type", ""),
+        "kind": json.loads((Path(location) / "config.json").read_text(encoding="utf-8")).get(
+            "model_type", ""
+        ),
         "shape": asdict(shape),
     }
     if adapter is not None:
@@ -110,7 +119,11 @@ def hardware(device: str) -> list[str]:
     import torch
 
     on_gpu = device.startswith("cuda") and torch.cuda.is_available()
-    return [platform.machine(), _processor(), *([torch.cuda.get_device_name(device)] if on_gpu else [])]
+    return [
+        platform.machine(),
+        _processor(),
+        *([torch.cuda.get_device_name(device)] if on_gpu else []),
+    ]
 
 
 def _processor() -> str:
@@ -125,7 +138,10 @@ def read(name: str, shape: EncoderSize) -> Rates | None:
     """Reads cached rates; None if there are none or the file is damaged."""
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
         stored = json.loads((home() / "rates" / f"{name}.json").read_text(encoding="utf-8"))
-        tables = ({int(at): float(rate) for at, rate in stored[part].items()} for part in ("train", "predict", "kept"))
+        tables = (
+            {int(at): float(rate) for at, rate in stored[part].items()}
+            for part in ("train", "predict", "kept")
+        )
         return Rates(shape, float(stored["load"]), float(stored["fixed"]), *tables)
     return None
 

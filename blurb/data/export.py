@@ -25,7 +25,9 @@ def parquet(rows: Sequence[Example], path: Path) -> None:
     import pyarrow.parquet
 
     with replacing(path) as aside:
-        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(list(rows)), aside, compression="zstd")
+        pyarrow.parquet.write_table(
+            pyarrow.Table.from_pylist(list(rows)), aside, compression="zstd"
+        )
 
 
 def conll(rows: Sequence[Example], path: Path) -> None:
@@ -47,7 +49,11 @@ def _block(row: Example, path: Path) -> str:
     return block
 
 
-FORMATS: Mapping[str, Callable[[Sequence[Example], Path], None]] = {"jsonl": jsonl, "parquet": parquet, "conll": conll}
+FORMATS: Mapping[str, Callable[[Sequence[Example], Path], None]] = {
+    "jsonl": jsonl,
+    "parquet": parquet,
+    "conll": conll,
+}
 
 
 def export(chosen: Sequence[Task], folder: Path, out: Path, form: str) -> list[Path]:
@@ -58,9 +64,14 @@ def export(chosen: Sequence[Task], folder: Path, out: Path, form: str) -> list[P
     :raises SettingsError: if a task has no words, before anything is written
     :raises DataError: for data that is missing or invalid
     """
-    untagged = [task.name for task in chosen if form == "conll" and "tokens" not in task.task_type.columns]
+    untagged = [
+        task.name for task in chosen if form == "conll" and "tokens" not in task.task_type.columns
+    ]
     if untagged:
-        raise SettingsError(f"CoNLL is for tagged words, which {', '.join(untagged)} have not", fix="export as jsonl.")
+        raise SettingsError(
+            f"CoNLL is for tagged words, which {', '.join(untagged)} have not",
+            fix="export as jsonl.",
+        )
     written = []
     for task in chosen:
         for split in SPLITS:

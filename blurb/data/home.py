@@ -20,7 +20,9 @@ def home() -> Path:
     try:
         own = Path(platformdirs.user_data_dir("blurb-bench", appauthor=False))
     except RuntimeError:
-        raise SettingsError("There is no home folder for the data", fix=f"set {VARIABLE} to a folder.") from None
+        raise SettingsError(
+            "There is no home folder for the data", fix=f"set {VARIABLE} to a folder."
+        ) from None
     return Path(os.environ.get(VARIABLE) or own / "data")
 
 

@@ -46,7 +46,11 @@ class TaskData:
 def load(task: Task, folder: Path, splits: Iterable[Split] = SPLITS) -> TaskData:
     """Loads, hashes and verifies the splits of a task."""
     if not folder.is_dir():
-        raise DataError("the data folder does not exist", folder, fix=f"check the path given with {opt('data')}.")
+        raise DataError(
+            "the data folder does not exist",
+            folder,
+            fix=f"check the path given with {opt('data')}.",
+        )
     return identified(task, {split: read_split(task, folder, split) for split in splits})
 
 
@@ -85,7 +89,11 @@ def elsewhere(tasks: Sequence[Task], folder: Path) -> str:
     for other in (folder.resolve().parent, *below):
         if any(path_of(task, other, split).is_file() for task in relative for split in SPLITS):
             return f" Did you mean{option('--data', other)}?"
-    if any(path.suffix.lower() in ORIGINALS for depth in ("*", "*/*", "*/*/*") for path in folder.glob(depth)):
+    if any(
+        path.suffix.lower() in ORIGINALS
+        for depth in ("*", "*/*", "*/*/*")
+        for path in folder.glob(depth)
+    ):
         return (
             " There are files of original releases here; BLURB's files are made from them by "
             f"blurb data prepare{option('--raw', folder)} --out DATA"
@@ -93,7 +101,9 @@ def elsewhere(tasks: Sequence[Task], folder: Path) -> str:
     return ""
 
 
-def read_split(task: Task, folder: Path, split: Split, errors: ErrorCollector = FIRST) -> list[Example]:
+def read_split(
+    task: Task, folder: Path, split: Split, errors: ErrorCollector = FIRST
+) -> list[Example]:
     """Reads the examples of one split.
 
     :param errors: gets what is wrong (file, line, what was expected); by default the first fault is raised
@@ -104,7 +114,9 @@ def read_split(task: Task, folder: Path, split: Split, errors: ErrorCollector = 
         return []
     ours = path == folder / task.files[split]
     read = load_object(task.reader, f"reader of {task.name}") if ours else linkbert.read
-    more = [errors] if "errors" in inspect.signature(read).parameters else []  # a reader of others may have none
+    more = (
+        [errors] if "errors" in inspect.signature(read).parameters else []
+    )  # a reader of others may have none
     with telling_cuts(path):
         rows = errors.tried(lambda: list(read(path, task, split, *more))) or []
     seen: set[str] = set()
@@ -171,7 +183,13 @@ def examine(task: Task, folder: Path, trust: bool = True) -> DatasetVerification
             counts[split], hashes[split] = task.task_type.size(rows), hash_rows(rows)
     judged = verdict(task, counts, hashes) if counts else None
     return DatasetVerification(
-        task, counts, "differs" if errors else judged, tuple(missing), tuple(errors), hashes, tuple(notes)
+        task,
+        counts,
+        "differs" if errors else judged,
+        tuple(missing),
+        tuple(errors),
+        hashes,
+        tuple(notes),
     )
 
 

@@ -68,7 +68,9 @@ def read(folder: Path, task: Task) -> dict[Split, ManifestSplit] | None:
             return None
         return {split: _split(entry["splits"][split]) for split in SPLITS}
     except (KeyError, TypeError):
-        raise DataError(f"the entry of {task.name} does not follow schema {SCHEMA}.", path) from None
+        raise DataError(
+            f"the entry of {task.name} does not follow schema {SCHEMA}.", path
+        ) from None
 
 
 def datasets(path: Path) -> dict[str, Any] | None:
@@ -89,7 +91,11 @@ def datasets(path: Path) -> dict[str, Any] | None:
 
 def _split(entry: Mapping[str, Any]) -> ManifestSplit:
     split = ManifestSplit(entry["sha256"], entry["examples_sha256"], entry["count"])
-    if not (isinstance(split.sha256, str) and isinstance(split.examples, str) and type(split.count) is int):
+    if not (
+        isinstance(split.sha256, str)
+        and isinstance(split.examples, str)
+        and type(split.count) is int
+    ):
         raise TypeError
     return split
 
@@ -98,7 +104,9 @@ def home(task: Task) -> str:
     """Folder of a task's files below the data folder; DataError if it is the data folder itself."""
     folder = os.path.commonpath([PurePosixPath(task.files[split]).parent for split in SPLITS])
     if folder in ("", ".", "/"):
-        raise DataError(f"the files of {task.title} have no folder of their own, so the folder cannot be replaced.")
+        raise DataError(
+            f"the files of {task.title} have no folder of their own, so the folder cannot be replaced."
+        )
     return folder
 
 
@@ -136,17 +144,24 @@ def update(folder: Path, name: str, made: Mapping[str, Any]) -> list[str]:
                 entries = datasets(path)
                 before = entries or {}
                 if entries is None and path.exists():
-                    raise DataError(f"has another schema than {SCHEMA}; another version of blurb wrote it.", path)
+                    raise DataError(
+                        f"has another schema than {SCHEMA}; another version of blurb wrote it.",
+                        path,
+                    )
             except DataError as error:
                 before = {}
-                warnings.append(f"{error} It was replaced; datasets prepared before will be read in full.")
+                warnings.append(
+                    f"{error} It was replaced; datasets prepared before will be read in full."
+                )
             content = {"schema": SCHEMA, "datasets": dict(sorted({**before, name: made}.items()))}
             text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
             with replacing(path) as aside:
                 aside.write_bytes(text.encode("utf-8", "replace"))
     except OSError as error:
         why = error.strerror or error
-        raise DataError(f"cannot be written: {why}. The files of {name} are complete nevertheless.", path) from error
+        raise DataError(
+            f"cannot be written: {why}. The files of {name} are complete nevertheless.", path
+        ) from error
     return warnings
 
 

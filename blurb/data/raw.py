@@ -56,7 +56,12 @@ def read(task: Task, given: Input, number: int, where: Path | None = None) -> Ra
 def _read(task: Task, given: Input, number: int) -> Raw:
     wanted = columns(task)
     record = _parse_row(task, given, wanted) if isinstance(given, str) else dict(given)
-    nothing = {"tags": [], "labels": [], "score": 0.0, "label": task.labels[0] if task.labels else ""}
+    nothing = {
+        "tags": [],
+        "labels": [],
+        "score": 0.0,
+        "label": task.labels[0] if task.labels else "",
+    }
     answer = {name: nothing[name] for name in task.task_type.columns if name in ANSWERS}
     example: Example = {"id": str(record.get("id", number)), "doc_id": None, **answer}
     raw, words = "", None
@@ -70,7 +75,9 @@ def _read(task: Task, given: Input, number: int) -> Raw:
         example[name] = _checked(name, task.task_type.columns[name], record[name], record)
     if "tokens" in wanted:
         example["tags"] = ["O"] * len(example["tokens"])
-    directed = task.file and not task.layout.get("dummies")  # whose corpora say which entity is the head
+    directed = task.file and not task.layout.get(
+        "dummies"
+    )  # whose corpora say which entity is the head
     if "head" in wanted and not directed and example["head"]["start"] > example["tail"]["start"]:
         example["head"], example["tail"] = example["tail"], example["head"]
     return Raw(example, raw, words)
@@ -96,12 +103,18 @@ def _parse_row(task: Task, text: str, wanted: Sequence[str]) -> dict[str, Any]:
     if kinds == {"text"} and len(wanted) == len(parts):
         return dict(zip(wanted, parts, strict=True))
     if kinds == {"text"}:
-        raise DataError(f"needs {' and '.join(wanted)}, separated by a tab (got {len(parts)} parts).")
+        raise DataError(
+            f"needs {' and '.join(wanted)}, separated by a tab (got {len(parts)} parts)."
+        )
     raise DataError(f"text alone is not enough for {task.name}: give JSON with {_needs(wanted)}.")
 
 
 def _needs(wanted: Sequence[str]) -> str:
-    span = {"head": "head {start, end, type}", "tail": "tail {start, end, type}", "tokens": "tokens (or text)"}
+    span = {
+        "head": "head {start, end, type}",
+        "tail": "tail {start, end, type}",
+        "tokens": "tokens (or text)",
+    }
     return ", ".join(span.get(name, name) for name in wanted)
 
 

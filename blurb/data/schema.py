@@ -62,7 +62,9 @@ def texts(row: Example) -> tuple[str, ...]:
     """
     if "tokens" in row:
         return (" ".join(row["tokens"]),)
-    return tuple(row[name] for name in ("text", "text_a", "text_b", "question", "context") if name in row)
+    return tuple(
+        row[name] for name in ("text", "text_a", "text_b", "question", "context") if name in row
+    )
 
 
 def words(row: Example) -> int:
@@ -115,4 +117,9 @@ def leaks(splits: Mapping[Split, Iterable[Example]]) -> set[str]:
     {'test.0'}
     """
     known = group(splits.get("train", ())).keys()
-    return {str(row["id"]) for key, rows in group(splits.get("test", ())).items() if key in known for row in rows}
+    return {
+        str(row["id"])
+        for key, rows in group(splits.get("test", ())).items()
+        if key in known
+        for row in rows
+    }

@@ -27,8 +27,22 @@ KINDS = (
     "a store, a trial, a checkpoint, a data folder, a task file, a protocol, a run file, blurb-check.toml, or a table "
     "of results"
 )
-STORES = (SCHEMA_FILE, "*/rows/*.json", "*/*/*/spec.json", "spec.json", f"*/{OWNERS}", f"{FOLDER}/*/{JOBS}")
-MODELS = ("config.json", "adapter_config.json", "*.safetensors", "pytorch_model*", "tokenizer*.json", "*/config.json")
+STORES = (
+    SCHEMA_FILE,
+    "*/rows/*.json",
+    "*/*/*/spec.json",
+    "spec.json",
+    f"*/{OWNERS}",
+    f"{FOLDER}/*/{JOBS}",
+)
+MODELS = (
+    "config.json",
+    "adapter_config.json",
+    "*.safetensors",
+    "pytorch_model*",
+    "tokenizer*.json",
+    "*/config.json",
+)
 """Patterns of files by which a folder is known."""
 MEND = "Correct the line, or remove it; of a store of yours, blurb rescore writes the tables again."
 PROTOCOL_HELP = "docs/protocols.md has the keys; blurb run --help lists the settings."
@@ -63,9 +77,16 @@ def _file(path: Path) -> Diagnosis:
     except BlurbError:  # whatever it is to be, it is told as a task file
         content = {}
     keys = {*content}
-    if keys & {"all", "search", "extends", "learner", "lr_by_size", "baselines", "description", "note"} or (
-        isinstance(content.get("tasks"), dict) or keys == {"seeds"}
-    ):
+    if keys & {
+        "all",
+        "search",
+        "extends",
+        "learner",
+        "lr_by_size",
+        "baselines",
+        "description",
+        "note",
+    } or (isinstance(content.get("tasks"), dict) or keys == {"seeds"}):
         return _settings("protocol", of_protocol.load, path, PROTOCOL_HELP)
     if "model" in keys or (keys and keys <= {*run_file.KEY.values()}):
         return _settings("run file", run_file.read, path, "docs/reference.md has the options.")
@@ -91,7 +112,12 @@ def _table(path: Path) -> Diagnosis:
         facts["lines"] = len(table.rows) + len(unread.errors)
     if rows:
         facts["rows"] = len(rows)
-    return Diagnosis("table", str(path), few([as_fault(error, path, MEND) for error in errors.errors], path), facts)
+    return Diagnosis(
+        "table",
+        str(path),
+        few([as_fault(error, path, MEND) for error in errors.errors], path),
+        facts,
+    )
 
 
 def _folder(path: Path) -> Diagnosis:
@@ -106,5 +132,7 @@ def _folder(path: Path) -> Diagnosis:
     if known or manifest.path_of(path).is_file() or elsewhere(every, path):
         return data.examine(path)
     if (path / "row.json").is_file():
-        raise SettingsError("is a row as files", where=path, fix="check it with blurb leaderboard verify.")
+        raise SettingsError(
+            "is a row as files", where=path, fix="check it with blurb leaderboard verify."
+        )
     raise SettingsError("cannot tell what this folder is", where=path, fix=f"give {KINDS}.")

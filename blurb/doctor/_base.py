@@ -11,7 +11,16 @@ from blurb.messages import BlurbError, ended
 from blurb.records import Rule
 
 Subject = Literal[
-    "environment", "store", "trial", "checkpoint", "data", "task file", "protocol", "run file", "rules", "table"
+    "environment",
+    "store",
+    "trial",
+    "checkpoint",
+    "data",
+    "task file",
+    "protocol",
+    "run file",
+    "rules",
+    "table",
 ]
 Fact = str | int | bool | None
 """A number where it is one, `None` where there is none; sizes are in bytes."""
@@ -46,7 +55,9 @@ class Diagnosis:
     kind: Subject
     subject: str
     problems: Sequence[Fault]
-    facts: Mapping[Annotated[str, Rule("pattern", "^[a-z0-9_]+$")], Fact] = field(default_factory=dict)
+    facts: Mapping[Annotated[str, Rule("pattern", "^[a-z0-9_]+$")], Fact] = field(
+        default_factory=dict
+    )
 
 
 def as_fault(error: BlurbError | OSError, where: Path | str, fix: str) -> Fault:
@@ -63,7 +74,11 @@ def as_fault(error: BlurbError | OSError, where: Path | str, fix: str) -> Fault:
 def sentence(text: str) -> str:
     """A text with a full stop, and with a capital if it begins with a plain word and no command."""
     first = text.split(" ")[0]
-    return ended(text[:1].upper() + text[1:] if first.isalpha() and first not in ("blurb", "pip", "rm") else text)
+    return ended(
+        text[:1].upper() + text[1:]
+        if first.isalpha() and first not in ("blurb", "pip", "rm")
+        else text
+    )
 
 
 def few(problems: Sequence[Fault], where: Path | str) -> list[Fault]:
@@ -71,4 +86,7 @@ def few(problems: Sequence[Fault], where: Path | str) -> list[Fault]:
     more = len(problems) - SHOWN
     if more <= 0:
         return list(problems)
-    return [*problems[:SHOWN], Fault(str(where), f"And {more:,} more of this file.", "Fix those above first.")]
+    return [
+        *problems[:SHOWN],
+        Fault(str(where), f"And {more:,} more of this file.", "Fix those above first."),
+    ]

@@ -25,7 +25,9 @@ def examine(folder: Path) -> Diagnosis:
     return Diagnosis("checkpoint", str(folder), problems or surprises, facts)
 
 
-def _together(checkpoint: Checkpoint, errors: ErrorCollector, facts: dict[str, Fact]) -> list[Fault]:
+def _together(
+    checkpoint: Checkpoint, errors: ErrorCollector, facts: dict[str, Fact]
+) -> list[Fault]:
     """The faults that only the libraries see: architecture, sizes, casing, weights that are missing or not finite."""
 
     def load() -> Any:

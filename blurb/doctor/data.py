@@ -31,12 +31,25 @@ def examine(folder: Path) -> Diagnosis:
         "leaks_and_copies": f"{AUDIT}{option('--data', folder)}",
     }
     if all(len(each.missing) == len(SPLITS) for each in findings):
-        hint = loading.elsewhere(chosen, folder).strip().removeprefix("Did you mean ").removesuffix("?")
-        fix = f"Use {hint}." if hint else "blurb data download and blurb data prepare make such a folder."
-        return Diagnosis("data", str(folder), [Fault(str(folder), "None of the data files is here.", fix)], facts)
+        hint = (
+            loading.elsewhere(chosen, folder)
+            .strip()
+            .removeprefix("Did you mean ")
+            .removesuffix("?")
+        )
+        fix = (
+            f"Use {hint}."
+            if hint
+            else "blurb data download and blurb data prepare make such a folder."
+        )
+        return Diagnosis(
+            "data", str(folder), [Fault(str(folder), "None of the data files is here.", fix)], facts
+        )
     problems = [problem for finding in findings for problem in _dataset_faults(finding, folder)]
     fix = "blurb data prepare writes file and manifest again, if this was not meant."
-    problems += dict.fromkeys(as_fault(note, folder, fix) for finding in findings for note in finding.notes)
+    problems += dict.fromkeys(
+        as_fault(note, folder, fix) for finding in findings for note in finding.notes
+    )
     return Diagnosis("data", str(folder), problems, facts)
 
 
@@ -47,14 +60,20 @@ def _dataset_faults(finding: loading.DatasetVerification, folder: Path) -> Itera
         files = ", ".join(task.files[split] for split in finding.missing)
         yield Fault(f"{folder}: {task.name}", f"Missing: {files}.", f"{PREPARE} ({where}).")
     for file, faults in groupby(finding.errors, lambda error: getattr(error, "path", folder)):
-        yield from few([as_fault(error, folder, f"{PREPARE}; or correct the file.") for error in faults], file)
+        yield from few(
+            [as_fault(error, folder, f"{PREPARE}; or correct the file.") for error in faults], file
+        )
     if finding.verdict == "differs" and not finding.errors:
         counts = ", ".join(
             f"{split} {count:,} instead of {expected:,}"
             for split, count in finding.counts.items()
             if (expected := task.expected(split)) is not None and expected != count
         )
-        reason = f" ({task.unit}: {counts})" if counts else " (the numbers are right, the examples are others)"
+        reason = (
+            f" ({task.unit}: {counts})"
+            if counts
+            else " (the numbers are right, the examples are others)"
+        )
         yield Fault(
             f"{folder}: {task.name}",
             f"These are not BLURB's examples{reason}.",
@@ -81,15 +100,27 @@ def _missing(path: Path) -> Iterator[Fault]:
     except BlurbError:  # told by `load`
         return
     for split, name in files.items() if isinstance(files, dict) else ():
-        if split in SPLITS and isinstance(name, str) and not (path.resolve().parent / name).is_file():
-            yield Fault(str(path), f"The file of {split} is missing: {name}.", "Correct its path in [files].")
+        if (
+            split in SPLITS
+            and isinstance(name, str)
+            and not (path.resolve().parent / name).is_file()
+        ):
+            yield Fault(
+                str(path),
+                f"The file of {split} is missing: {name}.",
+                "Correct its path in [files].",
+            )
 
 
 def _corpus(task: Task, facts: dict[str, Fact]) -> Iterator[Fault]:
     """Every example that cannot be read."""
     if same := alike(task.labels):
         what = f"These labels differ by blanks or case only: {', '.join(same)}."
-        yield Fault(str(task.file), what, "If they mean the same, spell them alike in the file and in the corpus.")
+        yield Fault(
+            str(task.file),
+            what,
+            "If they mean the same, spell them alike in the file and in the corpus.",
+        )
     facts["leaks_and_copies"] = f"{AUDIT}{option('--tasks', task.file)}"
     examples: dict[Split, list[Any]] = {}
     for split in SPLITS:

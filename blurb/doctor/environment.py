@@ -34,7 +34,12 @@ DRIVER = Path("/proc/driver/nvidia")
 def examine() -> Diagnosis:
     """The faults of the environment."""
     facts: dict[str, Fact] = {"blurb": __version__, "python": platform.python_version()}
-    return Diagnosis("environment", "", [*_packages(facts), *_hardware(facts), *_disk(facts), *_plugins(facts)], facts)
+    return Diagnosis(
+        "environment",
+        "",
+        [*_packages(facts), *_hardware(facts), *_disk(facts), *_plugins(facts)],
+        facts,
+    )
 
 
 def _packages(facts: dict[str, Fact]) -> Iterator[Fault]:
@@ -56,7 +61,11 @@ def _packages(facts: dict[str, Fact]) -> Iterator[Fault]:
         )
     wanted = str(installed.metadata["Requires-Python"] or "")
     if not SpecifierSet(wanted).contains(platform.python_version(), prereleases=True):
-        yield Fault("python", f"It is {platform.python_version()}; blurb needs {wanted}.", "Use another Python.")
+        yield Fault(
+            "python",
+            f"It is {platform.python_version()}; blurb needs {wanted}.",
+            "Use another Python.",
+        )
     for text in installed.requires or ():
         asked = Requirement(text)
         if asked.marker is not None and not asked.marker.evaluate({"extra": ""}):
@@ -64,7 +73,9 @@ def _packages(facts: dict[str, Fact]) -> Iterator[Fault]:
         try:
             there = metadata.version(asked.name)
         except metadata.PackageNotFoundError:
-            yield Fault(asked.name, f"It is not installed; blurb needs {text}.", f"pip install '{text}'")
+            yield Fault(
+                asked.name, f"It is not installed; blurb needs {text}.", f"pip install '{text}'"
+            )
             continue
         if asked.name in ("torch", "transformers", "datasets"):
             facts[asked.name] = there
@@ -82,7 +93,11 @@ def _hardware(facts: dict[str, Fact]) -> Iterator[Fault]:
         return
     device = hardware.choose_device("auto")
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
-    facts |= {"device": name, "bf16_in_hardware": hardware.has_bf16(device), "threads": torch.get_num_threads()}
+    facts |= {
+        "device": name,
+        "bf16_in_hardware": hardware.has_bf16(device),
+        "threads": torch.get_num_threads(),
+    }
     if device.type != "cuda" and DRIVER.exists():
         built = torch.version.cuda or "no CUDA"
         yield Fault(
@@ -94,7 +109,9 @@ def _hardware(facts: dict[str, Fact]) -> Iterator[Fault]:
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError) as error:
         yield Fault(
-            name, f"It cannot be used: {str(error).splitlines()[0]}.", "Free its memory, or run with --device cpu."
+            name,
+            f"It cannot be used: {str(error).splitlines()[0]}.",
+            "Free its memory, or run with --device cpu.",
         )
 
 
@@ -103,12 +120,20 @@ def _disk(facts: dict[str, Fact]) -> Iterator[Fault]:
     try:
         used = sum(one.size for one in cache.usage())
     except OSError as error:
-        yield Fault(str(home), f"The cache cannot be read: {error.strerror}.", "Set BLURB_HOME to another folder.")
+        yield Fault(
+            str(home),
+            f"The cache cannot be read: {error.strerror}.",
+            "Set BLURB_HOME to another folder.",
+        )
         return
     parent = nearest(home)
     facts |= {"cache": str(home), "cache_used_bytes": used}
     if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
-        yield Fault(str(home), f"The cache cannot be written in {parent}.", "Set BLURB_HOME to another folder.")
+        yield Fault(
+            str(home),
+            f"The cache cannot be written in {parent}.",
+            "Set BLURB_HOME to another folder.",
+        )
         return
     for name, place in (("cache", parent), ("working_folder", Path.cwd())):
         free = facts[f"{name}_free_bytes"] = shutil.disk_usage(place).free
@@ -125,8 +150,16 @@ def _plugins(facts: dict[str, Fact]) -> Iterator[Fault]:
     count = 0
     try:
         registries = _registries()
-        every = [(each, point) for each in registries for point in metadata.entry_points(group=each.group)]
-        points = [(each, point) for each, point in every if not point.dist or point.dist.name != DISTRIBUTION]
+        every = [
+            (each, point)
+            for each in registries
+            for point in metadata.entry_points(group=each.group)
+        ]
+        points = [
+            (each, point)
+            for each, point in every
+            if not point.dist or point.dist.name != DISTRIBUTION
+        ]
     except ValueError as error:
         registries, points = [], []
         yield Fault(
@@ -155,7 +188,11 @@ def _plugins(facts: dict[str, Fact]) -> Iterator[Fault]:
 def _as_what_it_is(registry: Registry[Any], name: str) -> None:
     """Raises a BlurbError for a task, type or metric that is something else; two of one name are told elsewhere."""
     known: dict[str, Callable[[str], object]]
-    known = {"blurb.tasks": tasks.get, "blurb.task_types": tasks.types.get, "blurb.metrics": metrics.get}
+    known = {
+        "blurb.tasks": tasks.get,
+        "blurb.task_types": tasks.types.get,
+        "blurb.metrics": metrics.get,
+    }
     if registry.group in known and name not in registry.faults:
         known[registry.group](name)
 
@@ -163,5 +200,16 @@ def _as_what_it_is(registry: Registry[Any], name: str) -> None:
 def _registries() -> list[Registry[Any]]:
     """All that take plug-ins."""
     known: list[Registry[Any]]
-    known = [tasks._registry, tasks.types._registry, metrics._registry, heads.heads, heads.poolings, engines, kinds]
-    return [*known, *(Registry[Any](group.partition(".")[2], "", "", group) for group in OF_EXTENSIONS)]
+    known = [
+        tasks._registry,
+        tasks.types._registry,
+        metrics._registry,
+        heads.heads,
+        heads.poolings,
+        engines,
+        kinds,
+    ]
+    return [
+        *known,
+        *(Registry[Any](group.partition(".")[2], "", "", group) for group in OF_EXTENSIONS),
+    ]

@@ -73,13 +73,19 @@ def _trial(store: Store, path: Path) -> Iterator[Fault]:
         record.score("test")
         _ = record.task.task_type, metrics.get(record.task.metric)
         if record.metrics.get("metrics_version") != metrics.VERSION:
-            yield Fault(str(path), "Its scores were computed by metrics of another version.", "blurb rescore")
+            yield Fault(
+                str(path),
+                "Its scores were computed by metrics of another version.",
+                "blurb rescore",
+            )
     except UnknownName as error:
         yield as_fault(error, path, "Install the plug-in that has it, or delete the trial.")
     except (BlurbError, OSError) as error:
         yield as_fault(error, path, RUN_AGAIN)
     except (KeyError, TypeError, ValueError) as error:
-        yield Fault(str(path), f"It cannot be understood: {type(error).__name__}: {error}.", RUN_AGAIN)
+        yield Fault(
+            str(path), f"It cannot be understood: {type(error).__name__}: {error}.", RUN_AGAIN
+        )
 
 
 def _failures(store: Store) -> Iterator[Fault]:
@@ -91,7 +97,11 @@ def _failures(store: Store) -> Iterator[Fault]:
         except StoreError as error:
             why = str(error)
         if not path.exists() and not row_contents.is_running(store, path):
-            yield Fault(str(path), ended(f"The trial failed: {why}"), f"{RUN_AGAIN} The traceback is in {file.name}.")
+            yield Fault(
+                str(path),
+                ended(f"The trial failed: {why}"),
+                f"{RUN_AGAIN} The traceback is in {file.name}.",
+            )
 
 
 def _leftovers(store: Store) -> Iterator[Fault]:
@@ -101,16 +111,29 @@ def _leftovers(store: Store) -> Iterator[Fault]:
         if path.is_dir() and not row_contents.is_running(store, trial):
             size = size_of(path) / 1e6
             # What was about to be replaced may be whole, and is then put back by the next run.
-            fix = RUN_AGAIN if path.suffix == f".{OLD}" and not trial.exists() else f"rm -r {shlex.quote(str(path))}"
+            fix = (
+                RUN_AGAIN
+                if path.suffix == f".{OLD}" and not trial.exists()
+                else f"rm -r {shlex.quote(str(path))}"
+            )
             yield Fault(str(path), f"A process that was killed left it ({size:,.1f} MB).", fix)
 
 
 def _facts(store: Store) -> dict[str, Fact]:
     known = rows.read(store, lambda text: None)
     trials = [trial for row in known for trial in row_contents.trials(store, row)]
-    states = {state.replace(" ", "_"): sum(one.state == state for one in trials) for state in row_contents.STATES}
+    states = {
+        state.replace(" ", "_"): sum(one.state == state for one in trials)
+        for state in row_contents.STATES
+    }
     others = row_contents.unlisted(store, known)
-    return {"rows": len(known), "trials": len(trials), **states, "in_no_row": len(others), "bytes": size_of(store.root)}
+    return {
+        "rows": len(known),
+        "trials": len(trials),
+        **states,
+        "in_no_row": len(others),
+        "bytes": size_of(store.root),
+    }
 
 
 def examine_sweeps(store: Path) -> tuple[list[Fault], dict[str, int]]:
@@ -120,15 +143,24 @@ def examine_sweeps(store: Path) -> tuple[list[Fault], dict[str, int]]:
     folders = sweeps.folders(store)
     for folder in folders:
         try:
-            waiting |= {job.path: job for job in sweeps.read(folder, allow=()) if not sweeps.is_done(job)}
+            waiting |= {
+                job.path: job for job in sweeps.read(folder, allow=()) if not sweeps.is_done(job)
+            }
         except NotAllowed as error:  # what it names is not opened
-            problems.append(as_fault(error, folder, "Give blurb worker this option if you trust who planned it."))
+            problems.append(
+                as_fault(
+                    error, folder, "Give blurb worker this option if you trust who planned it."
+                )
+            )
         except StoreError as error:
             problems.append(as_fault(error, folder, PLAN_AGAIN))
     jobs = list(waiting.values())
     bad = [*_model_faults(jobs), *_data_faults(jobs), *_plugin_faults(jobs), *hardware_faults(jobs)]
     problems += bad or _memory_faults(jobs, store)  # what cannot be read has no size
-    return list(dict.fromkeys(problems)), {"sweeps": len(folders), "trials_of_sweeps": len(jobs)} if folders else {}
+    return list(dict.fromkeys(problems)), {
+        "sweeps": len(folders),
+        "trials_of_sweeps": len(jobs),
+    } if folders else {}
 
 
 def _model_faults(jobs: Sequence[Job]) -> Iterator[Fault]:
@@ -136,13 +168,17 @@ def _model_faults(jobs: Sequence[Job]) -> Iterator[Fault]:
     for source in dict.fromkeys(job.source for job in jobs if job.source.is_checkpoint):
         folder = Path(source.location)
         if not folder.is_dir():
-            yield Fault(str(folder), f"The checkpoint of {source.name} is not visible here.", f"{PLACE}.")
+            yield Fault(
+                str(folder), f"The checkpoint of {source.name} is not visible here.", f"{PLACE}."
+            )
             continue
         fix = f"{PLACE} as it was, {OR_PLAN_AGAIN}"
         now = Checkpoint(folder, source.remote_code, source.casing)
         try:
             changed = "" if now.tokenizer.hash == source.tokenizer else "tokenizer files"
-            changed = changed if now.weights_hash == source.weights else "weights or the configuration"
+            changed = (
+                changed if now.weights_hash == source.weights else "weights or the configuration"
+            )
         except (ModelError, OSError) as error:
             yield as_fault(error, folder, fix)
             continue
@@ -157,7 +193,11 @@ def _data_faults(jobs: Sequence[Job]) -> Iterator[Fault]:
     for job in jobs:
         planned.setdefault(job.data, job.trial.data)
     for folder in dict.fromkeys(source.folder for source in planned if not source.folder.is_dir()):
-        yield Fault(str(folder), "The data is not visible here.", f"{PLACE}, or name another: blurb worker --data.")
+        yield Fault(
+            str(folder),
+            "The data is not visible here.",
+            f"{PLACE}, or name another: blurb worker --data.",
+        )
     for source, expected in planned.items():
         if not source.folder.is_dir():
             continue
@@ -171,7 +211,9 @@ def _data_faults(jobs: Sequence[Job]) -> Iterator[Fault]:
 
 
 def _plugin_faults(jobs: Sequence[Job]) -> Iterator[Fault]:
-    files = {path for job in jobs for named in job.plugins.values() for path in named.values() if path}
+    files = {
+        path for job in jobs for named in job.plugins.values() for path in named.values() if path
+    }
     for path in sorted(path for path in files if not path.is_file()):
         yield Fault(str(path), "The file of a plug-in is not visible here.", f"{PLACE}.")
 
@@ -183,9 +225,15 @@ def hardware_faults(jobs: Sequence[Job]) -> Iterator[Fault]:
         try:
             hardware.choose_precision(precision, hardware.choose_device(device))
         except BlurbError as error:
-            count = sum((job.device, job.trial.precision) == (device, precision) for job in encoders)
+            count = sum(
+                (job.device, job.trial.precision) == (device, precision) for job in encoders
+            )
             where = f"{plural(count, 'trial')} of sweeps"
-            yield Fault(where, str(error), "Run blurb worker elsewhere, or with --device and one that is here.")
+            yield Fault(
+                where,
+                str(error),
+                "Run blurb worker elsewhere, or with --device and one that is here.",
+            )
 
 
 def _memory_faults(jobs: Sequence[Job], store: Path) -> list[Fault]:
@@ -196,4 +244,7 @@ def _memory_faults(jobs: Sequence[Job], store: Path) -> list[Fault]:
         needed = model.least(jobs)
     except BlurbError as error:
         return [as_fault(error, store, PLAN_AGAIN)]
-    return [Fault("memory", one, "Run blurb worker on a larger machine.") for one in calibration.lacking_memory(needed)]
+    return [
+        Fault("memory", one, "Run blurb worker on a larger machine.")
+        for one in calibration.lacking_memory(needed)
+    ]

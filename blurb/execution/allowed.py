@@ -38,7 +38,9 @@ class NotAllowed(BlurbError):
 
 def hash_of(content: Mapping[str, Any]) -> str:
     """The hash of all code and places that a sweep names; trials that are dropped from it do not change it."""
-    text = json.dumps({name: value for name, value in content.items() if name != "jobs"}, sort_keys=True)
+    text = json.dumps(
+        {name: value for name, value in content.items() if name != "jobs"}, sort_keys=True
+    )
     return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
 
 
@@ -112,7 +114,11 @@ def _shown(name: str) -> str:
 OF_JOB = stored_types(Job)
 JOB_FIELDS = {name: OF_JOB[name] for name in ("device", "track", "predicted", "keep", "resume")}
 """Fields that each job has of its own, and their types."""
-SHARED: Mapping[str, type] = {"source": ModelSource, "configuration": Configuration, "data": DataSource}
+SHARED: Mapping[str, type] = {
+    "source": ModelSource,
+    "configuration": Configuration,
+    "data": DataSource,
+}
 """Fields that many jobs have in common: the file has each value once."""
 
 
@@ -120,7 +126,8 @@ def read_shared(content: Mapping[str, Any], file: Path) -> dict[str, list[Any]]:
     """The models, configurations and data of a sweep; an error for those that no command has written."""
     check_types(content, {**dict.fromkeys([*SHARED, "jobs"], list), "plugins": dict}, file)
     shared: dict[str, list[Any]] = {
-        name: [from_json(kind, each, file) for each in content[name]] for name, kind in SHARED.items()
+        name: [from_json(kind, each, file) for each in content[name]]
+        for name, kind in SHARED.items()
     }
     shared["data"] = [replace(data, folder=Path(data.folder)) for data in shared["data"]]
     for source in content["source"]:

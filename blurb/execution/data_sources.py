@@ -50,7 +50,10 @@ def load_data(origin: DataSource) -> data.TaskData:
         content = _from_command(origin, stamp) or load(tasks.load(origin.task), origin.folder)
         _kept[origin] = stamp, content
     _kept.move_to_end(origin)
-    sizes = [sum(int(split.data.nbytes) for split in content.splits.values()) for _, content in _kept.values()]
+    sizes = [
+        sum(int(split.data.nbytes) for split in content.splits.values())
+        for _, content in _kept.values()
+    ]
     while len(_kept) > 1 and sum(sizes[-len(_kept) :]) > MOST_BYTES:
         _kept.popitem(last=False)
     return _kept[origin][1]
@@ -80,7 +83,9 @@ def _stamp(origin: DataSource) -> Stamp:
         return []
     task = tasks.load(origin.task)
     parts = []
-    declared = [Path(origin.task)] if origin.task.endswith(tasks.SUFFIX) else []  # a user may edit labels and metric
+    declared = (
+        [Path(origin.task)] if origin.task.endswith(tasks.SUFFIX) else []
+    )  # a user may edit labels and metric
     for path in (*declared, *(path_of(task, origin.folder, split) for split in tasks.SPLITS)):
         with contextlib.suppress(OSError):  # the reader says what is missing, and where
             status = path.stat()
@@ -115,10 +120,22 @@ def _write(folder: Path, origins: list[DataSource]) -> None:
         for split, rows in content.splits.items():
             table = rows.data.table
             path = str(folder / f"{number}.{split}")
-            with pyarrow.OSFile(path, "wb") as file, pyarrow.ipc.new_stream(file, table.schema) as stream:
+            with (
+                pyarrow.OSFile(path, "wb") as file,
+                pyarrow.ipc.new_stream(file, table.schema) as stream,
+            ):
                 stream.write_table(table)
-        index.append({"origin": _name(origin), "stamp": stamp, "hash": content.hash, "verdict": content.verdict})
-    (folder / INDEX).write_text(json.dumps(index), encoding="utf-8")  # last: with it everything is whole
+        index.append(
+            {
+                "origin": _name(origin),
+                "stamp": stamp,
+                "hash": content.hash,
+                "verdict": content.verdict,
+            }
+        )
+    (folder / INDEX).write_text(
+        json.dumps(index), encoding="utf-8"
+    )  # last: with it everything is whole
 
 
 def receive(folder: Path | None) -> None:
@@ -131,10 +148,17 @@ def _from_command(origin: DataSource, stamp: Stamp) -> data.TaskData | None:
 
     with contextlib.suppress(OSError, ValueError):
         for folder in _handed:
-            for number, entry in enumerate(json.loads((folder / INDEX).read_text(encoding="utf-8"))):
+            for number, entry in enumerate(
+                json.loads((folder / INDEX).read_text(encoding="utf-8"))
+            ):
                 if entry["origin"] == _name(origin) and entry["stamp"] == stamp:
-                    splits = {split: Dataset.from_file(str(folder / f"{number}.{split}")) for split in tasks.SPLITS}
-                    return data.TaskData(tasks.load(origin.task), splits, entry["hash"], entry["verdict"])
+                    splits = {
+                        split: Dataset.from_file(str(folder / f"{number}.{split}"))
+                        for split in tasks.SPLITS
+                    }
+                    return data.TaskData(
+                        tasks.load(origin.task), splits, entry["hash"], entry["verdict"]
+                    )
     return None
 
 

@@ -90,7 +90,11 @@ class Engine:
         return False
 
     def run(
-        self, jobs: Sequence[Job], on_finished: OnFinished, on_progress: OnProgress, keep_sweep: bool = False
+        self,
+        jobs: Sequence[Job],
+        on_finished: OnFinished,
+        on_progress: OnProgress,
+        keep_sweep: bool = False,
     ) -> list[TrialOutcome]:
         """Runs jobs of one store as a sweep, which workers on other machines can join until all of it is done.
 
@@ -116,7 +120,9 @@ class Engine:
             sweeps.end(sweep.folder)
         return outcomes
 
-    def run_sweep(self, sweep: Sweep, on_finished: OnFinished, on_progress: OnProgress) -> list[TrialOutcome]:
+    def run_sweep(
+        self, sweep: Sweep, on_finished: OnFinished, on_progress: OnProgress
+    ) -> list[TrialOutcome]:
         """Runs jobs of a sweep that is there. A job that another living process holds (`held`) is passed over, and
         waited for at the end, until it is done or can be taken over.
         """

@@ -24,7 +24,15 @@ from blurb.system import process
 if TYPE_CHECKING:
     from blurb.execution.job import Job
 
-PACKAGES = ("torch", "transformers", "tokenizers", "accelerate", "datasets", "numpy", "scikit-learn")
+PACKAGES = (
+    "torch",
+    "transformers",
+    "tokenizers",
+    "accelerate",
+    "datasets",
+    "numpy",
+    "scikit-learn",
+)
 
 
 def environment(device: str) -> dict[str, Any]:
@@ -44,7 +52,9 @@ def environment(device: str) -> dict[str, Any]:
         "cpus": os.cpu_count(),
         "threads": torch.get_num_threads(),
         "variables": process.recorded_variables(),
-        "engine": next((name for name, kind in engines.usable().items() if kind.started_this()), DEFAULT),
+        "engine": next(
+            (name for name, kind in engines.usable().items() if kind.started_this()), DEFAULT
+        ),
         "commit": _commit(),
     }
 
@@ -64,7 +74,9 @@ def _commit() -> str | None:
     if not (top / ".git").exists():
         return None
     try:
-        commit = subprocess.run(["git", "-C", top, "rev-parse", "HEAD"], capture_output=True, text=True, timeout=5)
+        commit = subprocess.run(
+            ["git", "-C", top, "rev-parse", "HEAD"], capture_output=True, text=True, timeout=5
+        )
         changed = subprocess.run(
             ["git", "-C", top, "status", "--porcelain", "--untracked-files=no", "--", "blurb"],
             capture_output=True,
@@ -73,7 +85,9 @@ def _commit() -> str | None:
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    if commit.returncode:  # git prints the name that it could not resolve: "HEAD", of a repository without a commit
+    if (
+        commit.returncode
+    ):  # git prints the name that it could not resolve: "HEAD", of a repository without a commit
         return None
     return commit.stdout.strip() + ("+" if changed.stdout.strip() else "")
 
@@ -126,7 +140,9 @@ def at_root() -> Iterator[None]:
 
 def threads_of(workers: int) -> int:
     """Threads of each worker process; the workers share the cores."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
     return max(1, cores // workers)
 
 
@@ -134,11 +150,18 @@ def gpus_for(jobs: Sequence[Job]) -> list[str]:
     """The GPUs of this machine that jobs without a device of their own may use; empty if they run on the CPU."""
     import torch
 
-    if all(job.device not in ("auto", "cuda") or job.place == "cpu" for job in jobs) or not torch.cuda.is_available():
+    if (
+        all(job.device not in ("auto", "cuda") or job.place == "cpu" for job in jobs)
+        or not torch.cuda.is_available()
+    ):
         return []
     return [f"cuda:{number}" for number in range(torch.cuda.device_count())]
 
 
 def on_gpu(job: Job, gpus: Sequence[str], lane: int) -> Job:
     """The job with the GPU of a lane, unless it names its own; the device is no part of a trial."""
-    return replace(job, device=gpus[lane % len(gpus)]) if gpus and job.device in ("auto", "cuda") else job
+    return (
+        replace(job, device=gpus[lane % len(gpus)])
+        if gpus and job.device in ("auto", "cuda")
+        else job
+    )

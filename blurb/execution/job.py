@@ -86,7 +86,9 @@ class TrialOutcome:
     script: str = ""
 
 
-def units_of(formulation: Formulation, content: TaskData, split: tasks.Split) -> tuple[list[dict[str, Any]], str]:
+def units_of(
+    formulation: Formulation, content: TaskData, split: tasks.Split
+) -> tuple[list[dict[str, Any]], str]:
     """The examples of a split as the formulation cuts them, and their key in the cache of features.
 
     :raises DataError: if there are none: since no file is empty, a plug-in's formulation dropped all
@@ -99,7 +101,10 @@ def units_of(formulation: Formulation, content: TaskData, split: tasks.Split) ->
             f"units() of {made.__module__}.{made.__qualname__} returned nothing for {content.task.name}, {split} "
             f"({len(rows)} rows); it must return at least one example."
         )
-    key, code = f"{content.hash} {split} {sorted(formulation.options.items())}", plugins.formulation_hash(content.task)
+    key, code = (
+        f"{content.hash} {split} {sorted(formulation.options.items())}",
+        plugins.formulation_hash(content.task),
+    )
     return units, f"{key} {code}" if code else key
 
 
@@ -109,7 +114,8 @@ def predictions_of(
     """The columns of `predictions.parquet` for dev and test, with the majority answer, and losses on dev if known."""
     majority = formulation.constants(units["train"].used)[0]
     columns: dict[str, list[Any]] = {
-        name: [] for name in ("split", "id", "doc_id", "gold", "prediction", "majority", "scores", LOSS)
+        name: []
+        for name in ("split", "id", "doc_id", "gold", "prediction", "majority", "scores", LOSS)
     }
     for split in tasks.SCORED:
         rows = units[split].used
@@ -159,7 +165,9 @@ class Reporter:
     :param every: seconds between two reports of steps; the first step, the last and every epoch are reported at once
     """
 
-    def __init__(self, tell: Callable[[TrialProgress], None], epochs: int, every: float = 0.2) -> None:
+    def __init__(
+        self, tell: Callable[[TrialProgress], None], epochs: int, every: float = 0.2
+    ) -> None:
         self.tell = tell
         self.every = every
         self.news = TrialProgress(epochs=epochs)
@@ -201,7 +209,11 @@ class JobQueue:
     """
 
     def __init__(
-        self, jobs: Sequence[Job], order: Iterable[int], on_finished: OnFinished, on_progress: OnProgress
+        self,
+        jobs: Sequence[Job],
+        order: Iterable[int],
+        on_finished: OnFinished,
+        on_progress: OnProgress,
     ) -> None:
         self.jobs = jobs
         self.on_finished = on_finished
@@ -293,7 +305,9 @@ def pack(seconds: Sequence[float], limit: float, most: int = 0) -> list[list[int
     """
     expected = [one or limit / 4 for one in seconds]
     parts: list[list[int]] = []
-    emptiest: list[tuple[float, int]] = []  # seconds of a part that still takes trials, and its place
+    emptiest: list[
+        tuple[float, int]
+    ] = []  # seconds of a part that still takes trials, and its place
     for index in sorted(range(len(expected)), key=lambda index: -expected[index]):
         used, place = emptiest[0] if emptiest else (math.inf, 0)
         if used + expected[index] <= limit:

@@ -69,7 +69,10 @@ class TrialOptions:
     )
     jobs: int = option(1, "Machine", "Number of trials to run in parallel.", low=1, most=MOST_JOBS)
     dry_run: bool = option(
-        False, "Trials", "List the trials with their estimated cost, and stop.", page="protocols.md#cost"
+        False,
+        "Trials",
+        "List the trials with their estimated cost, and stop.",
+        page="protocols.md#cost",
     )
     progress: bool = True
 

@@ -48,7 +48,11 @@ def removal(store: Store, row: RowTrials) -> Removal:
     going = tuple(path for path in there if path in own)
     last = all(other.key == row.key for other in others) and store.owners(row.model) <= {row.model}
     folder = store.root / store.folder(row.model)
-    unlisted = tuple(path for path in row_contents.unlisted(store, others) if folder in path.parents) if last else ()
+    unlisted = (
+        tuple(path for path in row_contents.unlisted(store, others) if folder in path.parents)
+        if last
+        else ()
+    )
     begun = [each for path in own for each in checkpoints.all_of(path)]
     size = sum(size_of(path) for path in (*going, *unlisted, *begun))
     return Removal(going, tuple(path for path in there if path not in own), unlisted, size)
@@ -81,7 +85,9 @@ def rename(store: Store, row: RowTrials, name: str) -> RowTrials:
             _check_free(store, model)
             _check_readable(store, model)
         going = removal(store, row)
-        there = next((other for other in rows.read(store, _unheard) if other.key == renamed.key), None)
+        there = next(
+            (other for other in rows.read(store, _unheard) if other.key == renamed.key), None
+        )
         if there is not None and there.trials != row.trials:
             raise SettingsError(
                 f"{name} has a row of this configuration with other trials",
@@ -108,14 +114,20 @@ def _rows_beside(store: Store, row: RowTrials) -> list[RowTrials]:
     folder = store.folder(row.model)
     if not any(other.key == row.key for other in rows_beside):
         raise StoreError(
-            f"the row of {row.model} is gone; another process has removed or renamed it.", where=store.root
+            f"the row of {row.model} is gone; another process has removed or renamed it.",
+            where=store.root,
         )
     return [other for other in rows_beside if store.folder(other.model) == folder]
 
 
 def _own(store: Store, row: RowTrials, beside: Iterable[RowTrials]) -> list[Path]:
     """The places of the trials that no other row has, also of those that never ran."""
-    others = {path for other in beside if other.key != row.key for path in row_contents.paths(store, other)}
+    others = {
+        path
+        for other in beside
+        if other.key != row.key
+        for path in row_contents.paths(store, other)
+    }
     return [path for path in row_contents.paths(store, row) if path not in others]
 
 
@@ -171,13 +183,19 @@ def _copy(store: Store, path: Path, target: Path, model: str) -> None:
         if store.is_done(target):
             if saved_models.is_kept(path) and not saved_models.is_kept(target):
                 with store.aside(target) as aside:
-                    saved_models.copy_as(model, path / saved_models.FOLDER, aside / saved_models.FOLDER)
-                    shutil.rmtree(target / saved_models.FOLDER, ignore_errors=True)  # damaged, or not there
+                    saved_models.copy_as(
+                        model, path / saved_models.FOLDER, aside / saved_models.FOLDER
+                    )
+                    shutil.rmtree(
+                        target / saved_models.FOLDER, ignore_errors=True
+                    )  # damaged, or not there
                     (aside / saved_models.FOLDER).rename(target / saved_models.FOLDER)
             return
         with store.writing(target, lease) as aside:
             left_out = shutil.ignore_patterns("DONE.json", saved_models.FOLDER)
-            shutil.copytree(path, aside, ignore=left_out, dirs_exist_ok=True, copy_function=copy_file)
+            shutil.copytree(
+                path, aside, ignore=left_out, dirs_exist_ok=True, copy_function=copy_file
+            )
             if (path / saved_models.FOLDER).is_dir():
                 saved_models.copy_as(model, path / saved_models.FOLDER, aside / saved_models.FOLDER)
             write_json(aside / PROVENANCE, {**read_json(aside / PROVENANCE), "model": model})

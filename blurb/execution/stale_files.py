@@ -84,9 +84,13 @@ def waits(found: Sequence[Leftover]) -> bool:
 
 
 def _store_leftovers(store: Store) -> Iterator[Leftover]:
-    for folder in sorted(path for path in store.root.glob("*/*") if path.is_dir() and path.name != rows.FOLDER):
+    for folder in sorted(
+        path for path in store.root.glob("*/*") if path.is_dir() and path.name != rows.FOLDER
+    ):
         hidden = {match[1] for path in folder.glob(".*") if (match := HIDDEN.match(path.name))}
-        for name in sorted(hidden | {path.name.partition(".")[0] for path in folder.glob("*.failed.json")}):
+        for name in sorted(
+            hidden | {path.name.partition(".")[0] for path in folder.glob("*.failed.json")}
+        ):
             yield from _trial_leftovers(store, folder / name)
 
 
@@ -100,7 +104,9 @@ def _trial_leftovers(store: Store, path: Path) -> Iterator[Leftover]:
         yield Leftover("temporary folder", file, path)
     done = (path / "DONE.json").exists()
     for file in checkpoints.all_of(path):
-        if done or file != checkpoints.folder_of(path):  # of an unfinished trial only the one that was set aside
+        if done or file != checkpoints.folder_of(
+            path
+        ):  # of an unfinished trial only the one that was set aside
             yield Leftover("checkpoint", file, path)
     if done and row_contents.failure_of(path).exists():
         yield Leftover("reason of a failure", row_contents.failure_of(path), path)
@@ -111,7 +117,9 @@ def _sweep_leftovers(store: Store) -> Iterator[Leftover]:
         over = not (folder / sweeps.JOBS).exists()
         with contextlib.suppress(BlurbError):
             over = over or all(map(sweeps.is_done, sweeps.read(folder)))
-        if over and not engines.is_queued(folder):  # a scheduler fails a job whose log it cannot write
+        if over and not engines.is_queued(
+            folder
+        ):  # a scheduler fails a job whose log it cannot write
             yield Leftover("finished sweep", folder)
 
 
@@ -122,7 +130,9 @@ def _stray_files(store: Store) -> Iterator[Leftover]:
         yield Leftover("stale lease", lease)
     depths = ("", "*/", "*/*/", f"*/{rows.FOLDER}/")
     # Of processes that were killed as they ended the lease of another that had been killed, or the right to do so.
-    for path in sorted(path for depth in depths for path in store.root.glob(f"{depth}.*{LEASE}{leases.END}*")):
+    for path in sorted(
+        path for depth in depths for path in store.root.glob(f"{depth}.*{LEASE}{leases.END}*")
+    ):
         if leases.seems_held(path) is False:
             yield Leftover("stale lease", path)
     for path in _forgotten(store.root, depths):

@@ -17,7 +17,14 @@ from typing import Any
 import blurb
 from blurb.checkpoints.source import ModelSource
 from blurb.execution import allowed
-from blurb.execution.allowed import JOB_FIELDS, SHARED, NotAllowed, check_code, check_job, read_shared
+from blurb.execution.allowed import (
+    JOB_FIELDS,
+    SHARED,
+    NotAllowed,
+    check_code,
+    check_job,
+    read_shared,
+)
 from blurb.execution.data_sources import DataSource
 from blurb.execution.job import Job
 from blurb.learners import saved_models
@@ -34,7 +41,9 @@ FOLDER = ".sweeps"
 JOBS = "jobs.json"
 
 
-def write(store: Path, jobs: Sequence[Job], about: Mapping[str, Any] | None = None) -> tuple[Path, str]:
+def write(
+    store: Path, jobs: Sequence[Job], about: Mapping[str, Any] | None = None
+) -> tuple[Path, str]:
     """Writes the sweep of some jobs of a store; one that is there stays as it is.
 
     The same trials in the same order at the same places are the same sweep: workers count on its numbers.
@@ -44,7 +53,9 @@ def write(store: Path, jobs: Sequence[Job], about: Mapping[str, Any] | None = No
     """
     lines, about_all = _lines(jobs)
     digest = hashlib.sha256()
-    for text in _json({**about_all, "about": about}, ({**line, "predicted": 0.0} for line in lines)):
+    for text in _json(
+        {**about_all, "about": about}, ({**line, "predicted": 0.0} for line in lines)
+    ):
         digest.update(text.encode())
     folder = store / FOLDER / digest.hexdigest()[:12]
     if not _is_whole(folder / JOBS):
@@ -61,7 +72,10 @@ def _lines(jobs: Sequence[Job]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     places: dict[str, dict[Any, int]] = {name: {} for name in SHARED}
     lines = []
     for job in jobs:
-        line: dict[str, Any] = {"trial": job.trial.content, **{name: getattr(job, name) for name in JOB_FIELDS}}
+        line: dict[str, Any] = {
+            "trial": job.trial.content,
+            **{name: getattr(job, name) for name in JOB_FIELDS},
+        }
         for name in SHARED:
             value, values = getattr(job, name), shared[name]
             if id(value) not in places[name]:  # of which the jobs keep the objects
@@ -76,7 +90,12 @@ def _lines(jobs: Sequence[Job]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         kind: {name: path and str(Path(path).absolute()) for name, path in files.items()}
         for kind, files in (jobs[0].plugins if jobs else {}).items()
     }
-    paths = {path for named in plugins.values() for path in named.values() if path and Path(path).is_file()}
+    paths = {
+        path
+        for named in plugins.values()
+        for path in named.values()
+        if path and Path(path).is_file()
+    }
     return lines, {
         "schema": SCHEMA,
         "blurb": blurb.__version__,
@@ -88,7 +107,10 @@ def _lines(jobs: Sequence[Job]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
 
 def _json(whole: Mapping[str, Any], lines: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """The JSON of an object with sorted keys, whose `jobs` are these lines; in parts, as they may be very many."""
-    before, after = ({key: item for key, item in whole.items() if (key < "jobs") is first} for first in (True, False))
+    before, after = (
+        {key: item for key, item in whole.items() if (key < "jobs") is first}
+        for first in (True, False)
+    )
     yield json.dumps(before, sort_keys=True)[:-1] + ', "jobs": ['
     for number, line in enumerate(lines):
         yield (", " if number else "") + json.dumps(line, sort_keys=True)
@@ -145,7 +167,9 @@ def numbered(folder: Path, allow: Collection[str] | None = None) -> list[Job | N
         }
         if allow is None:
             plugins = {}
-            shared["source"] = [dataclasses.replace(source, remote_code=False) for source in shared["source"]]
+            shared["source"] = [
+                dataclasses.replace(source, remote_code=False) for source in shared["source"]
+            ]
         for line in filter(None, content["jobs"]):
             check_types(line, JOB_FIELDS, folder / JOBS)
         jobs = [
@@ -165,7 +189,8 @@ def numbered(folder: Path, allow: Collection[str] | None = None) -> list[Job | N
         return jobs
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, SettingsError) as error:
         raise StoreError(
-            f"{folder / JOBS} is not a valid list of trials ({error})", fix="run the command that wrote it again."
+            f"{folder / JOBS} is not a valid list of trials ({error})",
+            fix="run the command that wrote it again.",
         ) from error
 
 
@@ -178,7 +203,9 @@ def folders(store: Path) -> list[Path]:
     return [folder for *_, folder in sorted(paths)]
 
 
-def jobs_of(store: Path, tell: Tell = tell_damage, allow: Collection[str] | None = None) -> list[Job]:
+def jobs_of(
+    store: Path, tell: Tell = tell_damage, allow: Collection[str] | None = None
+) -> list[Job]:
     """The jobs of all sweeps of a store, each trial once, as the newest sweep has it.
 
     :param tell: receives a message for each sweep that cannot be read, or may not run here; it is left out
@@ -215,7 +242,9 @@ def end_if_done(folder: Path) -> bool:
 
 def is_done(job: Job) -> bool:
     """Whether nothing is left to do of a job; writes nothing."""
-    return rescore.is_current(Store(job.store), job.path) and (job.keep == "none" or saved_models.is_kept(job.path))
+    return rescore.is_current(Store(job.store), job.path) and (
+        job.keep == "none" or saved_models.is_kept(job.path)
+    )
 
 
 def is_begun(job: Job) -> bool:
@@ -234,7 +263,10 @@ def drop(store: Store, trials: Collection[Path]) -> None:
             going = [job is not None and job.path in trials for job in numbered(folder)]
             if any(going):
                 content = read_json(folder / JOBS)
-                content["jobs"] = [None if gone else line for gone, line in zip(going, content["jobs"], strict=True)]
+                content["jobs"] = [
+                    None if gone else line
+                    for gone, line in zip(going, content["jobs"], strict=True)
+                ]
                 write_json(folder / JOBS, content)
                 end_if_done(folder)
 
@@ -273,7 +305,9 @@ def note_submitted(folder: Path, number: str, taken: int) -> None:
     write_json(folder / PARTS, content)
 
 
-def jobs_of_parts(folder: Path, numbers: Iterable[int], allow: Collection[str] | None = None) -> list[Job]:
+def jobs_of_parts(
+    folder: Path, numbers: Iterable[int], allow: Collection[str] | None = None
+) -> list[Job]:
     """The trials of some parts of a sweep; StoreError if one of the parts is not there.
 
     :param allow: as for `sweeps.read`
@@ -288,4 +322,6 @@ def jobs_of_parts(folder: Path, numbers: Iterable[int], allow: Collection[str] |
             chosen += [job for index in parts[number] if (job := jobs[index]) is not None]
         return chosen
     except (IndexError, TypeError) as error:
-        raise StoreError(f"{folder} has no part {number}: it has {len(parts)} parts, numbered from 0.") from error
+        raise StoreError(
+            f"{folder} has no part {number}: it has {len(parts)} parts, numbered from 0."
+        ) from error

@@ -112,7 +112,12 @@ def _row_states(store: Store, tell: Tell) -> Iterator[tuple[Key, _Trial]]:
 
 
 def _standing(
-    store: Store, folder: str, key: Key, trial: _Trial, names: dict[str, frozenset[str]], predicted: float | None
+    store: Store,
+    folder: str,
+    key: Key,
+    trial: _Trial,
+    names: dict[str, frozenset[str]],
+    predicted: float | None,
 ) -> TrialStanding:
     """
     :param folder: of the task
@@ -139,7 +144,9 @@ def _standing(
     saved = checkpoints.folder_of(path).name in there
     failure = row_contents.failure_of(path)
     if failure.name in there:
-        return standing(state="failed", message=row_contents.reason(failure), saved=saved, joined=joined)
+        return standing(
+            state="failed", message=row_contents.reason(failure), saved=saved, joined=joined
+        )
     return standing(state="to run", saved=saved, predicted=predicted, joined=joined)
 
 
@@ -149,7 +156,9 @@ def seconds_left(trials: Sequence[TrialStanding]) -> float | None:
     waiting = [trial for trial in trials if trial.state in ("running", "to run")]
     if not running or not all(trial.predicted for trial in waiting):
         return None
-    return max(sum(trial.left for trial in waiting) / len(running), max(trial.left for trial in waiting))
+    return max(
+        sum(trial.left for trial in waiting) / len(running), max(trial.left for trial in waiting)
+    )
 
 
 def counts(trials: Iterable[TrialStanding]) -> dict[State, int]:

@@ -25,7 +25,15 @@ from blurb.execution.job import Job, Reporter, TrialOutcome, TrialProgress, pred
 from blurb.inputs import tokenized_split
 from blurb.learners import building, saved_models
 from blurb.learners.base import Subset
-from blurb.messages import BlurbError, DataError, SettingsError, TrainingError, opt, redacted, safe_message
+from blurb.messages import (
+    BlurbError,
+    DataError,
+    SettingsError,
+    TrainingError,
+    opt,
+    redacted,
+    safe_message,
+)
 from blurb.protocols.settings import limits
 from blurb.store import plugins, rescore, row_contents, trial_checkpoints as checkpoints
 from blurb.store.record import PREDICTIONS, read_predictions, write_predictions
@@ -37,7 +45,17 @@ from blurb.training import tracking
 
 log = logging.getLogger("blurb")
 
-ALIKE = ("python", "torch", "transformers", "tokenizers", "accelerate", "numpy", "platform", "device", "threads")
+ALIKE = (
+    "python",
+    "torch",
+    "transformers",
+    "tokenizers",
+    "accelerate",
+    "numpy",
+    "platform",
+    "device",
+    "threads",
+)
 """Fields that are equal in two environments in which a trial gives the same predictions."""
 
 
@@ -60,7 +78,9 @@ def execute(job: Job, tell: Callable[[TrialProgress], None] = lambda news: None)
                 with process.one_process():
                     status = _execute(job, store, lease, tell)
             except Exception as error:
-                if not lease.is_held():  # the trial is another's now, with all that is wrong with it
+                if (
+                    not lease.is_held()
+                ):  # the trial is another's now, with all that is wrong with it
                     return TrialOutcome(job, "held", message=leases.who(store.lease(job.path)))
                 _note_failure(job, error)
                 raise
@@ -81,7 +101,13 @@ def _execute(
         return "already done"
 
     def told(news: TrialProgress) -> None:
-        brief = {"epoch": news.epoch, "epochs": news.epochs, "done": news.done, "total": news.total, "dev": news.dev}
+        brief = {
+            "epoch": news.epoch,
+            "epochs": news.epochs,
+            "done": news.done,
+            "total": news.total,
+            "dev": news.dev,
+        }
         lease.news = brief  # for others
         if lease.lost:  # what is to come would be dropped
             lease.check()
@@ -118,7 +144,11 @@ def note_death(job: Job, message: str) -> None:
 
 def _note_failure(job: Job, error: Exception) -> None:
     """Writes why a trial failed, for those who look; called while its error is handled."""
-    reason = {"message": safe_message(error), "traceback": redacted(traceback.format_exc()), "trial": job.trial.content}
+    reason = {
+        "message": safe_message(error),
+        "traceback": redacted(traceback.format_exc()),
+        "trial": job.trial.content,
+    }
     if isinstance(error, TrainingError):  # going on would fail again
         checkpoints.remove(job.path)
     with contextlib.suppress(BlurbError, OSError):  # the reason may be that the disk is full
@@ -131,11 +161,14 @@ def _unchanged_data(job: Job) -> TaskData:
     content = load_data(job.data)
     if content.hash != trial.data:
         raise DataError(
-            "the data has changed since the trials were planned", job.data.folder, fix="run the command again."
+            "the data has changed since the trials were planned",
+            job.data.folder,
+            fix="run the command again.",
         )
     if plugins.identity(content.task, trial.settings, trial.kind) != trial.plugins:
         raise SettingsError(
-            "The code of a plug-in has changed since the trials were planned", fix="run the command again."
+            "The code of a plug-in has changed since the trials were planned",
+            fix="run the command again.",
         )
     if trial.kind.recipe != trial.recipe:  # a sweep of before an update of blurb
         raise SettingsError(
@@ -161,7 +194,9 @@ def _run(job: Job, aside: Path, reporter: Reporter, lease: leases.Lease) -> None
         started = time.time()
         log.info("trial %s: %s on %s, seed %d", trial.hash, job.source.name, trial.task, trial.seed)
         log.info("command: %s", shlex.join(sys.argv))
-        learner = building.learner(job.source, formulation, job.device, trial.precision, trial.learner)
+        learner = building.learner(
+            job.source, formulation, job.device, trial.precision, trial.learner
+        )
         learner.tracking, learner.checkpointing = watch, job.checkpointing
         if job.resume:
             here = environment(job.place)
@@ -169,7 +204,9 @@ def _run(job: Job, aside: Path, reporter: Reporter, lease: leases.Lease) -> None
             learner.checkpoints = checkpoints.TrialCheckpoints(job.path, aside, about, lease)
         units = {
             split: Subset.draw(
-                *units_of(formulation, content, split), *limits(formulation.settings, split, trial.seed), split
+                *units_of(formulation, content, split),
+                *limits(formulation.settings, split, trial.seed),
+                split,
             )
             for split in tasks.SPLITS
         }
@@ -178,11 +215,17 @@ def _run(job: Job, aside: Path, reporter: Reporter, lease: leases.Lease) -> None
         fitted = time.perf_counter()
         columns = predictions_of(formulation, learner, units)
         facts = {
-            "train_seconds": round(fitted - clock + learner.facts.get("resumed", {}).get("seconds", 0.0), 2),
+            "train_seconds": round(
+                fitted - clock + learner.facts.get("resumed", {}).get("seconds", 0.0), 2
+            ),
             "predict_seconds": round(time.perf_counter() - fitted, 2),
             "train_units": len(units["train"].used),
             "features_version": tokenized_split.VERSION,
-            "predicted": {"learner": job.learner.name, "type": content.task.type, "seconds": round(job.predicted, 2)},
+            "predicted": {
+                "learner": job.learner.name,
+                "type": content.task.type,
+                "seconds": round(job.predicted, 2),
+            },
             **learner.facts,
         }
         log.info("trained in %.1f s", fitted - clock)
@@ -198,7 +241,11 @@ def _run(job: Job, aside: Path, reporter: Reporter, lease: leases.Lease) -> None
     write_json(aside / PROVENANCE, _provenance(job, content, started, facts).content)
     _write_history(aside / "history.csv", history)
     if job.keep != "none":
-        about = {"trial": trial.hash, "settings": dict(trial.settings), "precision": trial.precision}
+        about = {
+            "trial": trial.hash,
+            "settings": dict(trial.settings),
+            "precision": trial.precision,
+        }
         trial.kind.load("save")(learner, aside / saved_models.FOLDER, about)
 
 
@@ -210,9 +257,14 @@ def _add_model(job: Job, store: Store, lease: leases.Lease, reporter: Reporter) 
     """
     path = job.path
     before, now = store.read(path).provenance.environment, environment(job.device)
-    changed = [f"{name} {before.get(name)}, now {now[name]}" for name in ALIKE if before.get(name) != now[name]]
+    changed = [
+        f"{name} {before.get(name)}, now {now[name]}"
+        for name in ALIKE
+        if before.get(name) != now[name]
+    ]
     cure = (
-        f"Replace the trial with {opt('keep-model', 'replace')}, or keep its model in another {opt('output')} folder."
+        f"Replace the trial with {opt('keep-model', 'replace')}, or keep its model in another "
+        f"{opt('output')} folder."
     )
     if changed and job.keep != "replace":
         raise SettingsError(
@@ -223,12 +275,16 @@ def _add_model(job: Job, store: Store, lease: leases.Lease, reporter: Reporter) 
         _run(job, aside, reporter, lease)
         lease.check()
         if read_predictions(aside / PREDICTIONS) == read_predictions(path / PREDICTIONS):
-            shutil.rmtree(path / saved_models.FOLDER, ignore_errors=True)  # it is damaged, or would not be made again
+            shutil.rmtree(
+                path / saved_models.FOLDER, ignore_errors=True
+            )  # it is damaged, or would not be made again
             (aside / saved_models.FOLDER).rename(path / saved_models.FOLDER)
         elif job.keep == "replace":
             store.put(aside, path, lease, replace=True)
         else:
-            raise SettingsError(f"Trained again, the trial gives other predictions than the stored ones. {cure}")
+            raise SettingsError(
+                f"Trained again, the trial gives other predictions than the stored ones. {cure}"
+            )
     return True
 
 
@@ -244,10 +300,14 @@ def _tracking(job: Job, reporter: Reporter) -> tracking.Tracking:
     trial = job.trial
     settings = {**trial.settings, "seed": trial.seed, "precision": trial.precision}
     run = f"{job.path.parent.parent.name}/{trial.task}/{trial.seed}"
-    return tracking.Tracking(job.track, run, trial.hash, job.store / tracking.FOLDER, settings, reporter.epoch)
+    return tracking.Tracking(
+        job.track, run, trial.hash, job.store / tracking.FOLDER, settings, reporter.epoch
+    )
 
 
-def _provenance(job: Job, content: TaskData, started: float, facts: Mapping[str, Any]) -> Provenance:
+def _provenance(
+    job: Job, content: TaskData, started: float, facts: Mapping[str, Any]
+) -> Provenance:
     return Provenance(
         data_verdict=content.verdict,
         model=job.source.name,

@@ -19,7 +19,9 @@ __all__ = ["Classification", "Formulation", "bind", "of", "specific_settings"]
 
 def of(task: Task) -> type[Formulation]:
     """The formulation class that the task's type declares."""
-    formulation: type[Formulation] = load_object(task.task_type.formulation, f"formulation of the type {task.type}")
+    formulation: type[Formulation] = load_object(
+        task.task_type.formulation, f"formulation of the type {task.type}"
+    )
     return formulation
 
 
@@ -29,7 +31,11 @@ def bind(task: Task, settings: Settings | Mapping[str, Any] | None = None) -> Fo
     :param settings: settings, or the mapping that a trial stores
     """
     if not isinstance(settings, Settings):
-        known = {name: typed(name, value, "settings") for name, value in (settings or {}).items() if name in FIELDS}
+        known = {
+            name: typed(name, value, "settings")
+            for name, value in (settings or {}).items()
+            if name in FIELDS
+        }
         settings = Settings(**{"max_length": task.max_length, **known})
     formulation = of(task)
     check_metric(task)
@@ -40,13 +46,19 @@ def check_metric(task: Task) -> None:
     """Raises a SettingsError for an option that the metric of a task does not have; stored tasks may say anything."""
     if task.metric not in metrics.names():
         return
-    options = [*inspect.signature(metrics.get(task.metric).function).parameters][2:]  # beside gold and predictions
+    options = [*inspect.signature(metrics.get(task.metric).function).parameters][
+        2:
+    ]  # beside gold and predictions
     for name in task.metric_options:
         if name not in options:
-            raise UnknownName(f"option of the metric {task.metric} (task {task.name})", name, options)
+            raise UnknownName(
+                f"option of the metric {task.metric} (task {task.name})", name, options
+            )
 
 
 @functools.cache
 def specific_settings() -> frozenset[str]:
     """The settings that concern only some of BLURB's task types."""
-    return frozenset().union(*(load_object(types.get(name).formulation, "formulation").own_settings for name in TYPES))
+    return frozenset().union(
+        *(load_object(types.get(name).formulation, "formulation").own_settings for name in TYPES)
+    )

@@ -119,7 +119,9 @@ class Formulation(ABC):
     def features(self, units: Sequence[Example], tokenizer: Tokenizer, max_length: int) -> Features:
         """Encodes all units as inputs of the encoder."""
 
-    def frozen_features(self, units: Sequence[Example], tokenizer: Tokenizer, max_length: int) -> Sequence[Features]:
+    def frozen_features(
+        self, units: Sequence[Example], tokenizer: Tokenizer, max_length: int
+    ) -> Sequence[Features]:
         """Encodes all units for a frozen encoder, as one input per unit or as several that are read separately."""
         return [self.features(units, tokenizer, max_length)]
 
@@ -136,10 +138,14 @@ class Formulation(ABC):
         """The gold answer of a unit, as label names."""
 
     @abstractmethod
-    def output(self, units: Sequence[Example], features: Features, predicted: Arrays, scores: Arrays) -> Output:
+    def output(
+        self, units: Sequence[Example], features: Features, predicted: Arrays, scores: Arrays
+    ) -> Output:
         """Converts the head's output, one item per row of `features`, to label names."""
 
-    def losses(self, units: Sequence[Example], features: Features, scores: Arrays) -> Sequence[float] | None:
+    def losses(
+        self, units: Sequence[Example], features: Features, scores: Arrays
+    ) -> Sequence[float] | None:
         """How far the head's scores are from the gold answers: a sum over the terms of each unit, (units,).
 
         :param scores: one item per row of `features`, as `output` gets them
@@ -175,18 +181,28 @@ class Formulation(ABC):
         units = [unit for answer in gold if (unit := self.unit_of(answer)) is not None]
         if not units or len(units) < len(gold):
             return None
-        units = [{**unit, "doc_id": document} for unit, document in zip(units, documents, strict=True)]
-        answers = ([self.constant(answer, unit) for unit in units] for answer in self.constants(units))
-        return max(self.main_metric(self.score(gold, predicted, documents)) for predicted in answers)
+        units = [
+            {**unit, "doc_id": document} for unit, document in zip(units, documents, strict=True)
+        ]
+        answers = (
+            [self.constant(answer, unit) for unit in units] for answer in self.constants(units)
+        )
+        return max(
+            self.main_metric(self.score(gold, predicted, documents)) for predicted in answers
+        )
 
-    def score(self, gold: Sequence[Any], predicted: Sequence[Any], documents: Documents) -> dict[str, float]:
+    def score(
+        self, gold: Sequence[Any], predicted: Sequence[Any], documents: Documents
+    ) -> dict[str, float]:
         """All metrics of the task as fractions; the first is the score.
 
         :param documents: document of each unit, for tasks scored by document
         """
         return metrics.get(self.task.metric)(gold, predicted, **self.task.metric_options)
 
-    def counts(self, gold: Sequence[Any], predicted: Sequence[Any], documents: Documents) -> tuple[Counts, Documents]:
+    def counts(
+        self, gold: Sequence[Any], predicted: Sequence[Any], documents: Documents
+    ) -> tuple[Counts, Documents]:
         """The counts whose sums determine the score, (scored units, summands), and the document of each scored unit.
 
         A document is None if the source does not name it. `Metric.score` computes the score from sums.
@@ -224,11 +240,20 @@ class Classification(Formulation):
     def unit_of(self, gold: str) -> Example:
         return {"label": gold}
 
-    def output(self, units: Sequence[Example], features: Features, predicted: Arrays, scores: Arrays) -> Output:
-        return [self.labels[int(label)] for label in predicted], [list(map(float, row)) for row in scores]
+    def output(
+        self, units: Sequence[Example], features: Features, predicted: Arrays, scores: Arrays
+    ) -> Output:
+        return [self.labels[int(label)] for label in predicted], [
+            list(map(float, row)) for row in scores
+        ]
 
-    def losses(self, units: Sequence[Example], features: Features, scores: Arrays) -> Sequence[float] | None:
-        return [float(surprise(row[gold])) for row, gold in zip(scores, self.targets(units), strict=True)]
+    def losses(
+        self, units: Sequence[Example], features: Features, scores: Arrays
+    ) -> Sequence[float] | None:
+        return [
+            float(surprise(row[gold]))
+            for row, gold in zip(scores, self.targets(units), strict=True)
+        ]
 
     def constants(self, train: Sequence[Example]) -> list[str]:
         common = [label for label, _ in Counter(unit["label"] for unit in train).most_common()]
@@ -240,4 +265,6 @@ def majority_score(task: Task, train: Sequence[Example], rows: Sequence[Example]
     formulation = formulations.bind(task)
     answer = formulation.constants(formulation.units(train))[0]
     units = formulation.units(rows)
-    return float(formulation.score_of(units, [formulation.constant(answer, unit) for unit in units]))
+    return float(
+        formulation.score_of(units, [formulation.constant(answer, unit) for unit in units])
+    )

@@ -36,7 +36,9 @@ class TokenTagging(Formulation):
         return tagging.labels(self.task.labels, self.scheme)
 
     def features(self, units: Sequence[Example], tokenizer: Tokenizer, max_length: int) -> Features:
-        return encode_words([unit["tokens"] for unit in units], tokenizer, max_length, self.settings.word_borders)
+        return encode_words(
+            [unit["tokens"] for unit in units], tokenizer, max_length, self.settings.word_borders
+        )
 
     def targets(self, units: Sequence[Example]) -> Ragged:
         index = {tag: i for i, tag in enumerate(self.labels)}
@@ -49,7 +51,9 @@ class TokenTagging(Formulation):
     def unit_of(self, gold: list[str]) -> Example:
         return {"tokens": gold, "tags": gold}  # of the tokens only their number is asked for
 
-    def output(self, units: Sequence[Example], features: Features, predicted: Arrays, scores: Arrays) -> Output:
+    def output(
+        self, units: Sequence[Example], features: Features, predicted: Arrays, scores: Arrays
+    ) -> Output:
         assert features.word_ids is not None
         tags = [np.zeros(len(unit["tokens"]), dtype=np.int64) for unit in units]  # 0 is `O`
         confidence = [np.ones(len(unit["tokens"])) for unit in units]
@@ -57,14 +61,18 @@ class TokenTagging(Formulation):
             words = features.word_ids[row]
             tags[unit][words] = chosen = predicted[row][: len(words)]
             read = scores[row][: len(words)]
-            confidence[unit][words] = read if read.ndim == 1 else np.take_along_axis(read, chosen[:, None], 1)[:, 0]
+            confidence[unit][words] = (
+                read if read.ndim == 1 else np.take_along_axis(read, chosen[:, None], 1)[:, 0]
+            )
         names = np.array(self.labels, dtype=object)
         predictions = [names[row].tolist() for row in tags]
         if self.scheme != "bio":  # BIO stays as predicted: strict F1 counts illegal tags
             predictions = [tagging.convert(row, self.scheme, "bio") for row in predictions]
         return predictions, [row.tolist() for row in confidence]
 
-    def losses(self, units: Sequence[Example], features: Features, scores: Arrays) -> Sequence[float] | None:
+    def losses(
+        self, units: Sequence[Example], features: Features, scores: Arrays
+    ) -> Sequence[float] | None:
         """Words without sub-tokens, of which nothing was asked, add nothing."""
         assert features.word_ids is not None
         if any(row.ndim == 1 for row in scores):
@@ -80,8 +88,12 @@ class TokenTagging(Formulation):
         return len(gold)
 
     def constants(self, train: Sequence[Example]) -> list[str]:
-        common = [tag for tag, _ in Counter(tag for unit in train for tag in unit["tags"]).most_common()]
-        return common + [tag for tag in tagging.labels(self.task.labels, "bio") if tag not in common]
+        common = [
+            tag for tag, _ in Counter(tag for unit in train for tag in unit["tags"]).most_common()
+        ]
+        return common + [
+            tag for tag in tagging.labels(self.task.labels, "bio") if tag not in common
+        ]
 
     def constant(self, answer: str, unit: Example) -> list[str]:
         return [answer] * len(unit["tokens"])

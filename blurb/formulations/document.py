@@ -52,7 +52,9 @@ class Document(Formulation):
         return encode_texts([unit["text"] for unit in units], tokenizer, max_length)
 
     def targets(self, units: Sequence[Example]) -> Array:
-        return np.array([[label in unit["labels"] for label in self.labels] for unit in units], dtype=np.float32)
+        return np.array(
+            [[label in unit["labels"] for label in self.labels] for unit in units], dtype=np.float32
+        )
 
     def gold(self, unit: Example) -> list[str]:
         return list(unit["labels"])
@@ -60,11 +62,17 @@ class Document(Formulation):
     def unit_of(self, gold: list[str]) -> Example:
         return {"labels": gold}
 
-    def output(self, units: Sequence[Example], features: Features, predicted: Arrays, scores: Arrays) -> Output:
-        names = [[label for label, on in zip(self.labels, row, strict=True) if on] for row in predicted]
+    def output(
+        self, units: Sequence[Example], features: Features, predicted: Arrays, scores: Arrays
+    ) -> Output:
+        names = [
+            [label for label, on in zip(self.labels, row, strict=True) if on] for row in predicted
+        ]
         return names, [list(map(float, row)) for row in scores]
 
-    def losses(self, units: Sequence[Example], features: Features, scores: Arrays) -> Sequence[float] | None:
+    def losses(
+        self, units: Sequence[Example], features: Features, scores: Arrays
+    ) -> Sequence[float] | None:
         rows = zip(scores, self.targets(units) > 0, strict=True)
         return [float(surprise(np.where(right, row, 1 - row)).sum()) for row, right in rows]
 
@@ -73,27 +81,46 @@ class Document(Formulation):
 
     def constants(self, train: Sequence[Example]) -> list[list[str]]:
         counts = [sum(label in unit["labels"] for unit in train) for label in self.labels]
-        majority = [label for label, count in zip(self.labels, counts, strict=True) if 2 * count > len(train)]
+        majority = [
+            label
+            for label, count in zip(self.labels, counts, strict=True)
+            if 2 * count > len(train)
+        ]
         # Of the sets of k labels the best is that of the k labels of most documents: micro F1 is 2 * hits / (documents
         # * k + gold labels), and the hits of an answer for all are the documents of its labels.
         rows = [self.gold(unit) for unit in train], [unit.get("doc_id") for unit in train]
-        documents = Counter(label for labels in self._by_document(*rows).values() for label in labels)
+        documents = Counter(
+            label for labels in self._by_document(*rows).values() for label in labels
+        )
         ordered = sorted(self.labels, key=lambda label: -documents[label])
-        return [majority, *(self._in_order(ordered[:count]) for count in range(1, len(ordered) + 1))]
+        return [
+            majority,
+            *(self._in_order(ordered[:count]) for count in range(1, len(ordered) + 1)),
+        ]
 
-    def score(self, gold: Sequence[Any], predicted: Sequence[Any], documents: Documents) -> dict[str, float]:
-        right, answer = (list(self._by_document(labels, documents).values()) for labels in (gold, predicted))
+    def score(
+        self, gold: Sequence[Any], predicted: Sequence[Any], documents: Documents
+    ) -> dict[str, float]:
+        right, answer = (
+            list(self._by_document(labels, documents).values()) for labels in (gold, predicted)
+        )
         return super().score(right, answer, [])
 
-    def counts(self, gold: Sequence[Any], predicted: Sequence[Any], documents: Documents) -> tuple[Counts, Documents]:
+    def counts(
+        self, gold: Sequence[Any], predicted: Sequence[Any], documents: Documents
+    ) -> tuple[Counts, Documents]:
         """One row per document, with the union of the labels of its units."""
         right, answer = self._by_document(gold, documents), self._by_document(predicted, documents)
         names = [name if isinstance(name, str) else None for name in right]
         return super().counts(list(right.values()), list(answer.values()), names)
 
-    def _by_document(self, labels: Sequence[Sequence[str]], documents: Documents) -> dict[object, list[str]]:
+    def _by_document(
+        self, labels: Sequence[Sequence[str]], documents: Documents
+    ) -> dict[object, list[str]]:
         union: dict[object, set[str]] = {}
         for number, (row, doc_id) in enumerate(zip(labels, documents, strict=True)):
             # A unit without document is a document of its own.
             union.setdefault(number if doc_id is None else doc_id, set()).update(row)
-        return {name: self._in_order(labels_of_document) for name, labels_of_document in union.items()}
+        return {
+            name: self._in_order(labels_of_document) for name, labels_of_document in union.items()
+        }

@@ -13,6 +13,8 @@ from blurb.formulations._tokens import TokenTagging
 class Ner(TokenTagging):
     """Entity F1 as in seqeval's default mode (the score), and in its strict mode."""
 
-    def score(self, gold: Sequence[Any], predicted: Sequence[Any], documents: Documents) -> dict[str, float]:
+    def score(
+        self, gold: Sequence[Any], predicted: Sequence[Any], documents: Documents
+    ) -> dict[str, float]:
         figures = super().score(gold, predicted, documents)
         return {**figures, "strict_f1": metrics.entity_f1(gold, predicted, strict=True)["f1"]}

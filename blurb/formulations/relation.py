@@ -39,7 +39,11 @@ class Relation(Classification):
                 f"Possible for relation_input: {possible}.",
                 task=self.task.name,
             )
-        return self.strategy not in relations.DUMMIES and self.task.dummified and bool(self.task.original)
+        return (
+            self.strategy not in relations.DUMMIES
+            and self.task.dummified
+            and bool(self.task.original)
+        )
 
     def special_tokens(self, units: Sequence[Example]) -> list[str]:
         return relations.special_tokens(units, self.strategy)
@@ -49,5 +53,7 @@ class Relation(Classification):
 
     def features(self, units: Sequence[Example], tokenizer: Tokenizer, max_length: int) -> Features:
         marked = [relations.mark(unit, self.strategy) for unit in units]
-        texts, heads, tails = ([getattr(text, name) for text in marked] for name in ("text", "head", "tail"))
+        texts, heads, tails = (
+            [getattr(text, name) for text in marked] for name in ("text", "head", "tail")
+        )
         return encode_relations(texts, heads, tails, tokenizer, max_length)

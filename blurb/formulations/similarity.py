@@ -29,9 +29,14 @@ class Similarity(Formulation):
         first, second = ([unit[part] for unit in units] for part in ("text_a", "text_b"))
         return encode_pairs(first, second, tokenizer, max_length, shorten="longer", places=True)
 
-    def frozen_features(self, units: Sequence[Example], tokenizer: Tokenizer, max_length: int) -> Sequence[Features]:
+    def frozen_features(
+        self, units: Sequence[Example], tokenizer: Tokenizer, max_length: int
+    ) -> Sequence[Features]:
         """The two texts separately: a frozen encoder has not learned to compare two texts in one input."""
-        return [encode_texts([unit[part] for unit in units], tokenizer, max_length) for part in ("text_a", "text_b")]
+        return [
+            encode_texts([unit[part] for unit in units], tokenizer, max_length)
+            for part in ("text_a", "text_b")
+        ]
 
     def joined(self, vectors: Arrays) -> Array:
         """Cosine, |u - v| and u * v, (pairs, 1 + 2 * size)."""
@@ -49,10 +54,14 @@ class Similarity(Formulation):
     def unit_of(self, gold: float) -> Example:
         return {"score": gold}
 
-    def output(self, units: Sequence[Example], features: Features, predicted: Arrays, scores: Arrays) -> Output:
+    def output(
+        self, units: Sequence[Example], features: Features, predicted: Arrays, scores: Arrays
+    ) -> Output:
         return [float(value) for value in predicted], None
 
-    def losses(self, units: Sequence[Example], features: Features, scores: Arrays) -> Sequence[float] | None:
+    def losses(
+        self, units: Sequence[Example], features: Features, scores: Arrays
+    ) -> Sequence[float] | None:
         return [float(value) ** 2 for value in np.asarray(scores, np.float64) - self.targets(units)]
 
     def constants(self, train: Sequence[Example]) -> list[float]:

@@ -14,16 +14,27 @@ if TYPE_CHECKING:
     from blurb.heads._base import Head, Problem
     from blurb.heads.pooling._base import Pooling
 
-heads: Registry[type[Head]] = Registry("head", "blurb.heads", "HEAD", "blurb.heads", "blurb.heads:Head", classes=True)
+heads: Registry[type[Head]] = Registry(
+    "head", "blurb.heads", "HEAD", "blurb.heads", "blurb.heads:Head", classes=True
+)
 poolings: Registry[type[Pooling]] = Registry(
-    "pooling", "blurb.heads.pooling", "POOLING", "blurb.poolings", "blurb.heads:Pooling", classes=True
+    "pooling",
+    "blurb.heads.pooling",
+    "POOLING",
+    "blurb.poolings",
+    "blurb.heads:Pooling",
+    classes=True,
 )
 
 OF_TAGS = ("bilstm-crf", "crf")
 """Built-in heads for tags alone; their classes say so as well, but need torch."""
 
 __all__ = ["Head", "Pooling", "Problem", "heads", "poolings"]
-_CONTRACTS = {"Head": "blurb.heads._base", "Problem": "blurb.heads._base", "Pooling": "blurb.heads.pooling._base"}
+_CONTRACTS = {
+    "Head": "blurb.heads._base",
+    "Problem": "blurb.heads._base",
+    "Pooling": "blurb.heads.pooling._base",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -67,7 +67,9 @@ class Head(nn.Module, ABC):
         (batch, labels). Multi: 0/1 (batch, labels) and probabilities. Regression: (batch,) twice.
         """
 
-    def predict_windows(self, features: Tensor, mask: Tensor | None, inside: Tensor) -> tuple[Tensor, Tensor]:
+    def predict_windows(
+        self, features: Tensor, mask: Tensor | None, inside: Tensor
+    ) -> tuple[Tensor, Tensor]:
         """`predict` for token problems where some rows are windows of long sentences.
 
         :param inside: (batch, 2), whether a row begins and ends inside of its sentence, so that an entity may go on

@@ -36,7 +36,8 @@ def options(plugin: type) -> dict[str, Any]:
         if parameter.default is not parameter.empty:
             if not isinstance(parameter.default, bool | int | float | str):
                 raise SettingsError(
-                    f"the default of '{parameter.name}' must be a number, bool or string.", where=plugin.__qualname__
+                    f"the default of '{parameter.name}' must be a number, bool or string.",
+                    where=plugin.__qualname__,
                 )
             values[parameter.name] = parameter.default
     return values
@@ -60,7 +61,9 @@ def parse(registry: Plugins, text: str) -> tuple[Any, dict[str, Any]]:
             chosen[key] = value
         else:
             how = getattr(plugin, "options_hint", "")
-            raise UnknownName(f"option of the {registry.kind} '{name}'", key, defaults, how=how and f" {how}")
+            raise UnknownName(
+                f"option of the {registry.kind} '{name}'", key, defaults, how=how and f" {how}"
+            )
     return plugin, {key: value for key, value in chosen.items() if value != defaults.get(key)}
 
 
@@ -75,7 +78,9 @@ def _split(text: str, where: str) -> tuple[str, dict[str, str]]:
     for pair in pairs:
         key, separator, value = (part.strip() for part in pair.partition("="))
         if not separator or not value or key in options:
-            raise SettingsError(f"each option must be given once, as key=value (got '{pair}').", where=where)
+            raise SettingsError(
+                f"each option must be given once, as key=value (got '{pair}').", where=where
+            )
         options[key] = value
     return name.strip(), options
 
@@ -96,7 +101,10 @@ def resolved(registry: Plugins, text: str) -> dict[str, Any]:
 
 def written(chosen: dict[str, Any]) -> list[str]:
     """Options as `key=value`, sorted."""
-    return sorted(f"{key}={str(value).lower() if isinstance(value, bool) else value}" for key, value in chosen.items())
+    return sorted(
+        f"{key}={str(value).lower() if isinstance(value, bool) else value}"
+        for key, value in chosen.items()
+    )
 
 
 def _typed(text: str, default: Any, where: str) -> Any:

@@ -20,7 +20,9 @@ class BiLSTM(Head):
 
     reads_sequence = True
 
-    def __init__(self, size: int, problem: Problem, dropout: float, hidden: int = 256, layers: int = 1) -> None:
+    def __init__(
+        self, size: int, problem: Problem, dropout: float, hidden: int = 256, layers: int = 1
+    ) -> None:
         super().__init__(size, problem, dropout)
         self.lstm = BiLSTMLayer(size, hidden, layers, dropout)
         self.linear = Linear(self.lstm.size, problem, dropout)
@@ -59,7 +61,12 @@ class BiLSTMLayer(nn.Module):
             )
         self.size = 2 * hidden
         self.lstm = nn.LSTM(
-            size, hidden, layers, batch_first=True, bidirectional=True, dropout=dropout if layers > 1 else 0.0
+            size,
+            hidden,
+            layers,
+            batch_first=True,
+            bidirectional=True,
+            dropout=dropout if layers > 1 else 0.0,
         )
 
     def forward(self, features: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:

@@ -20,7 +20,13 @@ class BiLSTMCRF(Head):
     kinds = ("tokens",)
 
     def __init__(
-        self, size: int, problem: Problem, dropout: float, hidden: int = 256, layers: int = 1, constrained: bool = False
+        self,
+        size: int,
+        problem: Problem,
+        dropout: float,
+        hidden: int = 256,
+        layers: int = 1,
+        constrained: bool = False,
     ) -> None:
         super().__init__(size, problem, dropout)
         self.lstm = BiLSTMLayer(size, hidden, layers, dropout)
@@ -38,7 +44,9 @@ class BiLSTMCRF(Head):
     def predict(self, features: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
         return self.crf.predict(self(features, mask), mask)
 
-    def predict_windows(self, features: Tensor, mask: Tensor | None, inside: Tensor) -> tuple[Tensor, Tensor]:
+    def predict_windows(
+        self, features: Tensor, mask: Tensor | None, inside: Tensor
+    ) -> tuple[Tensor, Tensor]:
         return self.crf.predict_windows(self(features, mask), mask, inside)
 
 

@@ -18,7 +18,9 @@ class CRF(Head):
 
     kinds = ("tokens",)
 
-    def __init__(self, size: int, problem: Problem, dropout: float, constrained: bool = False) -> None:
+    def __init__(
+        self, size: int, problem: Problem, dropout: float, constrained: bool = False
+    ) -> None:
         super().__init__(size, problem, dropout)
         self.emissions: nn.Module = Linear(size, problem, dropout)
         self.chain = Chain(len(problem.labels), problem.rules, constrained)
@@ -31,21 +33,29 @@ class CRF(Head):
     def loss(self, features: Tensor, targets: Tensor, mask: Tensor | None) -> Tensor:
         """Negative log-likelihood; divided by the words (`num_targets`), emissions weigh the same as in `linear`."""
         assert mask is not None
-        found = self.chain.log_likelihood(self(features, mask), targets.masked_fill(~mask, 0), _with_a_word(mask))
+        found = self.chain.log_likelihood(
+            self(features, mask), targets.masked_fill(~mask, 0), _with_a_word(mask)
+        )
         return -found.masked_fill(~mask[:, 0], 0).sum()
 
     def predict(self, features: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
         """The best path, and the probability of each of its tags over all paths."""
         return self._predict(features, mask, None)
 
-    def predict_windows(self, features: Tensor, mask: Tensor | None, inside: Tensor) -> tuple[Tensor, Tensor]:
+    def predict_windows(
+        self, features: Tensor, mask: Tensor | None, inside: Tensor
+    ) -> tuple[Tensor, Tensor]:
         return self._predict(features, mask, inside)
 
-    def _predict(self, features: Tensor, mask: Tensor | None, inside: Tensor | None) -> tuple[Tensor, Tensor]:
+    def _predict(
+        self, features: Tensor, mask: Tensor | None, inside: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
         assert mask is not None
         emissions, read = self(features, mask), _with_a_word(mask)
         tags = self.chain.decode(emissions, read, inside)
-        confidence = self.chain.marginals(emissions, read, inside).gather(-1, tags.unsqueeze(-1)).squeeze(-1)
+        confidence = (
+            self.chain.marginals(emissions, read, inside).gather(-1, tags.unsqueeze(-1)).squeeze(-1)
+        )
         return tags.masked_fill(~mask, 0), confidence.masked_fill(~mask, 0)
 
 

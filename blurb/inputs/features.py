@@ -85,10 +85,14 @@ class Features:
         number = {int(unit): new for new, unit in enumerate(units)}
         rows = [row for row, unit in enumerate(self.example_index) if int(unit) in number]
         rows.sort(key=lambda row: number[int(self.example_index[row])])
-        taken: dict[str, Any] = {name: each.take(rows) for name in RAGGED if (each := getattr(self, name)) is not None}
+        taken: dict[str, Any] = {
+            name: each.take(rows) for name in RAGGED if (each := getattr(self, name)) is not None
+        }
         return replace(
             self,
-            example_index=np.array([number[int(self.example_index[row])] for row in rows], dtype=np.int64),
+            example_index=np.array(
+                [number[int(self.example_index[row])] for row in rows], dtype=np.int64
+            ),
             entities=None if self.entities is None else self.entities[rows],
             **taken,
         )

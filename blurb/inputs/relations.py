@@ -61,7 +61,8 @@ def mark(row: Mapping[str, Any], strategy: str) -> Marked:
     match strategy:
         case "original" if dummies:
             raise SettingsError(
-                "the text has dummies instead of the entity names", fix=f"use the original release ({opt('raw')})."
+                "the text has dummies instead of the entity names",
+                fix=f"use the original release ({opt('raw')}).",
             )
         case "original":
             return Marked(text, head, tail)
@@ -71,13 +72,17 @@ def mark(row: Mapping[str, Any], strategy: str) -> Marked:
             return insert(text, head, tail, ("E1", "E2"))
         case "typed-markers":
             return insert(text, head, tail, types)
-    raise SettingsError(f"relation_input must be one of {', '.join(STRATEGIES)} (got '{strategy}').")
+    raise SettingsError(
+        f"relation_input must be one of {', '.join(STRATEGIES)} (got '{strategy}')."
+    )
 
 
 def dummified(row: Mapping[str, Any]) -> dict[str, Any]:
     """An original row in BLURB's form: dummies in the text, and as spans and names of the entities."""
     text, *spans = mark(row, "dummify")
-    head, tail = ({"start": start, "end": end, "type": text[start + 1 : end - 1]} for start, end in spans)
+    head, tail = (
+        {"start": start, "end": end, "type": text[start + 1 : end - 1]} for start, end in spans
+    )
     return {**row, "text": text, "head": head, "tail": tail}
 
 

@@ -85,11 +85,19 @@ def special_tokens_of(inner: Any) -> SpecialTokens:
     prefix, suffix = tuple(single[:start]), tuple(single[end:])
     segments, suffix_types = None, ()
     if types is not None:
-        segments = (tuple(types[:start]), types[start], tuple(types[end:second]), types[second], tuple(types[last:]))
+        segments = (
+            tuple(types[:start]),
+            types[start],
+            tuple(types[end:second]),
+            types[second],
+            tuple(types[last:]),
+        )
         suffix_types = tuple(alone["token_type_ids"][end:])
     cls_id = inner.cls_token_id
     cls = None if cls_id is None else 0 if cls_id in prefix else -1 if cls_id in suffix else None
-    return SpecialTokens(prefix, suffix, tuple(pair[end:second]), tuple(pair[last:]), segments, suffix_types, cls)
+    return SpecialTokens(
+        prefix, suffix, tuple(pair[end:second]), tuple(pair[last:]), segments, suffix_types, cls
+    )
 
 
 def _find(part: list[int], whole: list[int], start: int) -> int:

@@ -132,7 +132,9 @@ def tags(spans: Sequence[Span], length: int, scheme: str) -> list[str]:
                 f"entity at words {start} to {end} overlaps another one or exceeds the sentence of {length} words."
             )
         run = [prefixes.first, *[prefixes.inside] * (end - start - 2), prefixes.last]
-        written[start:end] = [_tag(prefix, kind) for prefix in (run if end - start > 1 else [prefixes.single])]
+        written[start:end] = [
+            _tag(prefix, kind) for prefix in (run if end - start > 1 else [prefixes.single])
+        ]
     return written
 
 
@@ -203,7 +205,11 @@ def _read(tag: str, scheme: str) -> _Word:
     if prefix not in prefixes:
         raise ValueError(f"{tag!r} is not a tag of {scheme.upper()}.")
     return _Word(
-        kind, prefix in (first, single), prefix in (inside, last), prefix in (first, inside), prefix in (last, single)
+        kind,
+        prefix in (first, single),
+        prefix in (inside, last),
+        prefix in (first, inside),
+        prefix in (last, single),
     )
 
 

@@ -21,7 +21,9 @@ def encode_texts(texts: Sequence[str], tokenizer: Tokenizer, max_length: int) ->
     room = _room(max_length, special_tokens.prefix, special_tokens.suffix)
     subtokens = [piece.ids for piece in tokenizer.subtokens(texts)]
     return _singles(
-        [ids[:room] for ids in subtokens], special_tokens, truncated=sum(len(ids) > room for ids in subtokens)
+        [ids[:room] for ids in subtokens],
+        special_tokens,
+        truncated=sum(len(ids) > room for ids in subtokens),
     )
 
 
@@ -41,7 +43,9 @@ def encode_pairs(
     :param places: record the spans of the two texts as `Features.entities`
     """
     special_tokens = tokenizer.special_tokens
-    room = _room(max_length, special_tokens.prefix, special_tokens.middle, special_tokens.pair_suffix)
+    room = _room(
+        max_length, special_tokens.prefix, special_tokens.middle, special_tokens.pair_suffix
+    )
     ids, types, spans, truncated = [], [], [], 0
     for a, b in zip(tokenizer.subtokens(first), tokenizer.subtokens(second), strict=True):
         size_a, size_b = len(a.ids), len(b.ids)
@@ -73,7 +77,11 @@ def _span(start: int, size: int) -> Span:
 
 
 def encode_relations(
-    texts: Sequence[str], heads: Sequence[Span], tails: Sequence[Span], tokenizer: Tokenizer, max_length: int
+    texts: Sequence[str],
+    heads: Sequence[Span],
+    tails: Sequence[Span],
+    tokenizer: Tokenizer,
+    max_length: int,
 ) -> Features:
     """Features of texts with two entities; long texts are truncated around the entities, which are kept.
 
@@ -85,12 +93,20 @@ def encode_relations(
     for subtokens, head, tail in zip(tokenizer.subtokens(texts), heads, tails, strict=True):
         keep: list[range] = [range(len(subtokens.ids))]
         places = [
-            [i for i, (s, e) in enumerate(zip(subtokens.starts, subtokens.ends, strict=True)) if s < end and start < e]
+            [
+                i
+                for i, (s, e) in enumerate(zip(subtokens.starts, subtokens.ends, strict=True))
+                if s < end and start < e
+            ]
             for start, end in (head, tail)
         ]
         if len(subtokens.ids) > room:
             windowed += 1
-            keep = around(sorted((place[0], place[-1] + 1) for place in places if place), len(subtokens.ids), room)
+            keep = around(
+                sorted((place[0], place[-1] + 1) for place in places if place),
+                len(subtokens.ids),
+                room,
+            )
         kept = [i for part in keep for i in part]
         rows.append([subtokens.ids[i] for i in kept])
         entities.append([_places(place, kept, len(special_tokens.prefix)) for place in places])
@@ -133,10 +149,14 @@ def _room(max_length: int, *special: tuple[int, ...]) -> int:
     return max(1, max_length - sum(map(len, special)))
 
 
-def _singles(rows: list[list[int]], special_tokens: SpecialTokens, truncated: int = 0, windowed: int = 0) -> Features:
+def _singles(
+    rows: list[list[int]], special_tokens: SpecialTokens, truncated: int = 0, windowed: int = 0
+) -> Features:
     return Features(
         ids=Ragged.of(special_tokens.single(row) for row in rows),
-        token_type_ids=special_tokens.segments(special_tokens.single_types(len(row)) for row in rows),
+        token_type_ids=special_tokens.segments(
+            special_tokens.single_types(len(row)) for row in rows
+        ),
         example_index=np.arange(len(rows)),
         truncated=truncated,
         windowed=windowed,

@@ -65,7 +65,10 @@ def features_key(units: str, tokenizer: str, max_length: int) -> dict[str, objec
 
 def stored_lengths(key: Mapping[str, object]) -> tuple[Ints, Ints] | None:
     """Number of sub-tokens and example of each row, without reading the ids; None if they are not cached."""
-    with contextlib.suppress(Exception), np.load(_path(key)) as arrays:  # damaged in whatever way: as if not there
+    with (
+        contextlib.suppress(Exception),
+        np.load(_path(key)) as arrays,
+    ):  # damaged in whatever way: as if not there
         return np.diff(arrays["ids.offsets"]), arrays["example_index"]
     return None
 
@@ -77,7 +80,9 @@ def cached(key: Mapping[str, object], build: Callable[[], Features]) -> Features
     read never fails a run.
     """
     path = _path(key)
-    with contextlib.suppress(Exception):  # not there, or damaged: numpy and zipfile raise whatever they come across
+    with contextlib.suppress(
+        Exception
+    ):  # not there, or damaged: numpy and zipfile raise whatever they come across
         return Features.read(path)
     features = build()
     with contextlib.suppress(Exception), replacing(path) as aside:

@@ -66,9 +66,14 @@ class Tokenizer:
         from tokenizers import AddedToken
 
         inner = copy.deepcopy(self.inner)
-        inner.add_tokens([AddedToken(token, special=True, normalized=False) for token in tokens], special_tokens=True)
+        inner.add_tokens(
+            [AddedToken(token, special=True, normalized=False) for token in tokens],
+            special_tokens=True,
+        )
         known = self.inner.get_vocab()
-        if set(known.values()) & {inner.get_vocab()[token] for token in tokens if token not in known}:
+        if set(known.values()) & {
+            inner.get_vocab()[token] for token in tokens if token not in known
+        }:
             raise ModelError(  # the next id is the number of entries, whatever ids there are
                 f"The ids of the tokenizer {self.inner.name_or_path} have gaps, so a new token such as {tokens[0]} "
                 "would get the id of another token; renumber its vocabulary without gaps."
@@ -94,7 +99,9 @@ class Tokenizer:
         batch = self._encoded(texts, return_offsets_mapping=True)
         return [
             _without_leading_blanks(text, ids, offsets, self._blanks)
-            for text, ids, offsets in zip(texts, batch["input_ids"], batch["offset_mapping"], strict=True)
+            for text, ids, offsets in zip(
+                texts, batch["input_ids"], batch["offset_mapping"], strict=True
+            )
         ]
 
     def counted(self, texts: Sequence[str]) -> tuple[Ints, Ints]:
@@ -114,12 +121,18 @@ class Tokenizer:
         except BaseException as error:
             if type(error).__name__ != "PanicException":
                 raise
-            raise ModelError(f"The tokenizer {self.inner.name_or_path} gives up on a text: {error}.") from error
+            raise ModelError(
+                f"The tokenizer {self.inner.name_or_path} gives up on a text: {error}."
+            ) from error
 
     @cached_property
     def _blanks(self) -> frozenset[int]:
         """Ids of the pieces that represent only blanks (SentencePiece's `▁`)."""
-        return frozenset(index for token, index in self.inner.get_vocab().items() if token and not token.strip("▁"))
+        return frozenset(
+            index
+            for token, index in self.inner.get_vocab().items()
+            if token and not token.strip("▁")
+        )
 
     def _subtokens_by_word(self, text: str) -> Subtokens:
         """For tokenizers without offsets: every sub-token gets the span of its blank-separated word."""
@@ -145,7 +158,11 @@ class Tokenizer:
             state.pop("truncation", None)
             state.pop("padding", None)
         else:
-            state = {"class": type(self.inner).__name__, "vocabulary": self.inner.get_vocab(), **self._slow_state()}
+            state = {
+                "class": type(self.inner).__name__,
+                "vocabulary": self.inner.get_vocab(),
+                **self._slow_state(),
+            }
         text = json.dumps({"state": state, "frame": asdict(self.special_tokens)}, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -153,7 +170,9 @@ class Tokenizer:
         """Merges and switches, which decide the ids of a slow tokenizer besides its vocabulary."""
         with tempfile.TemporaryDirectory() as folder:
             try:
-                files = self.inner.save_vocabulary(folder, None)  # some have no default for the prefix
+                files = self.inner.save_vocabulary(
+                    folder, None
+                )  # some have no default for the prefix
             except NotImplementedError:
                 files = ()
             digests = [file_hash(Path(file)) for file in files]
@@ -192,7 +211,11 @@ class Tokenizer:
         if not self.lower_cases:
             return False
         special = set(self.inner.all_special_tokens)
-        words = [token for token in self.inner.get_vocab() if token not in special and token.strip("[]<>#▁Ġ").isalpha()]
+        words = [
+            token
+            for token in self.inner.get_vocab()
+            if token not in special and token.strip("[]<>#▁Ġ").isalpha()
+        ]
         return bool(sum(token != token.lower() for token in words) > 0.05 * len(words))
 
 

@@ -52,7 +52,9 @@ def windows(size: int, room: int) -> list[tuple[int, int, int, int]]:
 BORDERS = ("blanks", "prefix", "none")
 
 
-def _subtokens(sentences: Sequence[Sequence[str]], tokenizer: Tokenizer, borders: str) -> list[Subtokens]:
+def _subtokens(
+    sentences: Sequence[Sequence[str]], tokenizer: Tokenizer, borders: str
+) -> list[Subtokens]:
     """The sub-tokens of sentences, with their places in the words joined by single blanks."""
     if borders == "none":
         words = iter(tokenizer.subtokens([word for sentence in sentences for word in sentence]))
@@ -60,7 +62,9 @@ def _subtokens(sentences: Sequence[Sequence[str]], tokenizer: Tokenizer, borders
     if borders == "prefix":
         found = tokenizer.subtokens([" " + " ".join(words) for words in sentences])
         return [
-            Subtokens(one.ids, [max(0, at - 1) for at in one.starts], [max(0, at - 1) for at in one.ends])
+            Subtokens(
+                one.ids, [max(0, at - 1) for at in one.starts], [max(0, at - 1) for at in one.ends]
+            )
             for one in found
         ]
     return tokenizer.subtokens([" ".join(words) for words in sentences])
@@ -78,7 +82,10 @@ def _joined(parts: Sequence[Subtokens], words: Sequence[str]) -> Subtokens:
 
 
 def encode_words(
-    sentences: Sequence[Sequence[str]], tokenizer: Tokenizer, max_length: int, borders: str = "blanks"
+    sentences: Sequence[Sequence[str]],
+    tokenizer: Tokenizer,
+    max_length: int,
+    borders: str = "blanks",
 ) -> Features:
     """Features of sentences given as words.
 

@@ -27,7 +27,12 @@ from blurb.tasks import TWELVE
 
 RESAMPLES = 2_000
 """Number of resamples; enough for the digits shown in a table."""
-BASES = {"both": "seeds and test examples", "units": "test examples only", "seeds": "seeds only", "": "no interval"}
+BASES = {
+    "both": "seeds and test examples",
+    "units": "test examples only",
+    "seeds": "seeds only",
+    "": "no interval",
+}
 """The sources of the variance of an interval."""
 
 
@@ -67,15 +72,24 @@ def numbers(
         on examples of their own, a dataset has no score
     """
     known = _datasets(row, resamples, without or {})
-    known = {name: replace(each, value=within(each.value, {name: 1.0})) for name, each in known.items()}
-    types, score, twelve = averages({name: each for name, each in known.items() if name in DATASETS})
+    known = {
+        name: replace(each, value=within(each.value, {name: 1.0})) for name, each in known.items()
+    }
+    types, score, twelve = averages(
+        {name: each for name, each in known.items() if name in DATASETS}
+    )
     if isinstance(row, Published) and row.printed is not None:
         score = Value(row.printed)
     kinds = row.type_means()
     types = {kind: value for kind, value in types.items() if kind in kinds}
-    score, twelve = (score if row.score is not None else None), (twelve if row.blurb_12 is not None else None)
+    score, twelve = (
+        (score if row.score is not None else None),
+        (twelve if row.blurb_12 is not None else None),
+    )
     values = {name: each.value for name, each in known.items()} | types
-    return values | {name: value for name, value in ((SCORE, score), (TWELVE, twelve)) if value is not None}
+    return values | {
+        name: value for name, value in ((SCORE, score), (TWELVE, twelve)) if value is not None
+    }
 
 
 def _datasets(row: Row, resamples: int, without: Mapping[str, Collection[str]]) -> dict[str, Known]:
@@ -90,7 +104,9 @@ def _datasets(row: Row, resamples: int, without: Mapping[str, Collection[str]]) 
         # Not before: means alone need no arrays, whose libraries take longer than all means.
         from blurb.results import predictions
 
-        records = {seed: replace(record) for seed, record in row.records_of(task).items()}  # rows keep what they read
+        records = {
+            seed: replace(record) for seed, record in row.records_of(task).items()
+        }  # rows keep what they read
         try:
             columns = predictions.load(records, drop=dropped)
         except StoreError as error:  # one trial must not cost all rows their table
@@ -103,7 +119,9 @@ def _datasets(row: Row, resamples: int, without: Mapping[str, Collection[str]]) 
         mean = float(columns.scores.mean()) if columns is not None and dropped else mean
         if columns is not None and resamples:
             spread = bootstrap.spread(columns, task, resamples)
-            known[task] = Known(Value(mean, *spread.interval, "both" if len(values) > 1 else "units"), spread)
+            known[task] = Known(
+                Value(mean, *spread.interval, "both" if len(values) > 1 else "units"), spread
+            )
         elif resamples:  # no predictions, or every seed was scored on other units
             known[task] = run_numbers(task, values, resamples)
         else:
@@ -155,7 +173,10 @@ def within(value: Value, shares: Mapping[str, float]) -> Value:
     if value.low is None or value.high is None:
         return value
     ends = [bounds(name) for name in shares]
-    low, high = (sum(share * end[side] for share, end in zip(shares.values(), ends, strict=True)) for side in (0, 1))
+    low, high = (
+        sum(share * end[side] for share, end in zip(shares.values(), ends, strict=True))
+        for side in (0, 1)
+    )
     return replace(value, low=max(value.low, low), high=min(value.high, high))
 
 
@@ -182,7 +203,9 @@ def all_numbers(rows: Sequence[Row], store: Path) -> list[dict[str, Value]]:
             missing.append(place)
         else:
             means = numbers(row, resamples=0)
-            by_row[place] = {name: Value(one.mean, *ends.get(name, ())) for name, one in means.items()}
+            by_row[place] = {
+                name: Value(one.mean, *ends.get(name, ())) for name, one in means.items()
+            }
     for place in _shown(missing):
         by_row[place] = numbers(rows[place], RESAMPLES)
         kept.add(rows[place], by_row[place])
@@ -212,7 +235,11 @@ class IntervalCache:
     """
 
     def __init__(self, store: Path) -> None:
-        self.path = cache.home() / KIND / f"{hashlib.sha256(str(store.absolute()).encode()).hexdigest()[:16]}.json"
+        self.path = (
+            cache.home()
+            / KIND
+            / f"{hashlib.sha256(str(store.absolute()).encode()).hexdigest()[:16]}.json"
+        )
         self._version = [blurb.__version__, metrics.VERSION, bootstrap.VERSION, RESAMPLES]
         self._rows: dict[str, tuple[str, Ends]] = {}
         self._changed = False
@@ -223,7 +250,10 @@ class IntervalCache:
                 self._rows = {
                     name: (
                         str(stamp),
-                        {of: (float(low), float(high), str(basis)) for of, (low, high, basis) in ends.items()},
+                        {
+                            of: (float(low), float(high), str(basis))
+                            for of, (low, high, basis) in ends.items()
+                        },
                     )
                     for name, (stamp, ends) in content["rows"].items()
                 }
@@ -240,7 +270,11 @@ class IntervalCache:
         """
         damaged = any(values[name].basis == "seeds" for name in row.records if name in values)
         if row.stamp and not damaged:
-            ends = {name: (*one.interval, one.basis) for name, one in values.items() if one.interval is not None}
+            ends = {
+                name: (*one.interval, one.basis)
+                for name, one in values.items()
+                if one.interval is not None
+            }
             self._rows[_cache_key(row)] = row.stamp, ends
             self._changed = True
             if time.monotonic() - self._saved > SAVED:
@@ -254,7 +288,9 @@ class IntervalCache:
         self._changed = False
         with suppress(OSError, BlurbError):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(self.path, json.dumps({"version": self._version, "rows": self._rows}).encode())
+            write_whole(
+                self.path, json.dumps({"version": self._version, "rows": self._rows}).encode()
+            )
 
 
 def _cache_key(row: Row) -> str:

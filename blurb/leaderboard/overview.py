@@ -47,7 +47,11 @@ def overview(
     :param bold: rows to show so
     """
     wanted = columns or (*MEANS, *([] if sorted_by in MEANS else [sorted_by]))
-    shown = [name for name in wanted if name == sorted_by or any(name in ranked.entry.values for ranked in ranks)]
+    shown = [
+        name
+        for name in wanted
+        if name == sorted_by or any(name in ranked.entry.values for ranked in ranks)
+    ]
     table = _table()
     table.add_column("rank", justify="right", no_wrap=True)
     table.add_column("row", overflow="fold", min_width=12)
@@ -61,8 +65,12 @@ def overview(
             table.add_row("", Text(f"{its or PAPERS}:", style="italic"))
             part = its
         row = ranked.entry
-        cells = [_with_interval(row, name) if name == sorted_by else _number(row, name) for name in shown]
-        style = "bold" if any(row is ranked for ranked in bold) else "dim" if row.row.published else ""
+        cells = [
+            _with_interval(row, name) if name == sorted_by else _number(row, name) for name in shown
+        ]
+        style = (
+            "bold" if any(row is ranked for ranked in bold) else "dim" if row.row.published else ""
+        )
         table.add_row(_Figure(ranked.rank), Name(row.name), *map(_Figure, cells), style=style)
     return table
 
@@ -70,7 +78,12 @@ def overview(
 def own_first(ranks: Sequence[Ranked], by: str) -> list[Ranked]:
     """Groups of published rows alone after the others, each in the order that it has."""
     own = {_part(ranked, by) for ranked in ranks if not ranked.entry.row.published}
-    return sorted(ranks, key=lambda r: _part(r, by) not in own or (_part(r, by) == NOTHING and r.entry.row.published))
+    return sorted(
+        ranks,
+        key=lambda r: (
+            _part(r, by) not in own or (_part(r, by) == NOTHING and r.entry.row.published)
+        ),
+    )
 
 
 def _part(ranked: Ranked, column: str) -> str:
@@ -87,7 +100,9 @@ def datasets(rows: Sequence[RankedRow], width: int) -> list[Table]:
     there = {name for row in rows for name in row.values}
     names = [name for name in (*DATASETS, *sorted(there - {*DATASETS, *MEANS})) if name in there]
     room = max(1, (width - ROOM) // ROOM)
-    return [_dataset_table(names, rows[start : start + room]) for start in range(0, len(rows), room)]
+    return [
+        _dataset_table(names, rows[start : start + room]) for start in range(0, len(rows), room)
+    ]
 
 
 def without_means(row: RankedRow) -> bool:
@@ -110,7 +125,12 @@ def _dataset_table(names: Sequence[str], rows: Sequence[RankedRow]) -> Table:
     table = _table()
     table.add_column("dataset", no_wrap=True)
     for row in rows:
-        table.add_column(Text("\n".join(broken(row.name, ROOM))), justify="right", overflow="fold", max_width=ROOM)
+        table.add_column(
+            Text("\n".join(broken(row.name, ROOM))),
+            justify="right",
+            overflow="fold",
+            max_width=ROOM,
+        )
     titles = {task.name: task.title for task in tasks.all()}
     for name in names:
         table.add_row(titles.get(name, name), *(_with_skill(row, name) for row in rows))
@@ -163,7 +183,9 @@ def _number(row: RankedRow, name: str) -> str:
 
 
 def _table() -> Table:
-    return Table(box=SIMPLE_HEAD, header_style="bold", padding=0, pad_edge=False, collapse_padding=True)
+    return Table(
+        box=SIMPLE_HEAD, header_style="bold", padding=0, pad_edge=False, collapse_padding=True
+    )
 
 
 NEXT = 2
@@ -201,7 +223,11 @@ def _columns(rows: Sequence[RankedRow], width: int) -> list[str]:
     means = [name for name in MEANS if name in there]
     types = {task.name: task.type for task in tasks.all()}
     own = sorted(there - {*DATASETS, *MEANS})
-    loose = [name for name in (*own, *DATASETS) if name in there and (name in own or types[name] not in means)]
+    loose = [
+        name
+        for name in (*own, *DATASETS)
+        if name in there and (name in own or types[name] not in means)
+    ]
     room = width - NAME - sum(map(_width, means))
     chosen: list[str] = []
     for name in loose:
@@ -222,6 +248,12 @@ def _near(ranks: Sequence[Ranked], mine: Sequence[RankedRow]) -> list[Ranked]:
     rows = []
     for part in parts.values():
         places = [at for at, ranked in enumerate(part) if ranked.rank and id(ranked.entry) in own]
-        shown = {near for at in places for near in range(at - NEXT, at + NEXT + 1)} | ({0} if places else set())
-        rows += [ranked for at, ranked in enumerate(part) if id(ranked.entry) in own or (ranked.rank and at in shown)]
+        shown = {near for at in places for near in range(at - NEXT, at + NEXT + 1)} | (
+            {0} if places else set()
+        )
+        rows += [
+            ranked
+            for at, ranked in enumerate(part)
+            if id(ranked.entry) in own or (ranked.rank and at in shown)
+        ]
     return rows

@@ -46,22 +46,32 @@ class RankRange(NamedTuple):
     worst: int
 
 
-def entry(row: Row, resampled: bool = True, without: Mapping[str, Collection[str]] | None = None) -> RankedRow:
+def entry(
+    row: Row, resampled: bool = True, without: Mapping[str, Collection[str]] | None = None
+) -> RankedRow:
     """The entry of a row, with intervals over runs and test examples, or over runs alone without predictions.
 
     :param resampled: whether to compute these intervals
     :param without: dataset -> ids of test examples to leave out of the scores
     """
     return RankedRow(
-        row, intervals.numbers(row, intervals.RESAMPLES if resampled else 0, without), groups.standing(row)
+        row,
+        intervals.numbers(row, intervals.RESAMPLES if resampled else 0, without),
+        groups.standing(row),
     )
 
 
-def select(rows: Sequence[Row], model: str = "*", protocol: str = "*", head: str = "*") -> list[Row]:
+def select(
+    rows: Sequence[Row], model: str = "*", protocol: str = "*", head: str = "*"
+) -> list[Row]:
     """Rows whose model, protocol (with or without version) and at least one head match the patterns (`*` and `?`)."""
 
     def heads(row: Row) -> set[str]:
-        return {run.settings.get("head", "") for one in row.datasets.values() for run in one.runs.values()}
+        return {
+            run.settings.get("head", "")
+            for one in row.datasets.values()
+            for run in one.runs.values()
+        }
 
     return [
         row
@@ -105,9 +115,14 @@ def in_parts(entries: Sequence[RankedRow], column: str) -> list[Ranked]:
     there = [entry for entry in entries if column in entry.values]
     ranked: list[Ranked] = []
     for part in groups.parts([entry.standing for entry in there], column):
-        ranked += [Ranked(place, one, part.title) for place, one in _places([there[i] for i in part.places], column)]
+        ranked += [
+            Ranked(place, one, part.title)
+            for place, one in _places([there[i] for i in part.places], column)
+        ]
         ranked += [Ranked(None, there[i], part.title) for i in part.unranked]
-    return ranked + [Ranked(None, entry, entry.standing.title) for entry in entries if column not in entry.values]
+    return ranked + [
+        Ranked(None, entry, entry.standing.title) for entry in entries if column not in entry.values
+    ]
 
 
 def _places(entries: Sequence[RankedRow], column: str) -> list[tuple[RankRange, RankedRow]]:
@@ -116,7 +131,9 @@ def _places(entries: Sequence[RankedRow], column: str) -> list[tuple[RankRange, 
         return value.interval or (value.mean, value.mean)
 
     there = sorted(entries, key=lambda entry: (-entry.values[column].mean, by_number(entry.name)))
-    lows, highs = (sorted(ends) for ends in zip(*map(bounds, there), strict=True)) if there else ([], [])
+    lows, highs = (
+        (sorted(ends) for ends in zip(*map(bounds, there), strict=True)) if there else ([], [])
+    )
     places: list[tuple[RankRange, RankedRow]] = []
     for entry in there:
         low, high = bounds(entry)
@@ -140,7 +157,9 @@ class Board(Protocol):
         """The rows that were taken from it, a sentence each, earliest first."""
 
 
-def read_rows(store: Path | None, results: Sequence[Path] = (), board: Board | None = None) -> list[Row]:
+def read_rows(
+    store: Path | None, results: Sequence[Path] = (), board: Board | None = None
+) -> list[Row]:
     """The rows of a store or a board, and of tables; a row that is in both is taken from the store.
 
     :param store: folder of the trials; may be missing; None for tables alone
@@ -150,14 +169,22 @@ def read_rows(store: Path | None, results: Sequence[Path] = (), board: Board | N
     :raises SettingsError: if there is no board
     """
     if len(results) > 1:
-        tables.lines_of(results)  # refuses what leaderboard merge refuses, with both files and lines
+        tables.lines_of(
+            results
+        )  # refuses what leaderboard merge refuses, with both files and lines
     listed = () if board is None else board.rows()
-    own = [] if board or store is None or not store.is_dir() else from_store.read(Store(store), every_file=False)
+    own = (
+        []
+        if board or store is None or not store.is_dir()
+        else from_store.read(Store(store), every_file=False)
+    )
     rows = {row.primary_key: row for row in own}
     for path in results:
         for row in results_csv.read(path):
             known = rows.get(row.primary_key)
-            lacking = known and any(set(row.seeds(task)) - set(known.seeds(task)) for task in row.datasets)
+            lacking = known and any(
+                set(row.seeds(task)) - set(known.seeds(task)) for task in row.datasets
+            )
             if known is None and row.means():
                 rows[row.primary_key] = row
             elif known is not None and known.origin is Origin.RESULTS and lacking:
@@ -175,5 +202,7 @@ def standing(row: Row, board: Board | None = None, together: bool = False) -> gr
     :param together: whether rows whose kind allows it are ranked with published ones
     """
     return groups.standing(
-        row, board is not None and (row.origin is not Origin.BOARD or board.is_claimed(row)), together
+        row,
+        board is not None and (row.origin is not Origin.BOARD or board.is_claimed(row)),
+        together,
     )

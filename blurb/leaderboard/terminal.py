@@ -54,37 +54,55 @@ def _notes(row: Row) -> list[str]:
     notes = [f"Note: {row.note}."] if row.note else []
     if _is_of_blurb(row) and row.data not in ("synthetic", "verified"):
         notes.append(f"The data is not verified as BLURB's: {row.data}.")
-    if alike := [name for name, _ in in_order(row.datasets) if predictions.equals_a_constant(row, name)]:
+    if alike := [
+        name for name, _ in in_order(row.datasets) if predictions.equals_a_constant(row, name)
+    ]:
         notes.append(f"{', '.join(alike)}: the score of a constant answer.")
     return notes
 
 
 def _compact(rows: Sequence[Row], width: int) -> RenderableType:
     """A line a row, with the mean on test of every dataset; what holds of several rows is said once."""
-    names = list(dict.fromkeys(task.name for task in tasks.all() for row in rows if row.seeds(task.name)))
+    names = list(
+        dict.fromkeys(task.name for task in tasks.all() for row in rows if row.seeds(task.name))
+    )
     tables = [_lines(rows, names, mean_and_sd)]
-    if Measurement.get(Console(width=10_000), Console(width=10_000).options, tables[0]).minimum > width:
+    if (
+        Measurement.get(Console(width=10_000), Console(width=10_000).options, tables[0]).minimum
+        > width
+    ):
         room = max(1, (width - NAME) // (len("ncbi-disease") + 1))
         tables = [
-            _lines(rows, names[start : start + room], lambda values: f"{statistics.fmean(values):.2f}")
+            _lines(
+                rows, names[start : start + room], lambda values: f"{statistics.fmean(values):.2f}"
+            )
             for start in range(0, len(names), room)
         ]
-    lost = {row.name: [_score(row).plain] for row in rows if _is_of_blurb(row) and row.score is None}
+    lost = {
+        row.name: [_score(row).plain] for row in rows if _is_of_blurb(row) and row.score is None
+    }
     said = [(row.name, text) for row in rows for text in (*lost.get(row.name, ()), *_notes(row))]
     return Group(*tables, *(Text(text, style="yellow") for text in once(said, len(rows))))
 
 
 def _lines(rows: Sequence[Row], names: Sequence[str], cell: Callable[[list[float]], str]) -> Table:
     table = Table(header_style="bold", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    table.add_column("row", overflow="fold", min_width=min(NAME, max(len(row.name) for row in rows)))
+    table.add_column(
+        "row", overflow="fold", min_width=min(NAME, max(len(row.name) for row in rows))
+    )
     for name in (*names, "runs"):
         table.add_column(name, justify="right", no_wrap=True)
     for row in rows:
         cells = [cell(row.values(name)) if row.values(name) else "" for name in names]
         there = [row.datasets[name] for name in names if name in row.datasets]
         done, planned = sum(len(one.runs) for one in there), sum(one.planned for one in there)
-        table.add_row(*map(Text, (row.name, *cells)), str(done) if done == planned else f"{done} of {planned}")
-    floors = [{number(predictions.best_constant(row, name)) for row in rows if row.values(name)} for name in names]
+        table.add_row(
+            *map(Text, (row.name, *cells)), str(done) if done == planned else f"{done} of {planned}"
+        )
+    floors = [
+        {number(predictions.best_constant(row, name)) for row in rows if row.values(name)}
+        for name in names
+    ]
     shared = [floor.pop() if len(floor) == 1 else "" for floor in floors]
     if any(shared):
         table.add_section()
@@ -93,11 +111,20 @@ def _lines(rows: Sequence[Row], names: Sequence[str], cell: Callable[[list[float
 
 
 def _datasets(row: Row) -> Table:
-    title = Text(f"{row.model}   {row.configuration.text}   {row.configuration.precision}", style="bold")
+    title = Text(
+        f"{row.model}   {row.configuration.text}   {row.configuration.precision}", style="bold"
+    )
     compared = row.data != "synthetic" and row.kind.is_fine_tuning
-    best = {name: one for name, one in published.best_of_paper().items() if compared and row.seeds(name)}
+    best = {
+        name: one for name, one in published.best_of_paper().items() if compared and row.seeds(name)
+    }
     table = Table(
-        title=title, title_justify="left", header_style="bold", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False
+        title=title,
+        title_justify="left",
+        header_style="bold",
+        box=SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
     )
     table.add_column("dataset")
     table.add_column("metric")

@@ -51,7 +51,11 @@ def name_in(reference: str) -> str:
 
 def named() -> dict[str, LearnerKind]:
     """The kinds that stand in the place of a model, by name."""
-    return {name: kind for name, kind in kinds.usable().items() if kind.runs and not kind.reads_checkpoint}
+    return {
+        name: kind
+        for name, kind in kinds.usable().items()
+        if kind.runs and not kind.reads_checkpoint
+    }
 
 
 def of_checkpoints() -> dict[str, LearnerKind]:

@@ -39,7 +39,9 @@ class Subset:
     name: str = "units"
 
     @classmethod
-    def draw(cls, rows: Sequence[Example], key: str, most: int, seed: int, name: str = "units") -> Subset:
+    def draw(
+        cls, rows: Sequence[Example], key: str, most: int, seed: int, name: str = "units"
+    ) -> Subset:
         """At most `most` random examples in their original order; all for 0."""
         if not most or len(rows) <= most:
             return cls(rows, key, name=name)

@@ -62,7 +62,9 @@ def resolve(
         known = named()
         name_of_kind = known_as(reference, known)
         if name_of_kind in known and not Path(reference).is_dir():
-            raise ModelError(f"There is no model called '{reference}'.", fix=f"Write {PREFIX}{name_of_kind}.")
+            raise ModelError(
+                f"There is no model called '{reference}'.", fix=f"Write {PREFIX}{name_of_kind}."
+            )
         return of_checkpoint(reference, name, revision, remote_code, casing, tokenizer, base)
     weights = spelled(reference)
     return ModelSource(name or weights, "learner", weights.removeprefix(PREFIX), weights=weights)
@@ -76,7 +78,9 @@ def kind_of(source: ModelSource, learner: str) -> LearnerKind:
     return of_trial(source.weights, learner if source.is_checkpoint else "")
 
 
-def learner(source: ModelSource, formulation: Formulation, device: str, precision: str, name: str = "") -> Learner:
+def learner(
+    source: ModelSource, formulation: Formulation, device: str, precision: str, name: str = ""
+) -> Learner:
     """The learner of a model, bound to a task.
 
     :param name: `Trial.learner`

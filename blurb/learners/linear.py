@@ -58,7 +58,10 @@ def scored_items(formulation: Formulation, units: Sequence[Any]) -> int:
 
 def folds(units: Sequence[Any]) -> Ints | None:
     """The fold of each example; a document is never split. None of one document, which would leave nothing to fit."""
-    names = [number if unit.get("doc_id") is None else unit["doc_id"] for number, unit in enumerate(units)]
+    names = [
+        number if unit.get("doc_id") is None else unit["doc_id"]
+        for number, unit in enumerate(units)
+    ]
     places = {name: place for place, name in enumerate(dict.fromkeys(names))}
     if len(places) < 2:
         return None
@@ -80,12 +83,16 @@ def rarer_answers(targets: Tensor, problem: Problem) -> Tensor:
     return offsets
 
 
-def best_shift(score: Callable[[Tensor], float], scores: Tensor, rarer: Tensor) -> tuple[float, float]:
+def best_shift(
+    score: Callable[[Tensor], float], scores: Tensor, rarer: Tensor
+) -> tuple[float, float]:
     """The best shift of the bias towards rarer answers, and its score; the smallest shift if tied.
 
     :param score: the task's score of the answers behind scores (rows, outputs)
     """
-    found = {shift: score(scores + shift * rarer) for shift in (SHIFTS if rarer.any() else SHIFTS[:1])}
+    found = {
+        shift: score(scores + shift * rarer) for shift in (SHIFTS if rarer.any() else SHIFTS[:1])
+    }
     shift = max(found, key=lambda one: found[one])
     return shift, found[shift]
 
@@ -129,13 +136,17 @@ class LinearLearner(Learner):
         super().__init__(formulation)
         self.problem = Problem(formulation.kind, formulation.labels, formulation.scheme)
 
-    def _output(self, units: Sequence[Any], read: Read, scores: Tensor, chain: FittedChain | None = None) -> Output:
+    def _output(
+        self, units: Sequence[Any], read: Read, scores: Tensor, chain: FittedChain | None = None
+    ) -> Output:
         """Predictions by name."""
         if chain is None:
             predicted, confidence = decide(self.problem.kind, scores)
         else:
             predicted, confidence = chain.decode(scores, torch.from_numpy(read.units))
-        return self.formulation.output(units, read.features, *(read.by_input(each) for each in (predicted, confidence)))
+        return self.formulation.output(
+            units, read.features, *(read.by_input(each) for each in (predicted, confidence))
+        )
 
     def _losses(self, units: Sequence[Any], read: Read, scores: Tensor) -> Sequence[float] | None:
         """Of the fit as it is, whose probabilities a shift for the sake of a metric would distort."""
@@ -144,9 +155,14 @@ class LinearLearner(Learner):
 
     @property
     def _has_chain(self) -> bool:
-        return parse(heads, self.formulation.settings.head)[0] is heads.get("crf") and self.problem.kind == "tokens"
+        return (
+            parse(heads, self.formulation.settings.head)[0] is heads.get("crf")
+            and self.problem.kind == "tokens"
+        )
 
     def _chain(self, scores: Tensor, targets: Tensor, read: Read) -> FittedChain:
         """A linear chain on top of the scores of the chosen fit, which stay fixed."""
-        constrained = bool(parse(heads, self.formulation.settings.head)[1].get("constrained", False))
+        constrained = bool(
+            parse(heads, self.formulation.settings.head)[1].get("constrained", False)
+        )
         return fit_chain(scores, targets, torch.from_numpy(read.units), self.problem, constrained)

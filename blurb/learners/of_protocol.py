@@ -39,7 +39,9 @@ def check(protocol: Protocol, where: Path | str, errors: ErrorCollector) -> Prot
         return protocol
     kind = kind_of(protocol)
     if kind.deterministic and any(seeds != (1,) for seeds in protocol.seed_values.values()):
-        errors.add(SettingsError(f"{kind.rows.noun} is deterministic", where=where, fix="remove seeds."))
+        errors.add(
+            SettingsError(f"{kind.rows.noun} is deterministic", where=where, fix="remove seeds.")
+        )
     for key, value in (("search", protocol.search), ("lr_by_size", protocol.lr_by_size)):
         if value and not kind.searches:
             what = f"[{key}] does not apply to {kind.rows.noun}, which always selects on dev"

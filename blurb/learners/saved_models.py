@@ -53,10 +53,13 @@ def read_about(folder: Path, schema: int, fields: Mapping[str, type]) -> dict[st
     for name, kind in fields.items():
         if type(about.get(name)) is not kind:
             raise ModelError(
-                f"'{name}' must be of type {kind.__name__} (got {about.get(name)!r})", where=folder / ABOUT
+                f"'{name}' must be of type {kind.__name__} (got {about.get(name)!r})",
+                where=folder / ABOUT,
             )
     if not 0 < about["max_length"] < LONGEST:
-        raise ModelError(f"'max_length' must be at least 1 (got {about['max_length']})", where=folder / ABOUT)
+        raise ModelError(
+            f"'max_length' must be at least 1 (got {about['max_length']})", where=folder / ABOUT
+        )
     return about
 
 

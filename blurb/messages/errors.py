@@ -67,21 +67,30 @@ class UnknownName(BlurbError, KeyError):
         :param how: a last sentence, with a blank before it
         """
         names = list(available)
-        meant = next((known for typed, known in (aliases or {}).items() if folded(typed) == folded(name)), "")
+        meant = next(
+            (known for typed, known in (aliases or {}).items() if folded(typed) == folded(name)), ""
+        )
         spelled = {folded(each): each for each in names}
-        near = difflib.get_close_matches(folded(name), spelled, n=NEAREST, cutoff=0.0 if len(names) > LISTED else 0.5)
+        near = difflib.get_close_matches(
+            folded(name), spelled, n=NEAREST, cutoff=0.0 if len(names) > LISTED else 0.5
+        )
         close = difflib.get_close_matches(folded(name), near[:1], cutoff=0.5)
         suggested = meant or (spelled[close[0]] if close else "")
         hint = f" Did you mean '{suggested}'?" if suggested else ""
         more = f" and {len(names) - NEAREST:,} more" if len(names) > LISTED else ""
         listed = ", ".join([spelled[each] for each in near] if more else names) or "none"
-        super().__init__(f"There is no {kind} called '{name}'.{hint} Available: {listed}{more}.{how}", where=where)
+        super().__init__(
+            f"There is no {kind} called '{name}'.{hint} Available: {listed}{more}.{how}",
+            where=where,
+        )
 
 
 class DataError(BlurbError):
     """A data file that is missing or invalid."""
 
-    def __init__(self, what: str, path: Path | None = None, line: int | None = None, *, fix: str = "") -> None:
+    def __init__(
+        self, what: str, path: Path | None = None, line: int | None = None, *, fix: str = ""
+    ) -> None:
         super().__init__(what, where=path if line is None else f"{path}:{line}", fix=fix)
         self.path = path
         self.line = line
@@ -114,7 +123,9 @@ class ErrorGroup(BlurbError):
         self.errors = tuple(errors)
         lines = [f"{number}. {error}" for number, error in enumerate(self.errors, 1)]
         text = "\n".join(line.replace("\n", "\n   ") for line in lines)
-        self.what = f"{len(lines)} things are wrong; nothing was run:\n{text}" + (f"\n{then}" if then else "")
+        self.what = f"{len(lines)} things are wrong; nothing was run:\n{text}" + (
+            f"\n{then}" if then else ""
+        )
 
 
 class ErrorCollector:
@@ -137,7 +148,11 @@ class ErrorCollector:
 
     def add(self, error: BlurbError) -> None:
         """Adds an error, or those of a `ErrorGroup`, unless the same was said before."""
-        new = {str(one): one for one in getattr(error, "errors", (error,)) if str(one) not in self._texts}
+        new = {
+            str(one): one
+            for one in getattr(error, "errors", (error,))
+            if str(one) not in self._texts
+        }
         self.errors += new.values()
         self._texts |= new.keys()
 
@@ -164,7 +179,9 @@ FIRST = FirstError()
 
 def safe_message(error: BaseException) -> str:
     """The message of an error without secrets; of one that is not for users, with its type."""
-    return redacted(str(error) if isinstance(error, BlurbError) else f"{type(error).__name__}: {error}")
+    return redacted(
+        str(error) if isinstance(error, BlurbError) else f"{type(error).__name__}: {error}"
+    )
 
 
 class DamageWarning(UserWarning):
@@ -208,7 +225,9 @@ def followed(error: BlurbError, effect: str, fix: str = "") -> StoreError:
     a.json: the file is cut. It is left out; run the command again.
     """
     fix = error.fix or fix
-    return StoreError(f"{ended(error.what)} {effect}{'' if fix else '.'}", where=error.where, fix=fix)
+    return StoreError(
+        f"{ended(error.what)} {effect}{'' if fix else '.'}", where=error.where, fix=fix
+    )
 
 
 def ended(text: str) -> str:
@@ -220,5 +239,9 @@ def line_of(error: BaseException, path: Path) -> str:
     """File and line of an error in a plug-in's file: of the syntax error, or where it was raised."""
     if isinstance(error, SyntaxError):
         return f"{error.filename}:{error.lineno}"
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+    lines = [
+        frame.lineno
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename == str(path)
+    ]
     return f"{path}:{lines[-1]}" if lines else str(path)

@@ -8,7 +8,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 _python = ContextVar("python", default=False)
-KEYWORDS = {"print": "print_script", "map": "names", "models": "models_file", "allow-code": "allow", "from": "start"}
+KEYWORDS = {
+    "print": "print_script",
+    "map": "names",
+    "models": "models_file",
+    "allow-code": "allow",
+    "from": "start",
+}
 """Options whose keyword has another name."""
 
 

@@ -7,7 +7,9 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Sequence
 
-COMMANDS = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]")
+COMMANDS = re.compile(
+    "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]"
+)
 """Control characters but tabulator and line feed, separators of lines, and marks of direction; halves of characters."""
 RUNNER = re.compile(r"^([^\S\n]*)(:(?=:)|#(?=#\[))", flags=re.MULTILINE)
 """Beginnings of lines that GitHub's runner takes for commands."""
@@ -90,7 +92,9 @@ def in_markdown(text: str) -> str:
     a\_b \| \<c\> !\[x\](http:\//y) run@100 @&#8203;me
     """
     text = re.sub(r"([\\`*_\[\]<>|~&]|^#)", r"\\\1", " ".join(text.split()))
-    text = re.sub(r"(?<!\w)@(?=\w)", "@&#8203;", text)  # a blank of no width, which the mention stops at
+    text = re.sub(
+        r"(?<!\w)@(?=\w)", "@&#8203;", text
+    )  # a blank of no width, which the mention stops at
     return text.replace("://", r":\//").replace("www.", r"www\.")
 
 
@@ -128,7 +132,10 @@ def once(said: Iterable[tuple[str, str]], count: int) -> list[str]:
     names: dict[str, list[str]] = {}
     for name, sentence in said:
         names.setdefault(sentence, []).append(name)
-    return [text if len(those) == count else f"{', '.join(those)}: {text}" for text, those in names.items()]
+    return [
+        text if len(those) == count else f"{', '.join(those)}: {text}"
+        for text, those in names.items()
+    ]
 
 
 def grouped(reasons: Iterable[tuple[str, str]]) -> list[str]:
@@ -140,7 +147,9 @@ def grouped(reasons: Iterable[tuple[str, str]]) -> list[str]:
     names: dict[str, list[str]] = {}
     for name, reason in reasons:
         names.setdefault(reason, []).append(name)
-    return [f"{', '.join(those)}: {reason.rstrip('.')}." for reason, those in names.items() if reason]
+    return [
+        f"{', '.join(those)}: {reason.rstrip('.')}." for reason, those in names.items() if reason
+    ]
 
 
 def duration(seconds: float) -> str:
@@ -154,7 +163,11 @@ def duration(seconds: float) -> str:
     minutes = round(seconds / 60)
     if minutes < 90:
         return f"{minutes} min"
-    return f"{minutes // 60} h {minutes % 60:02d} min" if minutes < 24 * 60 else f"{round(minutes / 60)} h"
+    return (
+        f"{minutes // 60} h {minutes % 60:02d} min"
+        if minutes < 24 * 60
+        else f"{round(minutes / 60)} h"
+    )
 
 
 def megabytes(count: float) -> str:

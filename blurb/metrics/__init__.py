@@ -49,7 +49,12 @@ __all__ = [
 VERSION = 1  # raised by hand when a value changes for the same predictions: stored scores are then recomputed
 
 _registry: Registry[Metric] = Registry(
-    "metric", "blurb.metrics.functions", "METRIC", "blurb.metrics", "blurb.metrics:Metric", separator="_"
+    "metric",
+    "blurb.metrics.functions",
+    "METRIC",
+    "blurb.metrics",
+    "blurb.metrics:Metric",
+    separator="_",
 )
 
 

@@ -72,7 +72,9 @@ def check_pairs(gold: Sequence[object], predicted: Sequence[object], unit: str) 
     """Raises ValueError unless there is one prediction for each gold `unit` (a singular noun, for the message)."""
     for side, values in (("gold", gold), ("predicted", predicted)):
         if isinstance(values, str):
-            raise ValueError(f"{side} is the single string {values!r}. Pass a sequence with one item per {unit}.")
+            raise ValueError(
+                f"{side} is the single string {values!r}. Pass a sequence with one item per {unit}."
+            )
     if len(gold) != len(predicted):
         raise ValueError(
             f"gold has {len(gold)} {unit}s, predicted has {len(predicted)}: {unit} {min(len(gold), len(predicted))} "
@@ -88,7 +90,9 @@ def check_sentences(gold: Sentences, predicted: Sentences) -> NDArray[np.intp]:
     check_pairs(gold, predicted, "sentence")
     for side, sentences in (("gold", gold), ("predicted", predicted)):
         if any(issubclass(kind, str) for kind in set(map(type, sentences))):
-            raise ValueError(f"{side} is a flat sequence of strings. Pass each sentence as a sequence of its own.")
+            raise ValueError(
+                f"{side} is a flat sequence of strings. Pass each sentence as a sequence of its own."
+            )
     gold_lengths = np.fromiter(map(len, gold), dtype=np.intp, count=len(gold))
     predicted_lengths = np.fromiter(map(len, predicted), dtype=np.intp, count=len(predicted))
     unequal = np.flatnonzero(gold_lengths != predicted_lengths)
@@ -104,10 +108,14 @@ def check_sentences(gold: Sentences, predicted: Sentences) -> NDArray[np.intp]:
 def check_labels(labels: Sequence[str]) -> None:
     """Raises ValueError unless `labels` are distinct names, at least one."""
     if isinstance(labels, str) or len(labels) == 0 or len(set(labels)) != len(labels):
-        raise ValueError(f"labels is {labels!r}. Pass a sequence of label names, at least one and none twice.")
+        raise ValueError(
+            f"labels is {labels!r}. Pass a sequence of label names, at least one and none twice."
+        )
 
 
-def label_arrays(gold: Sequence[str], predicted: Sequence[str]) -> tuple[NDArray[np.str_], NDArray[np.str_]]:
+def label_arrays(
+    gold: Sequence[str], predicted: Sequence[str]
+) -> tuple[NDArray[np.str_], NDArray[np.str_]]:
     """Both sides as (examples,); raises ValueError unless they have the same length."""
     check_pairs(gold, predicted, "example")
     return np.array(gold, dtype=np.str_), np.array(predicted, dtype=np.str_)

@@ -53,7 +53,9 @@ class TagTable(dict[str, str]):
 
     def not_a_tag(self, tag: str) -> ValueError:
         expected = ", ".join(self.allowed)
-        return ValueError(f"{tag!r} is not a valid tag: expected one of {expected}, alone or followed by '-TYPE'.")
+        return ValueError(
+            f"{tag!r} is not a valid tag: expected one of {expected}, alone or followed by '-TYPE'."
+        )
 
     def with_type(self, letters: str, name: str) -> str:
         """The characters of tags in which all letters except O are followed by `name`."""
@@ -70,7 +72,9 @@ class TagTable(dict[str, str]):
             text = "".join(map(self.__getitem__, chain.from_iterable(sentences)))
         else:
             if letters.encode().translate(None, delete=self.allowed.encode()):
-                raise self.not_a_tag(next(letter for letter in letters if letter not in self.allowed))
+                raise self.not_a_tag(
+                    next(letter for letter in letters if letter not in self.allowed)
+                )
             text = self.with_type(letters, name) if name else letters
         numbers: NDArray[np.unsignedinteger]  # (words,)
         if len(self.prefixes) <= 256:

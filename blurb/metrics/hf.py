@@ -30,7 +30,9 @@ class FunctionMetric(evaluate.Metric):  # type: ignore[misc]  # evaluate has no 
         # read-only on some clusters; this one is gone before the metric is used.
         with tempfile.TemporaryDirectory() as folder:
             super().__init__(keep_in_memory=True, cache_dir=folder)
-        self.info.module_name = name  # not that of this class: `evaluate.combine` tells metrics apart by it
+        self.info.module_name = (
+            name  # not that of this class: `evaluate.combine` tells metrics apart by it
+        )
 
     def _info(self) -> evaluate.MetricInfo:
         return evaluate.MetricInfo(

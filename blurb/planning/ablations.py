@@ -73,24 +73,52 @@ def grid(axis: str) -> Grid:
         return Grid(axis, "", tuple(Cell({setting: value}, {}) for value in values))
     if axis == "pooling":
         whole = grid("relation")
-        part = tuple(cell for cell in whole.cells if cell.settings["relation_input"] == POOLING_INPUT)
+        part = tuple(
+            cell for cell in whole.cells if cell.settings["relation_input"] == POOLING_INPUT
+        )
         return Grid(axis, f"{whole.source}, {POOLING_INPUT}", part)
     text = (files("blurb.planning") / "ablations.csv").read_text(encoding="utf-8")
     lines = [line for line in csv.DictReader(text.splitlines()) if line["axis"] == axis]
     published: dict[str, dict[str, float]] = {}
     for line in lines:
         published.setdefault(line["settings"], {})[line["dataset"]] = float(line["score"])
-    cells = tuple(Cell(dict(pair.split("=") for pair in pairs.split()), scores) for pairs, scores in published.items())
+    cells = tuple(
+        Cell(dict(pair.split("=") for pair in pairs.split()), scores)
+        for pairs, scores in published.items()
+    )
     return Grid(axis, f"{lines[0]['source']}, {lines[0]['version']}", cells)
 
 
 SCHEMA = 1
-SHOWN = ("cell", "task", "mean", "sd", "seeds", "difference", "p", "verdict", "published", "published_difference")
+SHOWN = (
+    "cell",
+    "task",
+    "mean",
+    "sd",
+    "seeds",
+    "difference",
+    "p",
+    "verdict",
+    "published",
+    "published_difference",
+)
 NUMBERS = ("mean", "sd", "seeds", "difference", "p", "published", "published_difference")
-COLUMNS = ("schema", "axis", "model", "weights", "protocol", "overrides", "precision", "data", *SHOWN)
+COLUMNS = (
+    "schema",
+    "axis",
+    "model",
+    "weights",
+    "protocol",
+    "overrides",
+    "precision",
+    "data",
+    *SHOWN,
+)
 
 
-def lines(grid: Grid, results: Sequence[Row | None], datasets: Sequence[str]) -> list[dict[str, str]]:
+def lines(
+    grid: Grid, results: Sequence[Row | None], datasets: Sequence[str]
+) -> list[dict[str, str]]:
     """A line per cell and dataset, in the order of the grid.
 
     :param results: the row of each cell in the store, None if missing
@@ -115,13 +143,23 @@ def lines(grid: Grid, results: Sequence[Row | None], datasets: Sequence[str]) ->
                 if comparison.p is not None:
                     line["p"] = f"{comparison.p:.4f}"
                 if published is not None:
-                    line["published_difference"] = signed(published - grid.cells[0].published[dataset])
+                    line["published_difference"] = signed(
+                        published - grid.cells[0].published[dataset]
+                    )
             else:
                 line["verdict"] = "default"
             if result is not None:
                 made = result.configuration
-                line |= {"protocol": made.protocol, "overrides": made.overrides_text, "precision": made.precision}
-                line |= {"model": result.model, "weights": short_weights(result.weights), "data": result.data}
+                line |= {
+                    "protocol": made.protocol,
+                    "overrides": made.overrides_text,
+                    "precision": made.precision,
+                }
+                line |= {
+                    "model": result.model,
+                    "weights": short_weights(result.weights),
+                    "data": result.data,
+                }
             table.append({"schema": str(SCHEMA), "axis": grid.axis, **line})
     return table
 
@@ -143,7 +181,9 @@ def titles() -> list[str]:
 def readable(line: Mapping[str, str]) -> list[str]:
     """The cells of a line in the readable table, with rounded p-values (the CSV file has four digits)."""
     p = line.get("p", "")
-    return [probability(float(p)) if column == "p" and p else line.get(column, "") for column in SHOWN]
+    return [
+        probability(float(p)) if column == "p" and p else line.get(column, "") for column in SHOWN
+    ]
 
 
 def _values(result: Row | None, dataset: str) -> list[float]:
@@ -153,7 +193,11 @@ def _values(result: Row | None, dataset: str) -> list[float]:
 def _markdown(grid: Grid, found: list[dict[str, str]], caption: str) -> str:
     rules = ["---:" if column in NUMBERS else "---" for column in SHOWN]
     table = "\n".join(f"| {' | '.join(row)} |" for row in [titles(), rules, *map(readable, found)])
-    source = f"Published: PubMedBERT in {grid.source}. " if any("published" in line for line in found) else ""
+    source = (
+        f"Published: PubMedBERT in {grid.source}. "
+        if any("published" in line for line in found)
+        else ""
+    )
     return (
         f"# Ablation: {grid.axis}\n\n{caption}\n\n{table}\n\n"
         f"{source}Differences are from the first cell; the verdict is Welch's t-test "

@@ -63,7 +63,9 @@ def read_models(path: Path) -> list[NamedModel]:
     errors, (header, _) = ErrorCollector(), head_of(path)
     if "model" not in header or not set(header) <= set(MODEL_COLUMNS):
         raise DataError(
-            f"needs the columns {', '.join(MODEL_COLUMNS)}, the last two if wanted (it has {header}).", path, 1
+            f"needs the columns {', '.join(MODEL_COLUMNS)}, the last two if wanted (it has {header}).",
+            path,
+            1,
         )
     named = [errors.tried(_named_model, at, line) for at, line in table_of(path, errors).rows]
     errors.tell()
@@ -84,9 +86,28 @@ def _named_model(at: FileLine, line: dict[str, str]) -> NamedModel:
     return NamedModel(reference, name or None, tuple(dict.fromkeys(tags.split())))
 
 
-__all__ = ["KEEP", "Checkpointing", "Given", "Keep", "Model", "RowReference", "RunOptions", "Tokenizer", "TrainOptions"]
+__all__ = [
+    "KEEP",
+    "Checkpointing",
+    "Given",
+    "Keep",
+    "Model",
+    "RowReference",
+    "RunOptions",
+    "Tokenizer",
+    "TrainOptions",
+]
 Given: TypeAlias = Model | NamedModel
-SHORTHANDS = ("lr", "batch_size", "epochs", "head", "pooling", "adapter", "tagging", "relation_input")
+SHORTHANDS = (
+    "lr",
+    "batch_size",
+    "epochs",
+    "head",
+    "pooling",
+    "adapter",
+    "tagging",
+    "relation_input",
+)
 """Options that are settings; the others are given with `--set`, or by name in Python."""
 LIMITED = ("max_train", "max_eval")
 """The settings that `--limit` gives."""
@@ -133,7 +154,9 @@ class TrainOptions(TrialOptions):
         metavar="KEY=VALUE",
     )
     lr: float | None = option(None, "Protocol", "Peak learning rate; short for --set lr=...")
-    batch_size: int | None = option(None, "Protocol", "Inputs per step; short for --set batch_size=...")
+    batch_size: int | None = option(
+        None, "Protocol", "Inputs per step; short for --set batch_size=..."
+    )
     epochs: int | None = option(None, "Protocol", "Epochs; short for --set epochs=...")
     limit: int | None = option(
         None,
@@ -142,7 +165,9 @@ class TrainOptions(TrialOptions):
         "rank. Short for --set max_train=N --set max_eval=N.",
         low=1,
     )
-    name: str | None = option(None, "Model", "Name of the row, if there is one MODEL.  [default: last part of MODEL]")
+    name: str | None = option(
+        None, "Model", "Name of the row, if there is one MODEL.  [default: last part of MODEL]"
+    )
     tokenizer: Tokenizer | None = option(
         None,
         "Model",
@@ -186,12 +211,20 @@ class TrainOptions(TrialOptions):
 
         :raises DataError: for a table of models that cannot be read
         """
-        models = [self.model] if isinstance(self.model, str) or not isinstance(self.model, Sequence) else self.model
+        models = (
+            [self.model]
+            if isinstance(self.model, str) or not isinstance(self.model, Sequence)
+            else self.model
+        )
         if all(isinstance(one, str | Path) for one in models):
             models = checkpoints_by_number(models)
         table = getattr(self, "models_file", None)
-        named = [one if isinstance(one, NamedModel) else NamedModel(one, self.name) for one in models]
-        return [model.found() for model in named + ([] if table is None else read_models(Path(table)))]
+        named = [
+            one if isinstance(one, NamedModel) else NamedModel(one, self.name) for one in models
+        ]
+        return [
+            model.found() for model in named + ([] if table is None else read_models(Path(table)))
+        ]
 
     @property
     def models(self) -> list[Model]:
@@ -201,7 +234,11 @@ class TrainOptions(TrialOptions):
     @property
     def shorthands(self) -> dict[str, str]:
         """The settings that are given by an option of their own: setting -> option."""
-        given = {name: opt(name.replace("_", "-")) for name in SHORTHANDS if getattr(self, name, None) is not None}
+        given = {
+            name: opt(name.replace("_", "-"))
+            for name in SHORTHANDS
+            if getattr(self, name, None) is not None
+        }
         return given if self.limit is None else {**given, **dict.fromkeys(LIMITED, opt("limit"))}
 
     @property
@@ -210,7 +247,8 @@ class TrainOptions(TrialOptions):
         shorthands = self.shorthands
         for setting in shorthands.keys() & self.settings.keys():
             raise SettingsError(
-                f"{setting} is given twice, by {shorthands[setting]} and by {opt('set')}", fix="remove one."
+                f"{setting} is given twice, by {shorthands[setting]} and by {opt('set')}",
+                fix="remove one.",
             )
         own = {name: self.limit if name in LIMITED else getattr(self, name) for name in shorthands}
         return {**self.settings, **own}
@@ -253,7 +291,9 @@ class RunOptions(TrainOptions):
         page="protocols.md#cost",
     )
     head: str | None = option(
-        None, "Protocol", "Head, such as crf or bilstm,hidden=128 (see blurb heads); short for --set head=..."
+        None,
+        "Protocol",
+        "Head, such as crf or bilstm,hidden=128 (see blurb heads); short for --set head=...",
     )
     pooling: str | None = option(
         None, "Protocol", "Pooling of sequence tasks (see blurb heads); short for --set pooling=..."
@@ -265,7 +305,9 @@ class RunOptions(TrainOptions):
         choices=("off", "lora"),
         page="large-models.md",
     )
-    tagging: str | None = option(None, "Protocol", "Tagging scheme of NER and PICO; short for --set tagging=NAME.")
+    tagging: str | None = option(
+        None, "Protocol", "Tagging scheme of NER and PICO; short for --set tagging=NAME."
+    )
     relation_input: str | None = option(
         None,
         "Protocol",
@@ -329,7 +371,10 @@ class RunOptions(TrainOptions):
     @property
     def shorthands(self) -> dict[str, str]:
         """The settings that are given by an option of their own: setting -> option."""
-        return {**super().shorthands, **({"relation_input": opt("dummy-tokens")} if self.dummy_tokens else {})}
+        return {
+            **super().shorthands,
+            **({"relation_input": opt("dummy-tokens")} if self.dummy_tokens else {}),
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -344,9 +389,14 @@ class AblateOptions(TrainOptions):
         choices=("head", "tagging", "relation", "pooling", "rate", "warmup", "word-borders"),
     )
     tasks: str | Sequence[str] | None = option(
-        None, "Tasks and data", "Task names or types, comma-separated.  [default: those of the table]", complete="tasks"
+        None,
+        "Tasks and data",
+        "Task names or types, comma-separated.  [default: those of the table]",
+        complete="tasks",
     )
-    name: str | None = option(None, "Model", "Model name in the tables.  [default: last part of MODEL]")
+    name: str | None = option(
+        None, "Model", "Model name in the tables.  [default: last part of MODEL]"
+    )
     out: Path | str = option("ablations", "Results", "Folder for the tables.", path="dir")
     dry_run: bool = option(False, "Trials", "List the trials of all cells and stop.")
 
@@ -355,7 +405,17 @@ TRAIN, RUN = parameters(TrainOptions), parameters(RunOptions)
 OUTPUT, JOBS, DEVICE, SUITE = (TRAIN[name].about for name in ("output", "jobs", "device", "suite"))
 CASING, TRUST = TRAIN["casing"].about, TRAIN["trust_remote_code"].about
 ACROSS = RUN["across"].about
-CHECKPOINTS = ("data", "raw", "suite", "seeds", "tokenizer", "device", "precision", "jobs", "output")
+CHECKPOINTS = (
+    "data",
+    "raw",
+    "suite",
+    "seeds",
+    "tokenizer",
+    "device",
+    "precision",
+    "jobs",
+    "output",
+)
 """Options of the trials of commands that fine-tune many checkpoints."""
 TRIALS = {name: TRAIN[name] for name in CHECKPOINTS}
 ALLOW = Option(

@@ -86,7 +86,9 @@ def checked(options: RunOptions) -> tuple[Request, Engine, Rules | None]:
         errors.tried(tracking.check, options.track)
     request = _request(options, asked, errors)
     errors.tried(_check_together, request, options, engine)
-    if errors.errors:  # else planning is what comes next, and tells it itself; so does `check_engine_is_there`
+    if (
+        errors.errors
+    ):  # else planning is what comes next, and tells it itself; so does `check_engine_is_there`
         errors.tried(_try_to_plan, request, asked)
         if not options.dry_run:
             errors.tried(engine.check_there)
@@ -99,7 +101,9 @@ def resolve(options: RunOptions, errors: ErrorCollector) -> Asked:
     table = tables.place(options.output, options.leaderboard)
     protocol = errors.tried(load_protocol, options.protocol, options.suite)
     settings = _settings(options, errors)
-    engine = errors.tried(engines.parse, options.engine, Launch(options.jobs, table, options.print_script))
+    engine = errors.tried(
+        engines.parse, options.engine, Launch(options.jobs, table, options.print_script)
+    )
     models = errors.tried(lambda: options.named_models)
     places = {} if options.leaderboard is None else {"leaderboard": table.parent}
     errors.tried(check_writable, output=Path(options.output), **places)
@@ -121,14 +125,16 @@ def _contradictions(options: RunOptions, asked: Asked) -> Iterator[BlurbError]:
         yield SettingsError(f"{opt('dummy-tokens')} cannot be combined with {other}; remove one.")
     if asked.models is not None and not asked.models:
         yield SettingsError(
-            "There is no model to run", fix=f"name a MODEL, or a table of them with {opt('models', 'FILE')}."
+            "There is no model to run",
+            fix=f"name a MODEL, or a table of them with {opt('models', 'FILE')}.",
         )
     if options.name and len(asked.models or ()) > 1:
         yield SettingsError(f"{opt('name')} needs exactly one MODEL.")
     given = [opt(name) for name in ("protocol", "seeds") if getattr(options, name) is not None]
     if options.budget is not None and given:
         yield SettingsError(
-            f"{opt('budget')} chooses the protocol and its seeds", fix=f"remove {given[0]} or {opt('budget')}."
+            f"{opt('budget')} chooses the protocol and its seeds",
+            fix=f"remove {given[0]} or {opt('budget')}.",
         )
     for name in ("rules", "across"):
         if getattr(options, name) and options.check is None:
@@ -136,7 +142,9 @@ def _contradictions(options: RunOptions, asked: Asked) -> Iterator[BlurbError]:
     if asked.engine is None:
         return
     if options.print_script and not asked.engine.hands_over:
-        others = " or ".join(name for name, kind in engines.engines.usable().items() if kind.hands_over)
+        others = " or ".join(
+            name for name, kind in engines.engines.usable().items() if kind.hands_over
+        )
         yield SettingsError(
             f"{opt('print')} shows the script of an engine that submits one: add {opt('engine', others)}."
         )
@@ -161,7 +169,10 @@ def check_engine_is_there(planned: Sequence[Planned], engine: Engine) -> None:
 
 
 def resolved(
-    options: TrainOptions, chosen: list[Task], settings: Mapping[str, Any], shorthands: Mapping[str, str]
+    options: TrainOptions,
+    chosen: list[Task],
+    settings: Mapping[str, Any],
+    shorthands: Mapping[str, str],
 ) -> Request:
     """Resolve the options of `blurb ablate` into a request.
 
@@ -173,7 +184,9 @@ def resolved(
     protocol = errors.tried(load_protocol, options.protocol, options.suite)
     data = errors.tried(_data, options, chosen)
     errors.tell(NOT_YET_CHECKED)
-    request = _request(options, Asked(protocol, settings, None, options.named_models, chosen, None, data), errors)
+    request = _request(
+        options, Asked(protocol, settings, None, options.named_models, chosen, None, data), errors
+    )
     errors.tell()
     return dataclasses.replace(request, options=shorthands)
 
@@ -189,7 +202,9 @@ def _settings(options: RunOptions, found: ErrorCollector) -> dict[str, Any]:
 
 def _tasks(wanted: Any, found: ErrorCollector) -> list[Task]:
     """The tasks of all words that name any."""
-    words = [word for word in (wanted.split(",") if isinstance(wanted, str) else wanted) if word.strip()]
+    words = [
+        word for word in (wanted.split(",") if isinstance(wanted, str) else wanted) if word.strip()
+    ]
     known = [word for word in words if found.tried(tasks.load_selection, [word])]
     return (found.tried(tasks.load_selection, known) or []) if known or not words else []
 
@@ -200,7 +215,9 @@ def _rules(options: RunOptions, chosen: list[Task]) -> Rules | None:
         return None
     found = ErrorCollector()
     rules = found.tried(read_rules, options.rules, across=options.across)
-    found.tried(row_of, options.check, Path(options.output), lambda text: None)  # the run may repair what is damaged
+    found.tried(
+        row_of, options.check, Path(options.output), lambda text: None
+    )  # the run may repair what is damaged
     found.tell()
     if rules is not None and rules.required is None:
         return dataclasses.replace(rules, required=tuple(task.name for task in chosen))
@@ -219,7 +236,9 @@ def _request(options: TrainOptions, asked: Asked, errors: ErrorCollector) -> Req
     assert asked.protocol is not None
     assert asked.data is not None
     folder, raw = asked.data
-    elsewhere, hands_over = (asked.engine.elsewhere, asked.engine.hands_over) if asked.engine else (False, False)
+    elsewhere, hands_over = (
+        (asked.engine.elsewhere, asked.engine.hands_over) if asked.engine else (False, False)
+    )
     precision = errors.tried(precision_of, options, elsewhere)
     # Whoever mistyped a device does not wait for downloads.
     tagged = quick_checks.sources_of(options, folder, errors, fetch=precision is not None)
@@ -254,9 +273,14 @@ def _check_together(request: Request, options: RunOptions, engine: Engine) -> No
             f"{opt('keep-model')} keeps fine-tuned encoders; {asked.rows.noun} trains none.",
             fix=f"Remove it, or change {opt('protocol')}.",
         )
-    if options.keep_model != "none" and not any(kind.save for kind in kinds) and len(kinds) == len(options.models):
+    if (
+        options.keep_model != "none"
+        and not any(kind.save for kind in kinds)
+        and len(kinds) == len(options.models)
+    ):
         raise SettingsError(
-            f"{opt('keep-model')} keeps networks, and there are only baselines that are none", fix="remove it."
+            f"{opt('keep-model')} keeps networks, and there are only baselines that are none",
+            fix="remove it.",
         )
     searched = any(kind.searches for kind in kinds) and any(
         request.protocol.grid(request.overrides, task.name) for task in request.tasks
@@ -271,7 +295,9 @@ def _check_together(request: Request, options: RunOptions, engine: Engine) -> No
 def rung_of(request: Request, rung: Rung, some: Sequence[Task]) -> Planned:
     """The trials of some tasks with the protocol that a budget may choose."""
     protocol = load_protocol(rung.protocol, request.suite)
-    return trials.prepare(dataclasses.replace(request, protocol=protocol, seeds=rung.seeds, tasks=some))
+    return trials.prepare(
+        dataclasses.replace(request, protocol=protocol, seeds=rung.seeds, tasks=some)
+    )
 
 
 def _try_to_plan(request: Request, asked: Asked) -> None:

@@ -12,7 +12,15 @@ from blurb.execution.data_sources import data_verdict
 from blurb.grouping import by_key
 from blurb.heads import OF_TAGS
 from blurb.learners import is_named, of_protocol
-from blurb.messages import BlurbError, ErrorCollector, ModelError, SettingsError, opt, option, plural
+from blurb.messages import (
+    BlurbError,
+    ErrorCollector,
+    ModelError,
+    SettingsError,
+    opt,
+    option,
+    plural,
+)
 from blurb.planning.request import check_reference, deduplicated, source
 from blurb.protocols.protocol import Protocol
 from blurb.tasks import Task
@@ -56,7 +64,9 @@ def look(options: RunOptions, asked: Asked, errors: ErrorCollector) -> None:
             errors.add(error)
 
 
-def _check_concerns(name: str, value: Any, chosen: list[Task], shorthands: Mapping[str, str]) -> None:
+def _check_concerns(
+    name: str, value: Any, chosen: list[Task], shorthands: Mapping[str, str]
+) -> None:
     """Raises a SettingsError if a setting concerns no task: its row would have the trials of another row."""
     if name not in formulations.specific_settings() or not chosen:
         return
@@ -68,15 +78,21 @@ def _check_concerns(name: str, value: Any, chosen: list[Task], shorthands: Mappi
         )
 
 
-def _check_task(task: Task, protocol: Protocol, settings: Mapping[str, Any], shorthands: Mapping[str, str]) -> None:
+def _check_task(
+    task: Task, protocol: Protocol, settings: Mapping[str, Any], shorthands: Mapping[str, str]
+) -> None:
     """Raises a SettingsError if relation input or head do not go with a task."""
     if not {"head", "relation_input"} & settings.keys():
         return
     formulation = formulations.bind(task, protocol.settings(task, settings, parameters=0))
     _ = formulation.needs_original
-    if "head" in settings and of_protocol.kind_of(protocol).searches:  # others say themselves which heads they fit
+    if (
+        "head" in settings and of_protocol.kind_of(protocol).searches
+    ):  # others say themselves which heads they fit
         of_tags = formulation.settings.head.partition(",")[0] in OF_TAGS
-        formulation.check_head(("tokens",) if of_tags else None, lambda setting: shorthands.get(setting, opt("set")))
+        formulation.check_head(
+            ("tokens",) if of_tags else None, lambda setting: shorthands.get(setting, opt("set"))
+        )
 
 
 def look_at(model: Model, options: RunOptions) -> None:
@@ -116,7 +132,11 @@ def warnings_of(planned: Sequence[Planned], expected: Estimate | None, engine: E
     """
     if expected is not None and not expected.waiting:
         return []
-    return [*_rates(planned), *_data(planned), *(_room(expected, engine) if expected is not None else ())]
+    return [
+        *_rates(planned),
+        *_data(planned),
+        *(_room(expected, engine) if expected is not None else ()),
+    ]
 
 
 def left_out(planned: Sequence[Planned]) -> Iterator[str]:
@@ -136,9 +156,19 @@ def _rates(planned: Sequence[Planned]) -> Iterator[str]:
 
 def _data(planned: Sequence[Planned]) -> Iterator[str]:
     """Data that its rows will call not verified."""
-    jobs = [job for one in planned if one.request.suite != "demo" for job in one.jobs if not job.data.original]
+    jobs = [
+        job
+        for one in planned
+        if one.request.suite != "demo"
+        for job in one.jobs
+        if not job.data.original
+    ]
     verdicts = {source: data_verdict(source) for source in dict.fromkeys(job.data for job in jobs)}
-    doubtful = by_key((state, source.task) for source, state in verdicts.items() if state in ("counts only", "differs"))
+    doubtful = by_key(
+        (state, source.task)
+        for source, state in verdicts.items()
+        if state in ("counts only", "differs")
+    )
     if doubtful:
         listed = "; ".join(f"{verdict}: {', '.join(names)}" for verdict, names in doubtful.items())
         number, folder = sum(map(len, doubtful.values())), jobs[0].data.folder
@@ -166,12 +196,20 @@ def sources_of(
     :param fetch: whether models of the Hub may be downloaded
     """
     wanted = [one for one in options.named_models if fetch or not _is_remote(one.model)]
-    return [(each, one.tags) for one in wanted if (each := _loaded(options, one, folder, errors)) is not None]
+    return [
+        (each, one.tags)
+        for one in wanted
+        if (each := _loaded(options, one, folder, errors)) is not None
+    ]
 
 
 def _is_remote(model: Model) -> bool:
     """Whether a reference is that of a model on the Hub."""
-    if not isinstance(model, str | Path) or is_named(model) or str(model).startswith(scratch.PREFIX):
+    if (
+        not isinstance(model, str | Path)
+        or is_named(model)
+        or str(model).startswith(scratch.PREFIX)
+    ):
         return False
     try:
         return not isinstance(references.folder_or_id(str(model)), Path)
@@ -179,11 +217,15 @@ def _is_remote(model: Model) -> bool:
         return False  # it is nothing, which is told
 
 
-def _loaded(options: TrainOptions, named: NamedModel, folder: Path, found: ErrorCollector) -> ModelSource | None:
+def _loaded(
+    options: TrainOptions, named: NamedModel, folder: Path, found: ErrorCollector
+) -> ModelSource | None:
     model = named.model
     try:
         files = options.casing, options.tokenizer, options.base
-        return source(model, named.name, options.revision, options.trust_remote_code, folder, *files)
+        return source(
+            model, named.name, options.revision, options.trust_remote_code, folder, *files
+        )
     except BlurbError as error:
         parts = ErrorCollector()
         is_folder = isinstance(model, str | Path) and Path(model).expanduser().is_dir()

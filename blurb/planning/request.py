@@ -46,12 +46,17 @@ def folders(
         from blurb.corpora import demo
 
         if data is not None:
-            raise SettingsError(f"{opt('suite', 'demo')} generates its own data", fix=f"remove {opt('data')}.")
+            raise SettingsError(
+                f"{opt('suite', 'demo')} generates its own data", fix=f"remove {opt('data')}."
+            )
         if raw is not None:
-            raise SettingsError(f"{opt('suite', 'demo')} generates its own originals", fix=f"remove {opt('raw')}.")
+            raise SettingsError(
+                f"{opt('suite', 'demo')} generates its own originals", fix=f"remove {opt('raw')}."
+            )
         if any(task.file for task in chosen):
             raise SettingsError(
-                f"{opt('suite', 'demo')} has its own tasks", fix=f"remove {opt('suite')} to run a task file."
+                f"{opt('suite', 'demo')} has its own tasks",
+                fix=f"remove {opt('suite')} to run a task file.",
             )
         folder = demo.prepare()
         return folder, folder
@@ -60,13 +65,17 @@ def folders(
     data = data or home.at_hand()
     if data is None:
         hint = f" (or use {opt('suite', 'demo')}, which needs no data)" if has_suite else ""
-        raise SettingsError(f"Give the folder of the datasets with {opt('data')}{hint}. To get them: blurb data get")
+        raise SettingsError(
+            f"Give the folder of the datasets with {opt('data')}{hint}. To get them: blurb data get"
+        )
     return data, raw
 
 
 def load_protocol(protocol: str | Path | None, suite: str) -> Protocol:
     """The protocol that a person named, or by default that of the suite; code that its file names is loaded."""
-    loaded = of_protocol.load(str(protocol) if protocol else ("demo" if suite == "demo" else "standard"))
+    loaded = of_protocol.load(
+        str(protocol) if protocol else ("demo" if suite == "demo" else "standard")
+    )
     if str(protocol).endswith(".toml"):
         plugins.load_all(loaded.tables)
     return loaded
@@ -109,7 +118,9 @@ def check_writable(**places: Path) -> None:
             with tempfile.TemporaryDirectory(dir=place):
                 pass
         except OSError as error:
-            raise SettingsError(f"{opt(option)}: cannot write to {folder}: {error.strerror}.") from error
+            raise SettingsError(
+                f"{opt(option)}: cannot write to {folder}: {error.strerror}."
+            ) from error
 
 
 def check_reference(reference: str) -> None:
@@ -117,11 +128,14 @@ def check_reference(reference: str) -> None:
     selections = tasks.selections()
     if known_as(reference, selections) in selections and not Path(reference).is_dir():
         raise SettingsError(
-            f"MODEL '{reference}' is a task", fix=f"separate tasks by commas without blanks: {opt('tasks', 'gad,hoc')}."
+            f"MODEL '{reference}' is a task",
+            fix=f"separate tasks by commas without blanks: {opt('tasks', 'gad,hoc')}.",
         )
     if reference != reference.encode(errors="replace").decode():
         shown = reference.encode("ascii", "backslashreplace").decode()
-        raise SettingsError(f"The folder name '{shown}' is not valid UTF-8", fix="rename the folder.")
+        raise SettingsError(
+            f"The folder name '{shown}' is not valid UTF-8", fix="rename the folder."
+        )
 
 
 def source(
@@ -142,21 +156,34 @@ def source(
 
         folder = staged_checkpoint.of_loaded(model, tokenizer)
         return of_folder(
-            folder, name or staged_checkpoint.default_name(model), staged_checkpoint.IN_MEMORY, casing=casing or ""
+            folder,
+            name or staged_checkpoint.default_name(model),
+            staged_checkpoint.IN_MEMORY,
+            casing=casing or "",
         )
     reference = str(model)
     check_reference(reference)
-    given = [opt(name) for name, one in (("tokenizer", tokenizer), ("base", base)) if one is not None]
+    given = [
+        opt(name) for name, one in (("tokenizer", tokenizer), ("base", base)) if one is not None
+    ]
     if given and (is_named(reference) or reference.startswith(scratch.PREFIX)):
         raise SettingsError(f"{reference} has no use for {given[0]}", fix="remove it.")
     if reference.startswith(scratch.PREFIX):
         return resolve(str(scratch.build(reference, folder)), name or reference, casing=casing)
     return resolve(
-        reference, name, revision=revision, remote_code=remote_code, casing=casing, tokenizer=tokenizer, base=base
+        reference,
+        name,
+        revision=revision,
+        remote_code=remote_code,
+        casing=casing,
+        tokenizer=tokenizer,
+        base=base,
     )
 
 
-def typed_settings(given: Mapping[str, Any], shorthands: Mapping[str, str] | None = None) -> dict[str, Any]:
+def typed_settings(
+    given: Mapping[str, Any], shorthands: Mapping[str, str] | None = None
+) -> dict[str, Any]:
     """Settings that a person typed, of their types; heads and poolings are loaded, and in canonical spelling.
 
     :param given: setting -> value; text as after `--set`
@@ -164,7 +191,9 @@ def typed_settings(given: Mapping[str, Any], shorthands: Mapping[str, str] | Non
     """
     typed = settings.parse_overrides(given, shorthands)
     for kind, registry in plugins.KINDS.items():
-        if kind in typed and not registry.is_builtin(typed[kind]):  # whose import takes seconds, and is not needed yet
+        if kind in typed and not registry.is_builtin(
+            typed[kind]
+        ):  # whose import takes seconds, and is not needed yet
             plugins.load(kind, typed[kind])
             typed[kind] = canonical(registry, typed[kind])
     return typed
@@ -204,7 +233,9 @@ def deduplicated(refusals: Iterable[tuple[BlurbError, ModelSource, Task]]) -> li
 
     The first of these says of which others it holds.
     """
-    alike = by_key(((type(each[0]), each[0].where, each[0].template, each[0].fix), each) for each in refusals)
+    alike = by_key(
+        ((type(each[0]), each[0].where, each[0].template, each[0].fix), each) for each in refusals
+    )
     return [_told(each) for each in alike.values()]
 
 
@@ -214,7 +245,9 @@ def _told(alike: Sequence[tuple[BlurbError, ModelSource, Task]]) -> BlurbError:
     if all(str(one) == str(error) for one, *_ in others):
         return error
     tasks = by_key((source.name, other.name) for _, source, other in others)
-    alike_models = by_key(((model == first.name, tuple(concerned)), model) for model, concerned in tasks.items())
+    alike_models = by_key(
+        ((model == first.name, tuple(concerned)), model) for model, concerned in tasks.items()
+    )
     where = [
         ", ".join(names) if own else f"{', '.join(models)} on {', '.join(names)}"
         for (own, names), models in alike_models.items()
@@ -229,16 +262,24 @@ def hashed_settings(formulation: formulations.Formulation, kind: LearnerKind) ->
     settings = formulation.settings
     values = asdict(settings)
     foreign = {*formulations.specific_settings()} - {*formulation.own_settings}
-    foreign |= {name for name, facts in FIELDS.items() if facts.later and values[name] == DEFAULTS[name]}
+    foreign |= {
+        name for name, facts in FIELDS.items() if facts.later and values[name] == DEFAULTS[name]
+    }
     foreign |= {*kind.unused(formulation)}
     if not settings.max_eval:
         foreign.add("eval_seed")
     if formulation.pooled:
         foreign.add("word_pooling")
-    own = {name: value for name, value in values.items() if name in kind.settings and name not in foreign}
+    own = {
+        name: value
+        for name, value in values.items()
+        if name in kind.settings and name not in foreign
+    }
     if "head" in own:
         own["head"] = canonical(heads, settings.head)
-    if "pooling" in own and (not formulation.pooled or parse(heads, settings.head)[0].reads_sequence):
+    if "pooling" in own and (
+        not formulation.pooled or parse(heads, settings.head)[0].reads_sequence
+    ):
         del own["pooling"]
     elif "pooling" in own:
         own["pooling"] = canonical(poolings, settings.pooling)

@@ -27,7 +27,11 @@ FILES = {"protocol": ".toml", "tasks": ".toml", "models": "", "rules": ""}
 """Keys that may name another file -> how the names of such files end."""
 NO_KEYS = ("config", "dry_run")
 """Options that say what to do with the file."""
-KEY = {name: about.flag.removeprefix("--") or name for name, _, _, about in RUN.values() if name not in NO_KEYS}
+KEY = {
+    name: about.flag.removeprefix("--") or name
+    for name, _, _, about in RUN.values()
+    if name not in NO_KEYS
+}
 """Option -> its key in the file."""
 
 
@@ -39,7 +43,11 @@ def with_file(given: Mapping[str, Any]) -> dict[str, Any]:
     option = {key: name for name, key in KEY.items()}
     options = {option.get(key, key): value for key, value in values.items()}
     typed = given.get("settings", {})
-    short = {*given, *(LIMITED if "limit" in given else ()), *(["relation_input"] if "dummy_tokens" in given else [])}
+    short = {
+        *given,
+        *(LIMITED if "limit" in given else ()),
+        *(["relation_input"] if "dummy_tokens" in given else []),
+    }
     own = {name: value for name, value in options.pop("settings", {}).items() if name not in short}
     kept = {name: value for name, value in options.items() if name not in typed}
     return {**kept, **given, "settings": {**own, **typed}}
@@ -51,7 +59,8 @@ def read(path: Path) -> dict[str, Any]:
     kinds = {name: about for name, _, _, about in RUN.values() if name in KEY}
     # What Python takes beside texts is none of a file.
     keys: dict[str, fields.Field] = {
-        KEY[name]: replace(about, kind=str) if about.kind is object else about for name, about in kinds.items()
+        KEY[name]: replace(about, kind=str) if about.kind is object else about
+        for name, about in kinds.items()
     }
     keys |= {"model": fields.TEXTS, "tasks": fields.TEXTS, "set": TABLE}
     keys |= {key: replace(keys[key], parse=partial(_beside, path, key)) for key in FILES}
@@ -65,13 +74,19 @@ def read(path: Path) -> dict[str, Any]:
 def _beside(path: Path, key: str, given: Any) -> Any:
     """The value of a key with the files that it names; a SettingsError unless they are below the folder of this one."""
     words = given if isinstance(given, list) else given.split(",") if key == "tasks" else [given]
-    places = {word: path.parent / word.strip() for word in words if word.strip().endswith(FILES[key])}
+    places = {
+        word: path.parent / word.strip() for word in words if word.strip().endswith(FILES[key])
+    }
     folder = os.path.realpath(path.parent)
     below = (
-        word for word in places if "\0" not in word and Path(os.path.realpath(places[word])).is_relative_to(folder)
+        word
+        for word in places
+        if "\0" not in word and Path(os.path.realpath(places[word])).is_relative_to(folder)
     )
     if out := sorted(places.keys() - below):
-        raise SettingsError(f"{out[0]!r} is not below the folder of this file", fix=f"type --{key} instead.")
+        raise SettingsError(
+            f"{out[0]!r} is not below the folder of this file", fix=f"type --{key} instead."
+        )
     found = [str(places.get(word, word)) for word in words]
     return found if isinstance(given, list) else ",".join(found)
 
@@ -81,7 +96,11 @@ def _refuse_code(values: Mapping[str, Any], path: Path, errors: ErrorCollector) 
     protocol, engine = str(values.get("protocol", "")), str(values.get("engine", DEFAULT))
     remote = {"trust_remote_code": "true"} if values.get("trust_remote_code") else {}
     code = {**_code_in([values, values.get("set", {})]), **remote}
-    read = errors.tried(protocols.read, protocol, errors) if protocol.endswith(FILES["protocol"]) else None
+    read = (
+        errors.tried(protocols.read, protocol, errors)
+        if protocol.endswith(FILES["protocol"])
+        else None
+    )
     if read is not None and (inner := _code_in(read.tables)):
         code["protocol"] = f"{protocol} with {', '.join(inner.values())}"
     name, *options = engine.split(",")
@@ -96,22 +115,36 @@ def _refuse_code(values: Mapping[str, Any], path: Path, errors: ErrorCollector) 
 
 def _code_in(tables: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     """The settings in tables that are code."""
-    return {key: str(one[key]) for one in tables for key in CODE & one.keys() if ":" in str(one[key])}
+    return {
+        key: str(one[key]) for one in tables for key in CODE & one.keys() if ":" in str(one[key])
+    }
 
 
 def write(options: RunOptions) -> str:
     """The file of a run, from which the same run is read; options with their defaults are left out."""
     given = {name: getattr(options, name) for name in KEY if name != "settings"}
     defaults = vars(RunOptions())
-    models = [str(model) for model in options.model] if isinstance(options.model, tuple) else options.model
+    models = (
+        [str(model) for model in options.model]
+        if isinstance(options.model, tuple)
+        else options.model
+    )
     lines = [f"model = {_toml(models)}"]
-    lines += [f"{KEY[name]} = {_toml(value)}" for name, value in given.items() if value != defaults[name]]
+    lines += [
+        f"{KEY[name]} = {_toml(value)}" for name, value in given.items() if value != defaults[name]
+    ]
     settings = parse_overrides(options.settings)
-    lines += ["", "[set]", *(f"{name} = {_toml(value)}" for name, value in settings.items())] if settings else []
+    lines += (
+        ["", "[set]", *(f"{name} = {_toml(value)}" for name, value in settings.items())]
+        if settings
+        else []
+    )
     return "\n".join([*lines, ""])
 
 
 def _toml(value: Any) -> str:
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_toml, value))}]"
-    return json.dumps(str(value) if isinstance(value, Path) else value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return json.dumps(str(value) if isinstance(value, Path) else value, ensure_ascii=False).replace(
+        "\x7f", "\\u007f"
+    )

@@ -28,13 +28,21 @@ class SeedLine(TypedDict):
     sd: Annotated[float | None, "standard deviation between runs, in points; null if unknown"]
     degrees_of_freedom: Annotated[float | None, "of that; null if it is stated or unknown"]
     detect: Annotated[float | None, "true difference to find, in points"]
-    power: Annotated[float, "chance to find it", Rule("exclusiveMinimum", 0), Rule("exclusiveMaximum", 1)]
+    power: Annotated[
+        float, "chance to find it", Rule("exclusiveMinimum", 0), Rule("exclusiveMaximum", 1)
+    ]
     seeds: Annotated[Count | None, "of each row; null if unknown, or above 1,000"]
     seeds_there: Annotated[Count, "runs of the row that is compared with"]
     seed_seconds: Annotated[float | None, "that a run of that row took; null if unknown"]
-    seconds: Annotated[float | None, "that these seeds of a new row would take, one after the other"]
-    affordable: Annotated[Count | None, "seeds that were asked about, or that the hours pay for; null without"]
-    detectable: Annotated[float | None, "true difference that these find with that power, in points; null if unknown"]
+    seconds: Annotated[
+        float | None, "that these seeds of a new row would take, one after the other"
+    ]
+    affordable: Annotated[
+        Count | None, "seeds that were asked about, or that the hours pay for; null without"
+    ]
+    detectable: Annotated[
+        float | None, "true difference that these find with that power, in points; null if unknown"
+    ]
     reason: Annotated[str, "why something is unknown"]
 
 
@@ -64,7 +72,10 @@ class Aim:
             errors.add(SettingsError(f"power must be above the level (got {self.power:g})."))
         if self.seeds is not None and self.hours is not None:
             errors.add(
-                SettingsError(f"{opt('seeds')} and {opt('hours')} are two answers to one question", fix="remove one.")
+                SettingsError(
+                    f"{opt('seeds')} and {opt('hours')} are two answers to one question",
+                    fix="remove one.",
+                )
             )
         if self.detect is self.seeds is self.hours is None:
             fix = f"give {opt('detect', 'POINTS')}, or what you can afford: {opt('seeds')} or {opt('hours')}."
@@ -72,7 +83,9 @@ class Aim:
         errors.tell()
 
 
-def plan_seeds(rows: Sequence[Row], aim: Aim, split: Split, names: Sequence[str] | None = None) -> list[SeedLine]:
+def plan_seeds(
+    rows: Sequence[Row], aim: Aim, split: Split, names: Sequence[str] | None = None
+) -> list[SeedLine]:
     """The seeds for each dataset, and for the score if all thirteen are planned.
 
     :param rows: the one to compare with, then others whose runs tell of the variance, too
@@ -81,10 +94,17 @@ def plan_seeds(rows: Sequence[Row], aim: Aim, split: Split, names: Sequence[str]
     """
     for row in rows:
         if row.kind.paired:
-            raise SettingsError(f"{row.name} is {row.kind.noun}, which has no runs to plan", fix="name rows with runs.")
+            raise SettingsError(
+                f"{row.name} is {row.kind.noun}, which has no runs to plan",
+                fix="name rows with runs.",
+            )
     first = rows[0]
     wanted = [name for name, _ in in_order(first.datasets)] if names is None else list(names)
-    known = {name: variance for name in wanted if (variance := _variance(rows, name, split, aim)) is not None}
+    known = {
+        name: variance
+        for name in wanted
+        if (variance := _variance(rows, name, split, aim)) is not None
+    }
     seconds = {name: _seconds(first, name) for name in wanted}
     there = {name: len(first.values(name, split)) for name in wanted}
     weights = dataset_weights()
@@ -93,10 +113,14 @@ def plan_seeds(rows: Sequence[Row], aim: Aim, split: Split, names: Sequence[str]
         if set(weights) <= set(known):
             known[SCORE] = weighted([(weight, known[name]) for name, weight in weights.items()])
         times = [seconds[name] for name in weights]
-        seconds[SCORE] = None if None in times else math.fsum(time for time in times if time is not None)
+        seconds[SCORE] = (
+            None if None in times else math.fsum(time for time in times if time is not None)
+        )
         there[SCORE] = min(there[name] for name in weights)
     affordable = _affordable(aim, {name: time for name, time in seconds.items() if name != SCORE})
-    return [_line(name, known.get(name), there[name], seconds[name], aim, affordable) for name in wanted]
+    return [
+        _line(name, known.get(name), there[name], seconds[name], aim, affordable) for name in wanted
+    ]
 
 
 def _variance(rows: Sequence[Row], name: str, split: Split, aim: Aim) -> RunVariance | None:
@@ -131,7 +155,12 @@ def _affordable(aim: Aim, seconds: Mapping[str, float | None]) -> int | None:
 
 
 def _line(
-    name: str, variance: RunVariance | None, there: int, seconds: float | None, aim: Aim, affordable: int | None
+    name: str,
+    variance: RunVariance | None,
+    there: int,
+    seconds: float | None,
+    aim: Aim,
+    affordable: int | None,
 ) -> SeedLine:
     reason = ""
     if variance is None:
@@ -146,7 +175,9 @@ def _line(
     if variance is not None and affordable is not None:
         seen = pooled.detectable(variance, affordable, aim.level, aim.power)
         reason = reason or ("" if seen is not None else "two seeds are the least")
-    degrees = None if variance is None or math.isinf(variance.degrees) else round(variance.degrees, 6)
+    degrees = (
+        None if variance is None or math.isinf(variance.degrees) else round(variance.degrees, 6)
+    )
     return {
         "name": name,
         "sd": None if variance is None else round(math.sqrt(variance.value), 6),

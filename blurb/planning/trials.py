@@ -87,7 +87,13 @@ class Request(TrialOptions):
         return self.row(source).key
 
 
-def job(request: Request, source: ModelSource, task: Task, seed: int, point: Mapping[str, Any] | None = None) -> Job:
+def job(
+    request: Request,
+    source: ModelSource,
+    task: Task,
+    seed: int,
+    point: Mapping[str, Any] | None = None,
+) -> Job:
     """One trial; `point` is a point of the protocol's search grid.
 
     :raises SettingsError: if model, head, inputs and task cannot work together
@@ -110,8 +116,12 @@ def job(request: Request, source: ModelSource, task: Task, seed: int, point: Map
     checkpointing = (
         request.checkpointing if kind.reads_checkpoint else "auto"
     )  # baselines have no layers to compute twice
-    if checkpointing == "on" and not getattr(source.checkpoint.outline, "supports_gradient_checkpointing", False):
-        raise SettingsError(f"{opt('checkpointing', 'on')}: {{model}} does not support it.", model=source.name)
+    if checkpointing == "on" and not getattr(
+        source.checkpoint.outline, "supports_gradient_checkpointing", False
+    ):
+        raise SettingsError(
+            f"{opt('checkpointing', 'on')}: {{model}} does not support it.", model=source.name
+        )
     origin = DataSource(task.file or task.name, request.data)
     if formulation.needs_original:
         if request.raw is None:
@@ -147,7 +157,9 @@ def seeds_of(request: Request, source: ModelSource, task: Task) -> tuple[int, ..
     """The seeds to run; only one for a learner that is deterministic."""
     kind, count = request.learner(source), request.seeds
     assert not isinstance(count, str), "a word, of what decides about the number, is no request"
-    if kind.deterministic and kind.reads_checkpoint and (count or 1) > 1:  # else they are for other models
+    if (
+        kind.deterministic and kind.reads_checkpoint and (count or 1) > 1
+    ):  # else they are for other models
         noun = kind.rows.noun
         raise SettingsError(
             f"{noun[0].upper()}{noun[1:]} is deterministic: {count} seeds would give the same number {count} times.",
@@ -205,19 +217,31 @@ def _check_overrides(request: Request) -> None:
     for setting in request.overrides:
         if setting in learners.DEFAULT.settings or any(setting in kind.settings for kind in asked):
             continue
-        fit = [f"{learners.PREFIX}{name}" for name, kind in learners.named().items() if setting in kind.settings]
-        alone = f"{fit[0]} alone, which is" if len(fit) == 1 else f"{', '.join(fit)} alone, which are"
+        fit = [
+            f"{learners.PREFIX}{name}"
+            for name, kind in learners.named().items()
+            if setting in kind.settings
+        ]
+        alone = (
+            f"{fit[0]} alone, which is" if len(fit) == 1 else f"{', '.join(fit)} alone, which are"
+        )
         raise SettingsError(f"{opt('set', setting)} applies to {alone} not among the models.")
 
 
 def _search_jobs(request: Request, source: ModelSource, task: Task) -> list[Job]:
     """The trials of the protocol's search, if any: every grid point with the first seed; none keeps its model."""
-    grid = request.protocol.grid(request.overrides, task.name) if request.learner(source).searches else []
+    grid = (
+        request.protocol.grid(request.overrides, task.name)
+        if request.learner(source).searches
+        else []
+    )
     first = seeds_of(request, source, task)[0]
     return [replace(job(request, source, task, first, point), keep="none") for point in grid]
 
 
-def _final_jobs(request: Request, source: ModelSource, task: Task, point: Mapping[str, Any] | None = None) -> list[Job]:
+def _final_jobs(
+    request: Request, source: ModelSource, task: Task, point: Mapping[str, Any] | None = None
+) -> list[Job]:
     """The trials of a row on a task, with the settings that a search chose, if there was one.
 
     They are alike but for their seeds: they share their settings in memory.
@@ -264,9 +288,14 @@ def _after_search(plan: Planned) -> list[Job]:
         if not request.learner(source).searches or (source.name, task.name) in winners
         for job in _final_jobs(request, source, task, winners.get((source.name, task.name)))
     ]
-    predicted = {(job.source.name, job.trial.task, job.trial.seed): job.predicted for job in plan.final}
+    predicted = {
+        (job.source.name, job.trial.task, job.trial.seed): job.predicted for job in plan.final
+    }
     return [
-        replace(job, predicted=predicted.get((job.source.name, job.trial.task, job.trial.seed), 0.0)) for job in final
+        replace(
+            job, predicted=predicted.get((job.source.name, job.trial.task, job.trial.seed), 0.0)
+        )
+        for job in final
     ]
 
 
@@ -298,16 +327,26 @@ def _note_rows(request: Request, jobs: Sequence[Job]) -> None:
                 families = {trial.task: trial.family for trial in planned}
                 code = {trial.task: trial.plugins for trial in planned if trial.plugins}
                 said = remarks_on_rates(request, source, planned)
-                row = replace(request.row(source), trials=trials, families=families, plugins=code, rates=said)
+                row = replace(
+                    request.row(source), trials=trials, families=families, plugins=code, rates=said
+                )
                 rows.write(store, row)
 
 
-def remarks_on_rates(request: Request, source: ModelSource, planned: Iterable[Trial]) -> dict[str, str]:
+def remarks_on_rates(
+    request: Request, source: ModelSource, planned: Iterable[Trial]
+) -> dict[str, str]:
     """Task -> what a reader of its row should know of class and rate; without tasks of which nothing is to be said."""
     family = own = ""
     with suppress(ModelError):  # its files may be gone after a long search; a baseline has none
         if source.is_checkpoint:
-            own, family = source.checkpoint.ignored_code, str(source.checkpoint.config_json.get("model_type", ""))
+            own, family = (
+                source.checkpoint.ignored_code,
+                str(source.checkpoint.config_json.get("model_type", "")),
+            )
     searches = request.learner(source).searches and "lr" not in request.overrides
-    said = ((one.task, own, request.protocol.remark(one.settings, family) if searches else "") for one in planned)
+    said = (
+        (one.task, own, request.protocol.remark(one.settings, family) if searches else "")
+        for one in planned
+    )
     return {task: "; ".join(filter(None, texts)) for task, *texts in said if any(texts)}

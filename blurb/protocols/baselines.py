@@ -18,7 +18,9 @@ Tables = Mapping[tuple[str, str], Mapping[str, Any]]
 def table() -> Field:
     """`[baselines.NAME]` and `[baselines.NAME.tasks.TASK]`, where TASK may be a task type."""
     by_task = dict.fromkeys((*TYPES, *(task.name for task in tasks.all())), TABLE)
-    return Field(dict, keys=replace(TABLE, keys={**FIELDS, "tasks": Field(dict, keys=by_task, noun="task")}))
+    return Field(
+        dict, keys=replace(TABLE, keys={**FIELDS, "tasks": Field(dict, keys=by_task, noun="task")})
+    )
 
 
 def by_task(values: Mapping[str, Mapping[str, Any]]) -> Tables:

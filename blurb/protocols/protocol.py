@@ -20,7 +20,15 @@ from blurb import fields, names as name_rules, tasks
 from blurb.fields import Field
 from blurb.messages import ErrorCollector, SettingsError, UnknownName, opt
 from blurb.protocols import baselines
-from blurb.protocols.settings import DEFAULTS, ELSEWHERE, FIELDS, MOST_SEEDS, TABLE, Settings, in_groups
+from blurb.protocols.settings import (
+    DEFAULTS,
+    ELSEWHERE,
+    FIELDS,
+    MOST_SEEDS,
+    TABLE,
+    Settings,
+    in_groups,
+)
 from blurb.system import text_files
 
 FOLDER = files("blurb.protocols")
@@ -78,10 +86,20 @@ class Protocol:
     def tables(self) -> list[Mapping[str, Any]]:
         """All tables of settings; of a search, one for each value."""
         grids = (self.search, self.adapter_search)
-        searched = [{axis: value} for grid in grids for axis, values in grid.items() for value in values]
-        return [self.everywhere, self.adapter, *self.per_task.values(), *self.per_baseline.values(), *searched]
+        searched = [
+            {axis: value} for grid in grids for axis, values in grid.items() for value in values
+        ]
+        return [
+            self.everywhere,
+            self.adapter,
+            *self.per_task.values(),
+            *self.per_baseline.values(),
+            *searched,
+        ]
 
-    def settings(self, task: tasks.Task, overrides: Mapping[str, Any], parameters: int, baseline: str = "") -> Settings:
+    def settings(
+        self, task: tasks.Task, overrides: Mapping[str, Any], parameters: int, baseline: str = ""
+    ) -> Settings:
         """The settings of a task for a model with that many parameters.
 
         Overrides come before tables by kind or size, these before the values of all tasks or one, these before
@@ -91,9 +109,16 @@ class Protocol:
             those of examples and inputs
         """
         values: dict[str, Any] = {**DEFAULTS, "max_length": task.max_length}
-        values |= {**self.everywhere, **self.per_task.get(task.name, {}), **self._by_size(task.name, parameters)}
+        values |= {
+            **self.everywhere,
+            **self.per_task.get(task.name, {}),
+            **self._by_size(task.name, parameters),
+        }
         if baseline:
-            values = {**DEFAULTS, **{name: values[name] for name in in_groups("examples", "inputs")}}
+            values = {
+                **DEFAULTS,
+                **{name: values[name] for name in in_groups("examples", "inputs")},
+            }
             for tables in (default_baselines(), self.per_baseline):
                 values.update(baselines.of(tables, baseline, task))
         if {**values, **overrides}["adapter"] != DEFAULTS["adapter"]:
@@ -106,7 +131,13 @@ class Protocol:
         if self.lr_by_size is None or self.own_rates & {"", task}:
             return {}
         (limit, below, above), (smaller, rate) = self.lr_by_size, self.small or (0.0, 0.0)
-        return {"lr": rate if parameters < smaller * 1e6 else below if parameters < limit * 1e6 else above}
+        return {
+            "lr": rate
+            if parameters < smaller * 1e6
+            else below
+            if parameters < limit * 1e6
+            else above
+        }
 
     def remark(self, settings: Mapping[str, Any], family: str) -> str:
         """What a reader of a row should know of its learning rate, if nobody typed it; "" if there is nothing to say.
@@ -142,7 +173,9 @@ class Protocol:
         """The seeds of a task; `count` (`--seeds N`) means 1 to N."""
         if count is not None:
             return tuple(range(1, count + 1))
-        return self.seed_values.get(task.name, self.seed_values.get("", tuple(range(1, task.seeds + 1))))
+        return self.seed_values.get(
+            task.name, self.seed_values.get("", tuple(range(1, task.seeds + 1)))
+        )
 
     def axes(self, overrides: Mapping[str, Any], task: str = "") -> dict[str, tuple[Any, ...]]:
         """The settings to search, with their values: neither overridden, nor decided by a table by kind or size.
@@ -160,14 +193,25 @@ class Protocol:
         """The combinations to search; with and without an adapter these may be others."""
         axes = self.axes(overrides, task)
         if "adapter" in axes:
-            grids = {one: self.grid({**overrides, "adapter": one}, task) or [{}] for one in axes["adapter"]}
+            grids = {
+                one: self.grid({**overrides, "adapter": one}, task) or [{}]
+                for one in axes["adapter"]
+            }
             return [{"adapter": one, **point} for one, grid in grids.items() for point in grid]
-        return [dict(zip(axes, point, strict=True)) for point in itertools.product(*axes.values()) if point]
+        return [
+            dict(zip(axes, point, strict=True))
+            for point in itertools.product(*axes.values())
+            if point
+        ]
 
 
 def names() -> list[str]:
     """The protocols that come with blurb."""
-    shipped = (entry.name.removesuffix(".toml") for entry in FOLDER.iterdir() if entry.name.endswith(".toml"))
+    shipped = (
+        entry.name.removesuffix(".toml")
+        for entry in FOLDER.iterdir()
+        if entry.name.endswith(".toml")
+    )
     return sorted(name for name in shipped if name != BASELINES)
 
 
@@ -184,15 +228,24 @@ def read(name: str, errors: ErrorCollector) -> Protocol:
     if name.endswith(".toml"):
         path = Path(name)
         if not path.is_file():
-            raise SettingsError(f"The protocol file {path} does not exist", fix=f"check {opt('protocol')}.")
+            raise SettingsError(
+                f"The protocol file {path} does not exist", fix=f"check {opt('protocol')}."
+            )
         name_rules.check(path.stem, "The name of the protocol file", opt("protocol"))
         content = text_files.read_toml(path)
-        if "rank" in content:  # rows have the name of a protocol, and tables nothing else of a user's file
-            errors.add(SettingsError("rank is for the protocols of blurb", where=path, fix="remove it."))
+        if (
+            "rank" in content
+        ):  # rows have the name of a protocol, and tables nothing else of a user's file
+            errors.add(
+                SettingsError("rank is for the protocols of blurb", where=path, fix="remove it.")
+            )
         parsed = parse(path.stem, str(path), content, errors)
         # Two versions of a file, or a file with the name of a shipped protocol, must not look alike in a table.
         return replace(parsed, name=f"{path.stem}@{parsed.hash[:8]}")
-    plain, at, version = name_rules.known_as(name.partition("@")[0], names()), *name.partition("@")[1:]
+    plain, at, version = (
+        name_rules.known_as(name.partition("@")[0], names()),
+        *name.partition("@")[1:],
+    )
     if plain not in names():
         raise UnknownName("protocol", name, names(), how=name_rules.file_beside(name))
     parsed = parse(plain, f"{plain}.toml", _shipped(plain), errors, shipped=True)
@@ -220,10 +273,14 @@ def default_baselines() -> baselines.Tables:
 
 
 def _shipped(name: str) -> dict[str, Any]:
-    return text_files.parse_toml((FOLDER / f"{name}.toml").read_text(encoding="utf-8"), f"{name}.toml")
+    return text_files.parse_toml(
+        (FOLDER / f"{name}.toml").read_text(encoding="utf-8"), f"{name}.toml"
+    )
 
 
-def parse(name: str, where: str, content: Mapping[str, Any], errors: ErrorCollector, shipped: bool = False) -> Protocol:
+def parse(
+    name: str, where: str, content: Mapping[str, Any], errors: ErrorCollector, shipped: bool = False
+) -> Protocol:
     """The protocol in the content of a file, as far as it is good; all faults go to `errors`.
 
     :param shipped: whether the file comes with blurb
@@ -233,7 +290,11 @@ def parse(name: str, where: str, content: Mapping[str, Any], errors: ErrorCollec
     sizes, small = values.get("lr_by_size"), values.get(SMALL)
     if small is not None and (sizes is None or small[0] >= sizes[0]):
         if SMALL in own:
-            errors.add(SettingsError(f"[{SMALL}] is for encoders below the size of [lr_by_size].", where=where))
+            errors.add(
+                SettingsError(
+                    f"[{SMALL}] is for encoders below the size of [lr_by_size].", where=where
+                )
+            )
         small = None
     named = {"": own.get("all"), **(own["tasks"] if isinstance(own.get("tasks"), dict) else {})}
     relevant = {key: value for key, value in content.items() if key not in NOT_SETTINGS}
@@ -257,7 +318,9 @@ def parse(name: str, where: str, content: Mapping[str, Any], errors: ErrorCollec
         learner=values.get("learner", ""),
         per_baseline=baselines.by_task(values.get("baselines", {})),
         small=small,
-        adapter={name: value for name, value in values.get(ADAPTER, {}).items() if name != "search"},
+        adapter={
+            name: value for name, value in values.get(ADAPTER, {}).items() if name != "search"
+        },
         adapter_search=values.get(ADAPTER, {}).get("search", {}),
         own_rates=frozenset(
             name
@@ -271,7 +334,10 @@ def parse(name: str, where: str, content: Mapping[str, Any], errors: ErrorCollec
 def _table() -> Field:
     """The keys of a protocol file."""
     by_task = dict.fromkeys((task.name for task in tasks.all()), TABLE)
-    axes = {name: Field(list, rule=bool, must="be a list of values", parse=partial(_axis, name)) for name in FIELDS}
+    axes = {
+        name: Field(list, rule=bool, must="be a list of values", parse=partial(_axis, name))
+        for name in FIELDS
+    }
     search = Field(dict, keys=axes, noun="setting", aliases=ELSEWHERE)
     keys = {
         **dict.fromkeys(("description", "note", "learner", "family"), Field(str)),
@@ -304,22 +370,38 @@ def _extended(content: Mapping[str, Any]) -> Mapping[str, Any]:
     base = content.get("extends")
     if base not in names():
         return content
-    under = {key: value for key, value in _extended(_shipped(base)).items() if key not in NOT_SETTINGS}
-    whole = {"all": _over(under.get("all", {}), content.get("all")), "tasks": content.get("tasks", {})}
+    under = {
+        key: value for key, value in _extended(_shipped(base)).items() if key not in NOT_SETTINGS
+    }
+    whole = {
+        "all": _over(under.get("all", {}), content.get("all")),
+        "tasks": content.get("tasks", {}),
+    }
     if isinstance(whole["tasks"], dict):
-        settings = {task: _over(values, whole["tasks"].get(task)) for task, values in under.get("tasks", {}).items()}
+        settings = {
+            task: _over(values, whole["tasks"].get(task))
+            for task, values in under.get("tasks", {}).items()
+        }
         whole["tasks"] = {**whole["tasks"], **settings}
-    if isinstance(adapter := content.get(ADAPTER), dict):  # a value of one's own ends the search of what it inherits
+    if isinstance(
+        adapter := content.get(ADAPTER), dict
+    ):  # a value of one's own ends the search of what it inherits
         above = under.get(ADAPTER, {})
-        search = {axis: values for axis, values in above.get("search", {}).items() if axis not in adapter}
-        whole[ADAPTER] = {name: one for name, one in {**above, "search": search, **adapter}.items() if one != {}}
+        search = {
+            axis: values for axis, values in above.get("search", {}).items() if axis not in adapter
+        }
+        whole[ADAPTER] = {
+            name: one for name, one in {**above, "search": search, **adapter}.items() if one != {}
+        }
     return {**under, **content, **whole}
 
 
 def _over(under: Any, given: Any) -> Any:
     if given is None:
         return under
-    return {**under, **given} if isinstance(given, dict) else given  # what is no table is found out later
+    return (
+        {**under, **given} if isinstance(given, dict) else given
+    )  # what is no table is found out later
 
 
 def _seeds(given: Any) -> dict[str, tuple[int, ...]]:
@@ -328,7 +410,10 @@ def _seeds(given: Any) -> dict[str, tuple[int, ...]]:
     seeds = Field(object, rule=_are_seeds, must=must, parse=lambda one: tuple(_listed(one)))
     if not isinstance(given, dict):
         return {"": seeds.value("seeds", given)}
-    errors, keys = ErrorCollector(), dict.fromkeys(("default", *(task.name for task in tasks.all())), seeds)
+    errors, keys = (
+        ErrorCollector(),
+        dict.fromkeys(("default", *(task.name for task in tasks.all())), seeds),
+    )
     values = fields.read(given, Field(dict, keys=keys, noun="task"), None, errors)
     errors.tell()
     return {"" if task == "default" else task: listed for task, listed in values.items()}
@@ -340,5 +425,7 @@ def _listed(given: Any) -> Any:
 
 def _are_seeds(given: Any) -> bool:
     listed = _listed(given)
-    numbers = isinstance(listed, list | range) and all(type(seed) is int and 0 <= seed < 2**63 for seed in listed)
+    numbers = isinstance(listed, list | range) and all(
+        type(seed) is int and 0 <= seed < 2**63 for seed in listed
+    )
     return numbers and 0 < len(listed) <= MOST_SEEDS

@@ -53,22 +53,42 @@ class Settings:
 
     lr: float = setting(5e-5, "training", "peak learning rate", low=0, most=1)
     batch_size: int = setting(
-        32, "training", "inputs per optimizer step; if memory runs out, only the micro-batches get smaller", low=1
+        32,
+        "training",
+        "inputs per optimizer step; if memory runs out, only the micro-batches get smaller",
+        low=1,
     )
     epochs: int = setting(10, "training", "passes over the training examples", low=1)
     warmup: float = setting(
-        0.1, "training", "steps until the peak: below 1 a fraction of all steps, else their number", low=0
+        0.1,
+        "training",
+        "steps until the peak: below 1 a fraction of all steps, else their number",
+        low=0,
     )
     weight_decay: float = setting(0.0, "training", "weight decay of AdamW", low=0)
-    beta1: float = setting(0.9, "training", "AdamW's rate of the mean of the gradients", low=0, below=1)
-    beta2: float = setting(0.999, "training", "AdamW's rate of the mean of their squares", low=0, below=1)
-    epsilon: float = setting(1e-8, "training", "AdamW's constant against divisions by zero", above=0)
-    clip_norm: float = setting(1.0, "training", "maximum global norm of the gradients; 0 means no clipping", low=0)
+    beta1: float = setting(
+        0.9, "training", "AdamW's rate of the mean of the gradients", low=0, below=1
+    )
+    beta2: float = setting(
+        0.999, "training", "AdamW's rate of the mean of their squares", low=0, below=1
+    )
+    epsilon: float = setting(
+        1e-8, "training", "AdamW's constant against divisions by zero", above=0
+    )
+    clip_norm: float = setting(
+        1.0, "training", "maximum global norm of the gradients; 0 means no clipping", low=0
+    )
     head_dropout: float = setting(0.1, "model", "dropout before the head", low=0, below=1)
     layer_decay: float = setting(
-        1.0, "model", "factor of the learning rate from each layer to the one below it; 1 means none", above=0, most=1
+        1.0,
+        "model",
+        "factor of the learning rate from each layer to the one below it; 1 means none",
+        above=0,
+        most=1,
     )
-    freeze_layers: int = setting(0, "model", "number of lowest layers to freeze, together with the embeddings", low=0)
+    freeze_layers: int = setting(
+        0, "model", "number of lowest layers to freeze, together with the embeddings", low=0
+    )
     reinit_layers: int = setting(0, "model", "number of highest layers to reinitialise", low=0)
     select: str = setting(
         "best",
@@ -77,12 +97,20 @@ class Settings:
         choices=("best", "last"),
     )
     max_length: int = setting(
-        MISSING, "inputs", "maximum number of sub-tokens of an input; each task has its own default", low=1
+        MISSING,
+        "inputs",
+        "maximum number of sub-tokens of an input; each task has its own default",
+        low=1,
     )
     max_train: int = setting(
-        0, "examples", "maximum number of training examples, sampled with the trial's seed; 0 means all", low=0
+        0,
+        "examples",
+        "maximum number of training examples, sampled with the trial's seed; 0 means all",
+        low=0,
     )
-    max_eval: int = setting(0, "examples", "maximum number of dev and of test examples; 0 means all", low=0)
+    max_eval: int = setting(
+        0, "examples", "maximum number of dev and of test examples; 0 means all", low=0
+    )
     head: str = setting("linear", "model", "how features become predictions (blurb heads)")
     pooling: str = setting("cls", "model", "sequence tasks: how sub-tokens become one vector")
     word_pooling: str = setting(
@@ -114,7 +142,12 @@ class Settings:
         choices=("sentence", "abstract"),
     )
     head_lr: float = setting(
-        0.0, "training", "peak learning rate of head and pooling; 0 means lr", low=0, most=1, later=True
+        0.0,
+        "training",
+        "peak learning rate of head and pooling; 0 means lr",
+        low=0,
+        most=1,
+        later=True,
     )
     head_init: str = setting(
         "random",
@@ -124,7 +157,11 @@ class Settings:
         later=True,
     )
     max_updates: int = setting(
-        0, "training", "maximum number of optimizer steps, in addition to `epochs`; 0 means no limit", low=0, later=True
+        0,
+        "training",
+        "maximum number of optimizer steps, in addition to `epochs`; 0 means no limit",
+        low=0,
+        later=True,
     )
     dev_sample: int = setting(
         0,
@@ -143,10 +180,18 @@ class Settings:
         later=True,
     )
     eval_seed: int = setting(
-        0, "examples", "seed to sample `max_eval` examples; 0 means the trial's seed", low=0, later=True
+        0,
+        "examples",
+        "seed to sample `max_eval` examples; 0 means the trial's seed",
+        low=0,
+        later=True,
     )
     ngrams: int = setting(
-        2, "n-grams", "baseline:bigrams: the longest sequences of words, which are features", low=1, later=True
+        2,
+        "n-grams",
+        "baseline:bigrams: the longest sequences of words, which are features",
+        low=1,
+        later=True,
     )
     min_count: int = setting(
         2,
@@ -186,9 +231,15 @@ class Settings:
     )
     lora_rank: int = setting(16, "large models", "rank of these matrices", low=1, later=True)
     lora_alpha: float = setting(
-        32.0, "large models", "their product is multiplied by lora_alpha / lora_rank", above=0, later=True
+        32.0,
+        "large models",
+        "their product is multiplied by lora_alpha / lora_rank",
+        above=0,
+        later=True,
     )
-    lora_dropout: float = setting(0.05, "large models", "dropout before these matrices", low=0, below=1, later=True)
+    lora_dropout: float = setting(
+        0.05, "large models", "dropout before these matrices", low=0, below=1, later=True
+    )
     lora_targets: str = setting(
         "all-linear",
         "large models",
@@ -202,7 +253,9 @@ class Settings:
 
 FIELDS: Mapping[str, Setting] = fields.of(Settings)
 DEFAULTS: Mapping[str, Any] = {
-    field.name: field.default for field in dataclasses.fields(Settings) if field.default is not MISSING
+    field.name: field.default
+    for field in dataclasses.fields(Settings)
+    if field.default is not MISSING
 }
 Where = Callable[[str], str]
 """A function from a setting to the origin of its value (an option or a protocol); "" if unknown."""
@@ -266,7 +319,9 @@ def typed(name: str, value: Any, where: str) -> Any:
     return FIELDS[name].value(name, value, where)
 
 
-def parse_overrides(given: Mapping[str, Any], options: Mapping[str, str] | None = None) -> dict[str, Any]:
+def parse_overrides(
+    given: Mapping[str, Any], options: Mapping[str, str] | None = None
+) -> dict[str, Any]:
     """Settings of their types; text, as after `--set`, is TOML, bare words are strings.
 
     :param options: setting -> option that it was given with, if that is not `--set`
@@ -274,7 +329,9 @@ def parse_overrides(given: Mapping[str, Any], options: Mapping[str, str] | None 
     values: dict[str, Any] = {}
     for name, value in given.items():
         if isinstance(value, str):
-            with contextlib.suppress(ValueError, RecursionError):  # no TOML; or thousands of digits, of brackets
+            with contextlib.suppress(
+                ValueError, RecursionError
+            ):  # no TOML; or thousands of digits, of brackets
                 value = tomllib.loads(f"value = {value}")["value"]
         values[name] = typed(name, value, place((options or {}).get(name, opt("set"))))
     return values

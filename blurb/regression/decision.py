@@ -13,7 +13,8 @@ from blurb.results.comparison import ScoreComparison, has_paired
 from blurb.statistics.pooled import Squares
 
 CHECKPOINTS = (
-    "Each side rests on one pretraining: this judges these checkpoints, and not the recipes that they were made by."
+    "Each side rests on one pretraining: this judges these checkpoints, and not the recipes that they "
+    "were made by."
 )
 """Note below a check of two checkpoints whose weights differ."""
 
@@ -98,7 +99,9 @@ class Decision:
     @property
     def tested(self) -> bool:
         """Whether a test decided anything."""
-        judged = [finding for finding in self.findings if finding.outcome is not Outcome.CANNOT_JUDGE]
+        judged = [
+            finding for finding in self.findings if finding.outcome is not Outcome.CANNOT_JUDGE
+        ]
         return any(finding.p_drop is not None for finding in judged)
 
     @property
@@ -123,7 +126,15 @@ class Decision:
     def notes(self) -> tuple[str, ...]:
         """The head of a report: the look, the variance between runs, constant answers, remarks on a row."""
         return tuple(
-            filter(None, ("" if self.turn is None else self.turn.text, self.variance, self.constant, *self.row_remarks))
+            filter(
+                None,
+                (
+                    "" if self.turn is None else self.turn.text,
+                    self.variance,
+                    self.constant,
+                    *self.row_remarks,
+                ),
+            )
         )
 
     def __repr__(self) -> str:

@@ -15,7 +15,11 @@ from blurb.tasks import SCORED
 
 TESTS = {False: "runs", True: "paired over test units"}
 """The unit of the test, by whether it is paired."""
-MARKS = {Outcome.PASS: "pass", Outcome.REGRESSION: "REGRESSION", Outcome.CANNOT_JUDGE: "cannot judge"}
+MARKS = {
+    Outcome.PASS: "pass",
+    Outcome.REGRESSION: "REGRESSION",
+    Outcome.CANNOT_JUDGE: "cannot judge",
+}
 COLUMNS = ("dataset", "baseline", "candidate", "difference", "runs", "p (drop)", "outcome", "why")
 SHOWN = 10
 """Maximum number of examples to list; JSON has all."""
@@ -54,7 +58,11 @@ def flipped(finding: DatasetDecision) -> str:
 
 def figures(finding: DatasetDecision) -> str:
     """The table row in one line, also for passes, so that a report shows how close they were."""
-    return ", ".join(f"{name} {cell}" for name, cell in zip(COLUMNS[1:6], cells(finding)[1:6], strict=True) if cell)
+    return ", ".join(
+        f"{name} {cell}"
+        for name, cell in zip(COLUMNS[1:6], cells(finding)[1:6], strict=True)
+        if cell
+    )
 
 
 def job_summary(decision: Decision) -> str:
@@ -67,12 +75,23 @@ def job_summary(decision: Decision) -> str:
         "",
         "| " + " | ".join(COLUMNS) + " |",
         "|---" + "|---:" * 5 + "|---|---|",
-        *("| " + " | ".join(_escape(cell) for cell in cells(finding)) + " |" for finding in decision.findings),
+        *(
+            "| " + " | ".join(_escape(cell) for cell in cells(finding)) + " |"
+            for finding in decision.findings
+        ),
         *(["", PAIRED] if decision.paired else []),
         *(["", decision.scope] if decision.scope else []),
         *(line for note in decision.notes for line in ("", _escape(note))),
-        *(["", f"Judged across {', '.join(decision.rules.across)}, as asked for."] if decision.rules.across else []),
-        *(line for remark in decision.remarks for line in ("", f"The rows differ: {_escape(remark)}.")),
+        *(
+            ["", f"Judged across {', '.join(decision.rules.across)}, as asked for."]
+            if decision.rules.across
+            else []
+        ),
+        *(
+            line
+            for remark in decision.remarks
+            for line in ("", f"The rows differ: {_escape(remark)}.")
+        ),
         *(line for text in hints for line in ("", _escape(text))),
     ]
     for finding in decision.findings:
@@ -82,7 +101,9 @@ def job_summary(decision: Decision) -> str:
 
 
 def _escape(text: str) -> str:
-    return in_markdown(text).replace(r"\<", "&lt;")  # as a page shows it even where it is pasted into HTML
+    return in_markdown(text).replace(
+        r"\<", "&lt;"
+    )  # as a page shows it even where it is pasted into HTML
 
 
 def workflow_commands(decision: Decision) -> list[str]:
@@ -106,7 +127,9 @@ def _command(text: str, is_property: bool = False) -> str:
     return text.replace(":", "%3A").replace(",", "%2C") if is_property else text
 
 
-Words = Annotated[str, "outcome", Rule("enum", [one.words for one in Outcome]), From("outcome.words")]
+Words = Annotated[
+    str, "outcome", Rule("enum", [one.words for one in Outcome]), From("outcome.words")
+]
 
 
 def _degrees(finding: DatasetDecision) -> float | None:
@@ -127,22 +150,34 @@ class FindingRecord(TypedDict):
     name: Annotated[str, "task or `score`"]
     outcome: Words
     reasons: Annotated[list[str], "why it is no pass"]
-    hint: Annotated[str, "what to know of a pass: a large drop that the test cannot tell from chance"]
+    hint: Annotated[
+        str, "what to know of a pass: a large drop that the test cannot tell from chance"
+    ]
     baseline_score: Annotated[
-        float | None, "mean of the baseline, times 100, rounded to six digits", From("line.other", 6)
+        float | None,
+        "mean of the baseline, times 100, rounded to six digits",
+        From("line.other", 6),
     ]
     candidate_score: Annotated[float | None, "mean of the candidate", From("line.first", 6)]
-    difference: Annotated[float | None, "candidate minus baseline, in points", From("line.difference", 6)]
+    difference: Annotated[
+        float | None, "candidate minus baseline, in points", From("line.difference", 6)
+    ]
     standard_error: Annotated[
-        float | None, "of the difference, in points; null if unknown", From("line.comparison.standard_error", 6)
+        float | None,
+        "of the difference, in points; null if unknown",
+        From("line.comparison.standard_error", 6),
     ]
     degrees_of_freedom: Annotated[
         float | None, "of that error; null if unknown, or if the variance is stated", From(_degrees)
     ]
-    p_drop: Annotated[Probability | None, "one-sided p of a drop, corrected over all comparisons; null if unknown"]
+    p_drop: Annotated[
+        Probability | None, "one-sided p of a drop, corrected over all comparisons; null if unknown"
+    ]
     baseline_runs: Annotated[Count, "runs of the baseline", From("line.runs.1")]
     candidate_runs: Annotated[Count, "runs of the candidate", From("line.runs.0")]
-    worse: Annotated[list[Change], "of a regression: examples worse by half a mistake a run or more"]
+    worse: Annotated[
+        list[Change], "of a regression: examples worse by half a mistake a run or more"
+    ]
     better: Annotated[list[Change], "of a regression: examples better by as much"]
 
 
@@ -161,7 +196,9 @@ class Check(TypedDict):
     """The decision of the regression check."""
 
     outcome: Words
-    exit_code: Annotated[int, "exit code of the command", Rule("enum", [one.value for one in Outcome])]
+    exit_code: Annotated[
+        int, "exit code of the command", Rule("enum", [one.value for one in Outcome])
+    ]
     candidate: Annotated[str, "the row that is checked"]
     baseline: Annotated[str, "the row that it is compared with"]
     split: Annotated[str, "split", Rule("enum", SCORED), From("rules.split")]
@@ -180,9 +217,19 @@ class Check(TypedDict):
         From("rules.across"),
     ]
     remarks: Annotated[list[str], "what differs between the rows, or is unknown"]
-    look: Annotated[TurnRecord | None, "null without a state file, and if no test decided anything", From("turn")]
-    variance: Annotated[str, "where the variance between runs is from, if not from these two rows alone"]
+    look: Annotated[
+        TurnRecord | None,
+        "null without a state file, and if no test decided anything",
+        From("turn"),
+    ]
+    variance: Annotated[
+        str, "where the variance between runs is from, if not from these two rows alone"
+    ]
     scope: Annotated[str, "what the decision is on, if that needs a word"]
-    constant: Annotated[str, "on which datasets a row has the score of a constant answer; empty if on none"]
-    row_remarks: Annotated[list[str], "on how the seeds of a row were planned, and on its learning rates"]
+    constant: Annotated[
+        str, "on which datasets a row has the score of a constant answer; empty if on none"
+    ]
+    row_remarks: Annotated[
+        list[str], "on how the seeds of a row were planned, and on its learning rates"
+    ]
     findings: Annotated[list[FindingRecord], "the score first, if there is one, then each task"]

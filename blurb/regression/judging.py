@@ -53,10 +53,17 @@ def decide(candidate: Row, baseline: Row, rules: Rules, turn: Turn | None = None
     if SCORE in lines:
         required.insert(0, SCORE)
         refused = "" if turn is None else turn.refused  # which holds of all alike
-        unfit[SCORE] = refused or next((f"{name}: {unfit[name]}" for name in dataset_weights() if unfit[name]), "")
-    drops = holm([None if unfit[name] else lines[name].comparison.p_drop for name in required])  # fit: a line
+        unfit[SCORE] = refused or next(
+            (f"{name}: {unfit[name]}" for name in dataset_weights() if unfit[name]), ""
+        )
+    drops = holm(
+        [None if unfit[name] else lines[name].comparison.p_drop for name in required]
+    )  # fit: a line
     case = _Judged(candidate, baseline, rules, turn, level, len(required))
-    findings = [_finding(name, lines.get(name), unfit[name], p, case) for name, p in zip(required, drops, strict=True)]
+    findings = [
+        _finding(name, lines.get(name), unfit[name], p, case)
+        for name, p in zip(required, drops, strict=True)
+    ]
     if SCORE not in required and rules.overall != Limit():
         why = "the score needs all thirteen datasets in both rows"
         findings.insert(0, DatasetDecision(_nothing(SCORE), Outcome.CANNOT_JUDGE, reasons=(why,)))
@@ -72,7 +79,11 @@ def _constant(candidate: Row, baseline: Row, names: Collection[str], split: Spli
     """Which row has the score of a constant answer, and on which datasets: a pass says little there."""
     said = []
     for row in (candidate, baseline):
-        alike = [name for name in names if name != SCORE and predictions.equals_a_constant(row, name, split)]
+        alike = [
+            name
+            for name in names
+            if name != SCORE and predictions.equals_a_constant(row, name, split)
+        ]
         said += [f"{row.name} on {', '.join(alike)}"] if alike else []
     return f"The score of a constant answer: {'; '.join(said)}." if said else ""
 
@@ -82,14 +93,20 @@ def required_of(baseline: Row, rules: Rules) -> list[str]:
     wanted = rules.required
     if wanted is None:
         scored = baseline.means(rules.split) or baseline.means()  # numbers without runs are of test
-        wanted = tuple(name for name, one in in_order(baseline.datasets) if one.planned or name in scored)
+        wanted = tuple(
+            name for name, one in in_order(baseline.datasets) if one.planned or name in scored
+        )
     return list(dict.fromkeys([*wanted, *rules.limits]))
 
 
 def compared_of(baseline: Row, rules: Rules) -> list[str]:
     """The datasets that are compared: a limit of the score asks for all of its own, whatever else is asked for."""
     required = required_of(baseline, rules)
-    return required if rules.overall == Limit() else list({**dict.fromkeys(required), **dataset_weights()})
+    return (
+        required
+        if rules.overall == Limit()
+        else list({**dict.fromkeys(required), **dataset_weights()})
+    )
 
 
 def _lines(
@@ -125,7 +142,11 @@ def _scope(candidate: Row, baseline: Row, findings: Sequence[DatasetDecision]) -
     judged = [finding for finding in findings if finding.outcome is not Outcome.CANNOT_JUDGE]
     weights = candidate.weights, baseline.weights
     apart = all(weights) and weights[0] != weights[1] and not any(map(learners.is_named, weights))
-    return CHECKPOINTS if apart and judged and not has_paired(finding.line for finding in judged) else ""
+    return (
+        CHECKPOINTS
+        if apart and judged and not has_paired(finding.line for finding in judged)
+        else ""
+    )
 
 
 def _nothing(name: str) -> ScoreComparison:
@@ -133,14 +154,23 @@ def _nothing(name: str) -> ScoreComparison:
 
 
 def _unfit(
-    line: ScoreComparison | None, name: str, candidate: Row, baseline: Row, rules: Rules, turn: Turn | None
+    line: ScoreComparison | None,
+    name: str,
+    candidate: Row,
+    baseline: Row,
+    rules: Rules,
+    turn: Turn | None,
 ) -> str:
     """Why no rule can be applied to a dataset; "" if one can."""
     if turn is not None and turn.refused:
         return turn.refused
     if line is None or line.first is None:
         on_test = rules.split != "test" and candidate.means().get(name) is not None
-        hint = f"; it has no predictions on {rules.split}, --split test compares those that it has" if on_test else ""
+        hint = (
+            f"; it has no predictions on {rules.split}, --split test compares those that it has"
+            if on_test
+            else ""
+        )
         return f"missing in the candidate{hint}"
     for row, what in ((candidate, "the candidate"), (baseline, "the baseline")):
         dataset = row.datasets.get(name, DatasetScores(name))
@@ -149,7 +179,9 @@ def _unfit(
             return f"{what} has {there} of {dataset.planned} seeds"
     if line.other is None:
         return ""
-    for one in comparability.obstacles(candidate, baseline, comparability.Use.CHECK, name, rules.split):
+    for one in comparability.obstacles(
+        candidate, baseline, comparability.Use.CHECK, name, rules.split
+    ):
         if not comparability.is_passed(one, rules.across):
             return one.text("the candidate", "the baseline") + one.hint
     return ""
@@ -176,7 +208,9 @@ def _finding(
 ) -> DatasetDecision:
     candidate, baseline, rules = judged.candidate, judged.baseline, judged.rules
     if unfit or line is None or line.first is None:
-        return DatasetDecision(line or _nothing(name), Outcome.CANNOT_JUDGE, reasons=(unfit or "missing",))
+        return DatasetDecision(
+            line or _nothing(name), Outcome.CANNOT_JUDGE, reasons=(unfit or "missing",)
+        )
     limit = rules.limit(name)
     broken = _broken(line, limit, p_drop, judged)
     if broken:
@@ -187,11 +221,15 @@ def _finding(
     if line.other is not None and (unknown := _unknown(line, limit, p_drop, judged)):
         return DatasetDecision(line, Outcome.CANNOT_JUDGE, p_drop, (unknown,))
     two_sided = 2 * judged.level or LEVEL
-    hint = hint_of_pass(line, limit, candidate, rules.split, two_sided) if rules.rule == "or" else ""
+    hint = (
+        hint_of_pass(line, limit, candidate, rules.split, two_sided) if rules.rule == "or" else ""
+    )
     return DatasetDecision(line, Outcome.PASS, p_drop, hint=hint)
 
 
-def _broken(line: ScoreComparison, limit: Limit, p_drop: float | None, judged: _Judged) -> list[str]:
+def _broken(
+    line: ScoreComparison, limit: Limit, p_drop: float | None, judged: _Judged
+) -> list[str]:
     """The rules that a dataset or the score breaks, in words."""
     rules, first = judged.rules, line.first or 0.0
     low = limit.min_score is not None and first < limit.min_score
@@ -212,7 +250,11 @@ def _broken(line: ScoreComparison, limit: Limit, p_drop: float | None, judged: _
     level = "" if judged.turn is None else f", level {judged.level:.2g}"
     chance = f"{why} (p {probability(p_drop)}{level})"
     if rules.rule == "and":
-        return [*broken, f"dropped by {drop:.2f} points, {tolerance}, and {chance}"] if beyond and noise else broken
+        return (
+            [*broken, f"dropped by {drop:.2f} points, {tolerance}, and {chance}"]
+            if beyond and noise
+            else broken
+        )
     if beyond and rules.rule == "or":
         broken.append(f"dropped by {drop:.2f} points, {tolerance}")
     return [*broken, f"dropped by {drop:.2f} points, {chance}"] if noise else broken
@@ -222,9 +264,16 @@ def _unknown(line: ScoreComparison, limit: Limit, p_drop: float | None, judged: 
     """Why a dataset that breaks no rule does not pass either; "" if it passes."""
     if judged.rules.rule == "and" and limit.max_drop is None:
         return "rule and needs a tolerance, and no max_drop is set"
-    if min(line.runs) > 1 and line.comparison.standard_error == 0 and (line.difference or 0.0) >= -ROUNDING:
+    if (
+        min(line.runs) > 1
+        and line.comparison.standard_error == 0
+        and (line.difference or 0.0) >= -ROUNDING
+    ):
         return ""  # several runs without any variance, and no drop
-    within = limit.max_drop is not None and (line.other or 0.0) - (line.first or 0.0) <= limit.max_drop + ROUNDING
+    within = (
+        limit.max_drop is not None
+        and (line.other or 0.0) - (line.first or 0.0) <= limit.max_drop + ROUNDING
+    )
     if within and judged.rules.rule != "noise":
         return ""
     if judged.level and judged.too_fine(line):
@@ -235,15 +284,23 @@ def _unknown(line: ScoreComparison, limit: Limit, p_drop: float | None, judged: 
     if p_drop is not None and judged.level:
         return ""
     why = line.reason if p_drop is None else "the significance test is off (level 0)"
-    stated = ", no sd is stated" if line.runs == (1, 1) and p_drop is None and not line.comparison.paired else ""
-    return f"{why}{stated}" + ("" if judged.rules.rule == "noise" or within else ", and no max_drop is set")
+    stated = (
+        ", no sd is stated"
+        if line.runs == (1, 1) and p_drop is None and not line.comparison.paired
+        else ""
+    )
+    return f"{why}{stated}" + (
+        "" if judged.rules.rule == "noise" or within else ", and no max_drop is set"
+    )
 
 
 USUAL = 5.0
 """The limit that the guide recommends, in points."""
 
 
-def hint_of_pass(line: ScoreComparison, limit: Limit, candidate: Row, split: Split, level: float = LEVEL) -> str:
+def hint_of_pass(
+    line: ScoreComparison, limit: Limit, candidate: Row, split: Split, level: float = LEVEL
+) -> str:
     """The hint on a dataset that passes; "" unless it dropped by much and no `max_drop` judged that.
 
     :param level: two-sided, at which the hint says what the test could have seen
@@ -255,7 +312,9 @@ def hint_of_pass(line: ScoreComparison, limit: Limit, candidate: Row, split: Spl
     one_run = dict(list(candidate.records_of(line.name).items())[:1])
     count = len(predictions.mistakes(one_run, split)) if one_run else 0
     beside = f" and {plural(count, 'example')}" if count else ""
-    broken = min(USUAL, math.floor(drop * 2 - 1e-9) / 2)  # the usual limit, or a lower one of whole or half points
+    broken = min(
+        USUAL, math.floor(drop * 2 - 1e-9) / 2
+    )  # the usual limit, or a lower one of whole or half points
     return (
         f"passes with a drop of {drop:.2f} points, which the test cannot tell from chance: with "
         f"{line.runs[1]} / {line.runs[0]} runs{beside} {seen_alone(detectable)}; "
@@ -267,7 +326,9 @@ FLIP = 0.5
 """Least change in mistakes per run of an example that counts as changed."""
 
 
-def flips(first: Row, other: Row, name: str, split: Split) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
+def flips(
+    first: Row, other: Row, name: str, split: Split
+) -> tuple[list[tuple[str, float]], list[tuple[str, float]]]:
     """Examples that became worse, and better, with the change in mistakes per run; the largest changes first.
 
     An example counts if it changed by at least `FLIP` mistakes per run; the mistake of a similarity is its distance.
@@ -278,4 +339,7 @@ def flips(first: Row, other: Row, name: str, split: Split) -> tuple[list[tuple[s
     before, after = predictions.mistakes(records[0], split), predictions.mistakes(records[1], split)
     changes = [(unit, after[unit] - before[unit]) for unit in before if unit in after]
     order = sorted(changes, key=lambda change: (-abs(change[1]), change[0]))
-    return ([change for change in order if change[1] >= FLIP], [change for change in order if change[1] <= -FLIP])
+    return (
+        [change for change in order if change[1] >= FLIP],
+        [change for change in order if change[1] <= -FLIP],
+    )

@@ -47,8 +47,12 @@ def document(decision: Decision) -> bytes:
     for finding in decision.findings:
         _case(suite, decision, finding)
     if not decision.findings:  # an empty suite would be green
-        case = ElementTree.SubElement(suite, "testcase", {"classname": "blurb", "name": "anything to compare"})
-        ElementTree.SubElement(case, "error", {"message": "nothing to compare", "type": "cannot judge"})
+        case = ElementTree.SubElement(
+            suite, "testcase", {"classname": "blurb", "name": "anything to compare"}
+        )
+        ElementTree.SubElement(
+            case, "error", {"message": "nothing to compare", "type": "cannot judge"}
+        )
         for node in (root, suite):
             node.set("tests", "1")
             node.set("errors", "1")
@@ -71,7 +75,12 @@ def _suite_properties(decision: Decision) -> dict[str, Any]:
         "constant": decision.constant,
     }
     if turn is not None:
-        known |= {"look": turn.number, "looks": turn.looks, "level_of_series": turn.total, "spent": turn.spent}
+        known |= {
+            "look": turn.number,
+            "looks": turn.looks,
+            "level_of_series": turn.total,
+            "spent": turn.spent,
+        }
     return {name: value for name, value in known.items() if value not in ("", None)}
 
 
@@ -84,7 +93,9 @@ def _case(suite: ElementTree.Element, decision: Decision, finding: DatasetDecisi
     kind = {Outcome.REGRESSION: "failure", Outcome.CANNOT_JUDGE: "error"}.get(finding.outcome)
     if kind:
         message = _xml("; ".join(finding.reasons))
-        entry = ElementTree.SubElement(case, kind, {"message": message, "type": finding.outcome.words})
+        entry = ElementTree.SubElement(
+            case, kind, {"message": message, "type": finding.outcome.words}
+        )
         entry.text = _xml(flipped(finding)) if finding.worse or finding.better else message
 
 

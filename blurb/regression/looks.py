@@ -41,7 +41,9 @@ from blurb.tasks import Split
 VERSION = 1
 DIGITS = 4
 """Of the scores of a `results.csv`, so that a row of a table and the same of a store are one."""
-NEW_FILE = "begin a new file, whose looks have a level of their own, and say so wherever you report it"
+NEW_FILE = (
+    "begin a new file, whose looks have a level of their own, and say so wherever you report it"
+)
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,17 @@ class LookSeries:
             why = f"all {plan.looks} looks of {where} are spent; {NEW_FILE}"
         spent = levels.level_spent(max(number, len(self.looks)), plan.level, plan.looks)
         series = {f"{look.candidate} (look {place})": look for place, look in enumerate(before, 1)}
-        return Turn(number, plan.looks, level, plan.level, spent, repeated, _apart(series, weights), why, str(where))
+        return Turn(
+            number,
+            plan.looks,
+            level,
+            plan.level,
+            spent,
+            repeated,
+            _apart(series, weights),
+            why,
+            str(where),
+        )
 
 
 def _apart(looks: Mapping[str, Look], known: Sequence[str]) -> dict[str, dict[str, Squares]]:
@@ -111,7 +123,9 @@ def _apart(looks: Mapping[str, Look], known: Sequence[str]) -> dict[str, dict[st
 
     :param known: weights to leave out
     """
-    most: dict[tuple[str, str], tuple[int, str]] = {}  # checkpoint and dataset -> degrees and name of the look
+    most: dict[
+        tuple[str, str], tuple[int, str]
+    ] = {}  # checkpoint and dataset -> degrees and name of the look
     for name, look in looks.items():
         for dataset, squares in look.runs.items():
             key = (look.weights or name, dataset)
@@ -137,7 +151,9 @@ def identity(row: Row, split: Split, names: Sequence[str] | None = None) -> str:
         for name, dataset in row.datasets.items()
         if names is None or name in names
     }
-    return _digest([short_weights(row.weights), {name: known for name, known in scores.items() if known}])
+    return _digest(
+        [short_weights(row.weights), {name: known for name, known in scores.items() if known}]
+    )
 
 
 def begun(rules: Rules, baseline: Row) -> LookSeries:
@@ -177,7 +193,13 @@ def write(path: Path, series: LookSeries) -> None:
     looks = [asdict(look) for look in series.looks]
     plan, name_and_hash = series.plan, dict(zip(("name", "hash"), series.baseline, strict=True))
     spent = levels.level_spent(len(looks), plan.level, plan.looks)
-    content = {"version": VERSION, "plan": asdict(plan), "baseline": name_and_hash, "looks": looks, "spent": spent}
+    content = {
+        "version": VERSION,
+        "plan": asdict(plan),
+        "baseline": name_and_hash,
+        "looks": looks,
+        "spent": spent,
+    }
     write_json(path, {**content, "digest": _digest(content)})
 
 
@@ -185,10 +207,16 @@ def read(path: Path) -> LookSeries:
     """Reads a state file; StoreError, by its name, if it is no such file, or not as it was written."""
     content = read_json(path)
     if "plan" not in content or "digest" not in content:
-        raise StoreError("is no state file of blurb check", where=path, fix=f"give another name to {opt('state')}.")
+        raise StoreError(
+            "is no state file of blurb check",
+            where=path,
+            fix=f"give another name to {opt('state')}.",
+        )
     if content.get("version") != VERSION:
         raise StoreError(
-            f"has version {content.get('version')!r:.60}, only {VERSION} is known here", where=path, fix="update blurb."
+            f"has version {content.get('version')!r:.60}, only {VERSION} is known here",
+            where=path,
+            fix="update blurb.",
         )
     if content.pop("digest") != _digest(content):
         raise StoreError(
@@ -198,17 +226,30 @@ def read(path: Path) -> LookSeries:
         )
     try:
         looks = tuple(
-            replace(look, runs={name: from_json(Squares, squares, path) for name, squares in look.runs.items()})
+            replace(
+                look,
+                runs={
+                    name: from_json(Squares, squares, path) for name, squares in look.runs.items()
+                },
+            )
             for look in (from_json(Look, each, path) for each in content["looks"])
         )
         baseline = content["baseline"]
-        return LookSeries(from_json(LookDesign, content["plan"], path), (baseline["name"], baseline["hash"]), looks)
+        return LookSeries(
+            from_json(LookDesign, content["plan"], path),
+            (baseline["name"], baseline["hash"]),
+            looks,
+        )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise StoreError(f"is damaged ({type(error).__name__}: {error})", where=path, fix=f"{NEW_FILE}.") from None
+        raise StoreError(
+            f"is damaged ({type(error).__name__}: {error})", where=path, fix=f"{NEW_FILE}."
+        ) from None
 
 
 def _digest(content: object) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+    return hashlib.sha256(
+        json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
+    ).hexdigest()
 
 
 def decide_in_series(candidate: Row, baseline: Row, rules: Rules, state: Path) -> Decision:
@@ -219,7 +260,9 @@ def decide_in_series(candidate: Row, baseline: Row, rules: Rules, state: Path) -
 
     :raises SettingsError: if rules and state do not go together; StoreError if the state file was edited or is damaged
     """
-    state = Path(os.path.realpath(state))  # to replace a link would leave its file behind, with fewer looks
+    state = Path(
+        os.path.realpath(state)
+    )  # to replace a link would leave its file behind, with fewer looks
     _check(state, rules)
     with leases.held(state.with_name(f".{state.name}.lease")):
         series = read(state) if os.path.lexists(state) else begun(rules, baseline)
@@ -236,7 +279,15 @@ def decide_in_series(candidate: Row, baseline: Row, rules: Rules, state: Path) -
         if not turn.repeated:
             at, mine = datetime.now(UTC).isoformat("T", "seconds"), short_weights(candidate.weights)
             runs = squares_of(candidate, names, merged.split)
-            look = Look(decision.candidate, candidate_hash, mine, turn.level, decision.outcome.words, at, runs)
+            look = Look(
+                decision.candidate,
+                candidate_hash,
+                mine,
+                turn.level,
+                decision.outcome.words,
+                at,
+                runs,
+            )
             write(state, replace(series, looks=(*series.looks, look)))
     return decision
 
@@ -244,11 +295,14 @@ def decide_in_series(candidate: Row, baseline: Row, rules: Rules, state: Path) -
 def _check(state: Path, rules: Rules) -> None:
     if not rules.level:
         raise SettingsError(
-            "level 0 turns the test off, and a state file divides a level", fix=f"remove {opt('state')}."
+            "level 0 turns the test off, and a state file divides a level",
+            fix=f"remove {opt('state')}.",
         )
     if state.is_dir():
         raise SettingsError("is a folder", where=state, fix=f"give a file to {opt('state')}.")
     if not state.parent.is_dir():
         raise SettingsError(
-            "its folder does not exist", where=state, fix=f"make it, or give another path to {opt('state')}."
+            "its folder does not exist",
+            where=state,
+            fix=f"make it, or give another path to {opt('state')}.",
         )

@@ -71,15 +71,21 @@ class Rules:
     def __post_init__(self) -> None:
         limits = (*self.limits.values(),) if isinstance(self.limits, Mapping) else (None,)
         if not all(isinstance(each, Limit) for each in (self.default, self.overall, *limits)):
-            raise SettingsError("default and overall must be a Limit, and limits a mapping of datasets to Limits.")
+            raise SettingsError(
+                "default and overall must be a Limit, and limits a mapping of datasets to Limits."
+            )
         fields.check(self)
         if self.rule != "or" and not self.level:
-            raise SettingsError(f"level 0 turns the test off, and rule {self.rule} needs it", fix="set a level.")
+            raise SettingsError(
+                f"level 0 turns the test off, and rule {self.rule} needs it", fix="set a level."
+            )
 
     def limit(self, name: str) -> Limit:
         """The limits of a dataset or the score: its own, and the common `max_drop` if it has none."""
         own = self.limits.get(name, self.overall if name == SCORE else Limit())
-        return dataclasses.replace(own, max_drop=self.default.max_drop if own.max_drop is None else own.max_drop)
+        return dataclasses.replace(
+            own, max_drop=self.default.max_drop if own.max_drop is None else own.max_drop
+        )
 
 
 def load(path: Path) -> Rules:
@@ -106,7 +112,9 @@ def load(path: Path) -> Rules:
     values["default"] = Limit(values.pop("max_drop", None))
     named = {"datasets": "limits", "tasks": "required"}
     try:
-        return Rules(**{named.get(key, key): value for key, value in values.items() if key != "version"})
+        return Rules(
+            **{named.get(key, key): value for key, value in values.items() if key != "version"}
+        )
     except SettingsError as error:
         raise SettingsError(error.what, where=path, fix=error.fix) from None
 
@@ -117,7 +125,9 @@ def _keys() -> dict[str, Field]:
     of_dataset = Field(dict, keys=limit, parse=lambda table: Limit(**table))
     return {
         **{name: about for name, about in fields.of(Rules).items() if name != "across"},
-        "version": Field(int, rule=VERSION.__eq__, must=f"be {VERSION}; for another version use the blurb of it"),
+        "version": Field(
+            int, rule=VERSION.__eq__, must=f"be {VERSION}; for another version use the blurb of it"
+        ),
         "max_drop": limit["max_drop"],
         "tasks": dataclasses.replace(
             fields.TEXTS,
@@ -125,7 +135,9 @@ def _keys() -> dict[str, Field]:
             parse=lambda wanted: tuple(task.name for task in tasks.select(wanted)),
         ),
         "overall": of_dataset,
-        "datasets": Field(dict, keys={task.name: of_dataset for task in tasks.all()}, noun="dataset"),
+        "datasets": Field(
+            dict, keys={task.name: of_dataset for task in tasks.all()}, noun="dataset"
+        ),
     }
 
 
@@ -150,7 +162,9 @@ def read_rules(
     if rules is None and os.path.lexists(NAME):  # a link to nowhere or a folder cannot be read
         rules = NAME
         if os.path.exists(rules) and not os.path.isfile(rules) and not os.path.isdir(rules):
-            raise SettingsError("this is a pipe or a device and no file", where=rules, fix="remove it.")
+            raise SettingsError(
+                "this is a pipe or a device and no file", where=rules, fix="remove it."
+            )
     wrong, give = ErrorCollector(), f"name it with {opt('state')} of blurb check."
     combined = wrong.tried(load, Path(rules)) if isinstance(rules, str | Path) else rules
     named = None if tasks is None else wrong.tried(known.select, tasks)

@@ -35,7 +35,9 @@ def squares_of(row: Row, names: Sequence[str], split: Split) -> dict[str, Square
     return {name: squares for name, squares in found.items() if squares.degrees}
 
 
-def variances(candidate: Row, baseline: Row, names: Sequence[str], rules: Rules, turn: Turn | None) -> Variances:
+def variances(
+    candidate: Row, baseline: Row, names: Sequence[str], rules: Rules, turn: Turn | None
+) -> Variances:
     """Those of datasets in a series: pooled over its checkpoints, or stated where none has two runs.
 
     Without a series, a stated one counts where both rows have a single run.
@@ -47,9 +49,20 @@ def variances(candidate: Row, baseline: Row, names: Sequence[str], rules: Rules,
         for what, row in (("the candidate", candidate), ("the baseline", baseline))
     }
     series = {**sides, **({} if turn is None else turn.series)}
-    groups = {name: {what: there[name] for what, there in series.items() if name in there} for name in names}
-    estimated = {name: variance for name in names if (variance := pool(list(groups[name].values()))) is not None}
-    others = {} if rules.sd is None else {name: stated(rules.sd) for name in names if name not in estimated}
+    groups = {
+        name: {what: there[name] for what, there in series.items() if name in there}
+        for name in names
+    }
+    estimated = {
+        name: variance
+        for name in names
+        if (variance := pool(list(groups[name].values()))) is not None
+    }
+    others = (
+        {}
+        if rules.sd is None
+        else {name: stated(rules.sd) for name in names if name not in estimated}
+    )
     if turn is None:  # what both rows say of their variances is the business of Welch's test
         return Variances(others, _stated(rules, others, names))
     text = " ".join(filter(None, (_pooled(estimated, groups), _stated(rules, others, names))))
@@ -60,7 +73,9 @@ def _stated(rules: Rules, known: Mapping[str, RunVariance], names: Sequence[str]
     if not known:
         return ""
     where = "" if len(known) == len(names) else f" of {', '.join(known)}"
-    return f"The standard deviation between runs{where} is stated, not measured: {rules.sd:g} points."
+    return (
+        f"The standard deviation between runs{where} is stated, not measured: {rules.sd:g} points."
+    )
 
 
 def _pooled(known: Mapping[str, RunVariance], groups: Mapping[str, Mapping[str, Squares]]) -> str:
@@ -71,12 +86,18 @@ def _pooled(known: Mapping[str, RunVariance], groups: Mapping[str, Mapping[str, 
     between = f"{degrees[0]} to {degrees[-1]}" if degrees[0] != degrees[-1] else f"{degrees[0]}"
     count = max(len(one) for one in groups.values())
     text = f"The variance between runs is pooled over {plural(count, 'checkpoint')} ({between} degrees of freedom)"
-    tested = {name: p for name in known if (p := homogeneity(list(groups[name].values()))) is not None}
+    tested = {
+        name: p for name in known if (p := homogeneity(list(groups[name].values()))) is not None
+    }
     corrected = dict(zip(tested, holm(list(tested.values())), strict=True))
     unequal = {name: p for name, p in corrected.items() if p is not None and p < UNEQUAL}
     if unequal:
-        parts = "; ".join(f"{name}: {_range(groups[name])}, p {probability(p)}" for name, p in unequal.items())
-        return f"{text}. It is not the same for all of them, so these tests are not exact ({parts})."
+        parts = "; ".join(
+            f"{name}: {_range(groups[name])}, p {probability(p)}" for name, p in unequal.items()
+        )
+        return (
+            f"{text}. It is not the same for all of them, so these tests are not exact ({parts})."
+        )
     if not corrected:
         return f"{text}; too few of them vary to ask whether it is the same for all."
     return f"{text}; Bartlett's test shows no difference between them."
@@ -85,4 +106,6 @@ def _pooled(known: Mapping[str, RunVariance], groups: Mapping[str, Mapping[str, 
 def _range(checkpoints: Mapping[str, Squares]) -> str:
     deviations = {name: one.sd or 0.0 for name, one in checkpoints.items()}
     largest = max(deviations, key=lambda name: deviations[name])
-    return f"sd {min(deviations.values()):.2f} to {deviations[largest]:.2f}, the largest of {largest}"
+    return (
+        f"sd {min(deviations.values()):.2f} to {deviations[largest]:.2f}, the largest of {largest}"
+    )

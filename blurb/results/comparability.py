@@ -91,8 +91,13 @@ class Obstacle:
         :param first: what to call the first row, if it does not say
         """
         if self.reason is not Reason.UNKNOWN:
-            return self.words or f"{self.of.value}: {self.sides[0] or 'none'} / {self.sides[1] or 'none'}"
-        where = "both rows" if self.sides == (None, None) else first if self.sides[0] is None else other
+            return (
+                self.words
+                or f"{self.of.value}: {self.sides[0] or 'none'} / {self.sides[1] or 'none'}"
+            )
+        where = (
+            "both rows" if self.sides == (None, None) else first if self.sides[0] is None else other
+        )
         return f"the {self.noun} of {where} is unknown"
 
     @property
@@ -114,7 +119,9 @@ class Obstacle:
         return f"{self.noun}: {first} / {other}"
 
 
-def obstacles(first: Row, other: Row, use: Use, task: str = "", split: Split = "test") -> list[Obstacle]:
+def obstacles(
+    first: Row, other: Row, use: Use, task: str = "", split: Split = "test"
+) -> list[Obstacle]:
     """All that keeps two rows apart, in a fixed order; of a dataset too, if one is named."""
     reasons = [_learner(first, other, use)]
     if use is not Use.COMPARE:
@@ -123,9 +130,17 @@ def obstacles(first: Row, other: Row, use: Use, task: str = "", split: Split = "
         sides = tuple(row.datasets.get(task, DatasetScores(task)) for row in (first, other))
         if use is not Use.COMPARE:
             reasons.append(_equal(Reason.PLUGINS, sides[0].plugins, sides[1].plugins))
-        if use is not Use.RANK and split != "test" and any(each.means and not each.runs for each in sides):
+        if (
+            use is not Use.RANK
+            and split != "test"
+            and any(each.means and not each.runs for each in sides)
+        ):
             reasons.append(
-                Obstacle(Reason.SPLIT, ("dev", "test"), f"{Reason.SPLIT.value}: numbers without runs are from test")
+                Obstacle(
+                    Reason.SPLIT,
+                    ("dev", "test"),
+                    f"{Reason.SPLIT.value}: numbers without runs are from test",
+                )
             )
         reasons += [_data(*sides), _metrics(*sides), _examples(*sides)]
     return [each for each in reasons if each is not None]
@@ -133,12 +148,18 @@ def obstacles(first: Row, other: Row, use: Use, task: str = "", split: Split = "
 
 def is_passed(obstacle: Obstacle, across: Collection[str]) -> bool:
     """Whether an obstacle is one that the user passes over (`ACROSS`)."""
-    return obstacle.of.name.lower() in across or (obstacle.reason is Reason.UNKNOWN and "unknown" in across)
+    return obstacle.of.name.lower() in across or (
+        obstacle.reason is Reason.UNKNOWN and "unknown" in across
+    )
 
 
 def is_latest(row: Row) -> bool:
     """Whether it is of a baseline with its own latest recipe: the numbers of two baselines count by themselves."""
-    own = learners.named().get(learners.name_in(row.weights)) if learners.is_named(row.weights) else None
+    own = (
+        learners.named().get(learners.name_in(row.weights))
+        if learners.is_named(row.weights)
+        else None
+    )
     return own is not None and row.recipe == str(own.recipe)
 
 
@@ -173,12 +194,18 @@ def _learner(first: Row, other: Row, use: Use) -> Obstacle | None:
     if first.learner == other.learner or (use is Use.COMPARE and alike):
         return None
     apart = sorted((first.kind, other.kind), key=lambda kind: -kind.place)
-    words = "" if alike else f"{Reason.LEARNER.value}: {apart[0].noun} is not comparable with {apart[1].noun}"
+    words = (
+        ""
+        if alike
+        else f"{Reason.LEARNER.value}: {apart[0].noun} is not comparable with {apart[1].noun}"
+    )
     return Obstacle(Reason.LEARNER, (first.learner, other.learner), words)
 
 
 def _data(first: DatasetScores, other: DatasetScores) -> Obstacle | None:
-    hashes = [frozenset(each[:SHORT] for each in side.known("data_hash")) for side in (first, other)]
+    hashes = [
+        frozenset(each[:SHORT] for each in side.known("data_hash")) for side in (first, other)
+    ]
     if len(hashes[0] | hashes[1]) > 1:  # also seeds of one row on several data
         listed_hashes = [" and ".join(sorted(each)) or "unknown" for each in hashes]
         return Obstacle(Reason.DATA, (listed_hashes[0], listed_hashes[1]), Reason.DATA.value)
@@ -201,7 +228,10 @@ def _examples(first: DatasetScores, other: DatasetScores) -> Obstacle | None:
         return Obstacle(Reason.EXAMPLES, (words[0], words[1]), text)
     if not any(most):
         return None
-    one, two = (None if seed is None else str(seed) for seed in (first.limit("eval_seed"), other.limit("eval_seed")))
+    one, two = (
+        None if seed is None else str(seed)
+        for seed in (first.limit("eval_seed"), other.limit("eval_seed"))
+    )
     text = f"{Reason.EXAMPLES.value}: they were sampled with different seeds (eval_seed)"
     return _equal(Reason.EXAMPLES, one, two, text)
 
@@ -211,7 +241,11 @@ def remarks(first: Row, other: Row) -> list[str]:
     apart = obstacles(first, other, Use.CHECK)
     weights = short_weights(first.weights), short_weights(other.weights)
     texts = []
-    if weights[0] and weights[0] == weights[1] and any(obstacle.of is Reason.PROTOCOL for obstacle in apart):
+    if (
+        weights[0]
+        and weights[0] == weights[1]
+        and any(obstacle.of is Reason.PROTOCOL for obstacle in apart)
+    ):
         texts.append("the same encoder under two protocols")
     texts += [obstacle.beside for obstacle in apart]
     precisions = first.configuration.precision, other.configuration.precision
@@ -223,7 +257,9 @@ def remarks(first: Row, other: Row) -> list[str]:
         for obstacle in obstacles(first, other, Use.CHECK, name)[len(apart) :]
     )
     for (of, unknown), names in datasets.items():
-        texts.append(f"{NOUNS[of]}: {'unknown for' if unknown else 'not the same on'} {listed(names)}")
+        texts.append(
+            f"{NOUNS[of]}: {'unknown for' if unknown else 'not the same on'} {listed(names)}"
+        )
     return texts
 
 
@@ -232,7 +268,12 @@ SEVERAL = 3
 """Maximum number of datasets to list by name."""
 
 
-def note(words: str, seeds: Mapping[str, int], most_train: Mapping[str, int], most_eval: Mapping[str, int]) -> str:
+def note(
+    words: str,
+    seeds: Mapping[str, int],
+    most_train: Mapping[str, int],
+    most_eval: Mapping[str, int],
+) -> str:
     """The note of a row: the note of its protocol, then the seeds and limits of its trials.
 
     :param words: note in the protocol's file
@@ -243,7 +284,10 @@ def note(words: str, seeds: Mapping[str, int], most_train: Mapping[str, int], mo
     parts = [words]
     if set(seeds.values()) == {1}:
         parts.append(ONE_SEED)
-    parts += [_limited_to("training examples", most_train), _limited_to("dev and test examples", most_eval)]
+    parts += [
+        _limited_to("training examples", most_train),
+        _limited_to("dev and test examples", most_eval),
+    ]
     return "; ".join(part for part in parts if part)
 
 
@@ -253,7 +297,9 @@ def _limited_to(what: str, most: Mapping[str, int]) -> str:
     if not limited:
         return ""
     counts = " or ".join(f"{count:,}" for count in sorted(set(limited.values())))
-    return f"at most {counts} {what}" + ("" if len(limited) == len(most) else f" ({listed(limited)})")
+    return f"at most {counts} {what}" + (
+        "" if len(limited) == len(most) else f" ({listed(limited)})"
+    )
 
 
 def listed(names: Collection[str]) -> str:

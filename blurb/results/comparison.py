@@ -51,7 +51,10 @@ class ComparisonLine(TypedDict):
     first_score: Annotated[float | None, "mean of the first row, times 100; null if it is missing"]
     other_score: Annotated[float | None, "mean of the other row"]
     difference: Annotated[float | None, "first minus other, in points; null if one is missing"]
-    low: Annotated[float | None, "95 % interval of this line alone (not corrected over the tasks); null if unknown"]
+    low: Annotated[
+        float | None,
+        "95 % interval of this line alone (not corrected over the tasks); null if unknown",
+    ]
     high: Annotated[float | None, "its upper end"]
     p: Annotated[Probability | None, "two-sided, corrected over the tasks; null if unknown"]
     detectable: Annotated[float | None, "true difference that is found with a probability of 80 %"]
@@ -66,7 +69,9 @@ class ComparisonLine(TypedDict):
 class Compared(ComparisonLine):
     """A line of `blurb compare`."""
 
-    within_max_drop: Annotated[bool | None, "whether the first row is within --max-drop of the other; null without"]
+    within_max_drop: Annotated[
+        bool | None, "whether the first row is within --max-drop of the other; null without"
+    ]
 
 
 @dataclass(frozen=True)
@@ -112,7 +117,12 @@ class ScoreComparison:
     def unseen(self, level: float) -> str:
         """The note on a large difference that the test does not show; "" for others."""
         detectable = self.comparison.detectable
-        if self.p is None or self.p < level or detectable is None or abs(self.difference or 0.0) < LARGE:
+        if (
+            self.p is None
+            or self.p < level
+            or detectable is None
+            or abs(self.difference or 0.0) < LARGE
+        ):
             return ""
         return (
             f"{signed(self.difference or 0.0)} points are not shown to be more than chance; with "
@@ -156,15 +166,27 @@ def compare_rows(
     :param draws: of the paired test of probes
     """
     asked = _ComparisonRequest(split, with_units, across, variances or {}, draws)
-    there = {*first.means(split), *other.means(split), *_elsewhere(first, split), *_elsewhere(other, split)}
+    there = {
+        *first.means(split),
+        *other.means(split),
+        *_elsewhere(first, split),
+        *_elsewhere(other, split),
+    }
     names = [task.name for task in tasks.all() if task.name in there]
     names += sorted(there - set(names))  # tasks that are not installed here
     names = [name for name in names if only is None or name in only]
     lines = [_dataset(name, first, other, asked) for name in names]
-    lines = [replace(line, p=p) for line, p in zip(lines, holm([line.comparison.p for line in lines]), strict=True)]
+    lines = [
+        replace(line, p=p)
+        for line, p in zip(lines, holm([line.comparison.p for line in lines]), strict=True)
+    ]
     by_name = {line.name: line for line in lines}
     groups = {**type_weights(), SCORE: dataset_weights()}
-    return lines + [line for name, parts in groups.items() if (line := _mean(name, parts, by_name)) and len(parts) > 1]
+    return lines + [
+        line
+        for name, parts in groups.items()
+        if (line := _mean(name, parts, by_name)) and len(parts) > 1
+    ]
 
 
 class _ComparisonRequest(NamedTuple):
@@ -183,9 +205,15 @@ def _dataset(name: str, first: Row, other: Row, asked: _ComparisonRequest) -> Sc
     sides = first.values(name, split), other.values(name, split)
     runs = (len(sides[0]), len(sides[1]))
     if mine is None or theirs is None:
-        return ScoreComparison(name, mine, theirs, runs, WelchComparison(None), reason="missing in one row")
+        return ScoreComparison(
+            name, mine, theirs, runs, WelchComparison(None), reason="missing in one row"
+        )
     plain = ScoreComparison(name, mine, theirs, runs, WelchComparison(mine - theirs))
-    apart = [one for one in obstacles(first, other, Use.COMPARE, name, split) if not is_passed(one, asked.across)]
+    apart = [
+        one
+        for one in obstacles(first, other, Use.COMPARE, name, split)
+        if not is_passed(one, asked.across)
+    ]
     known = [one for one in apart if one.reason is not Reason.UNKNOWN]
     if known:
         return replace(plain, incomparable=known[0].reason, reason=known[0].text())
@@ -198,24 +226,36 @@ def _dataset(name: str, first: Row, other: Row, asked: _ComparisonRequest) -> Sc
     if name in asked.variances:
         result = pooled.compare(sides[0], sides[1], asked.variances[name])
     elif runs == (1, 1):
-        return replace(plain, reason=_hint(name, first, other, split) if asked.with_units else "one run each")
+        return replace(
+            plain, reason=_hint(name, first, other, split) if asked.with_units else "one run each"
+        )
     else:
         both = _units(name, first, other, split) if asked.with_units else None
-        variance, clusters = (bootstrap.difference_variance(*both, name), len(both[0].names)) if both else (0.0, 0)
+        variance, clusters = (
+            (bootstrap.difference_variance(*both, name), len(both[0].names)) if both else (0.0, 0)
+        )
         result = compare(sides[0], sides[1], variance, clusters)
-    return replace(plain, comparison=result, reason="" if result.standard_error else "no variance between runs")
+    return replace(
+        plain, comparison=result, reason="" if result.standard_error else "no variance between runs"
+    )
 
 
-def _paired(line: ScoreComparison, first: Row, other: Row, asked: _ComparisonRequest) -> ScoreComparison:
+def _paired(
+    line: ScoreComparison, first: Row, other: Row, asked: _ComparisonRequest
+) -> ScoreComparison:
     """The line of two probes: a paired test over test examples, valid for these two checkpoints only."""
     both = _units(line.name, first, other, asked.split)
     if both is None or both[0].runs != 1 or both[1].runs != 1:
-        return replace(line, reason="comparing probes needs the predictions of both on the same examples")
+        return replace(
+            line, reason="comparing probes needs the predictions of both on the same examples"
+        )
     error = math.sqrt(bootstrap.difference_variance(*both, line.name))
     draws = bootstrap.swapped(both[1], both[0], line.name, asked.draws)
     count = len(both[0].names)
     degrees_of_freedom = count - 1 if error and count > 1 else None
-    return replace(line, comparison=WelchComparison(line.difference, error, degrees_of_freedom, draws))
+    return replace(
+        line, comparison=WelchComparison(line.difference, error, degrees_of_freedom, draws)
+    )
 
 
 def _shown(row: Row, name: str, split: Split) -> float | None:
@@ -227,7 +267,11 @@ def _shown(row: Row, name: str, split: Split) -> float | None:
 
 def _elsewhere(row: Row, split: Split) -> dict[str, float]:
     """Means without runs from a split other than `split`: shown but never compared."""
-    return {} if split == "test" else {name: one.means["test"] for name, one in row.datasets.items() if one.means}
+    return (
+        {}
+        if split == "test"
+        else {name: one.means["test"] for name, one in row.datasets.items() if one.means}
+    )
 
 
 def _hint(name: str, first: Row, other: Row, split: Split) -> str:
@@ -239,7 +283,9 @@ def _hint(name: str, first: Row, other: Row, split: Split) -> str:
     return f"one run each (p {probability(p)} over test examples, valid for these two runs but not for their encoders)"
 
 
-def _units(name: str, first: Row, other: Row, split: Split) -> tuple[bootstrap.Clusters, bootstrap.Clusters] | None:
+def _units(
+    name: str, first: Row, other: Row, split: Split
+) -> tuple[bootstrap.Clusters, bootstrap.Clusters] | None:
     """The scored examples of both rows; None without predictions, or if the examples differ."""
     records = first.records_of(name), other.records_of(name)
     if not records[0] or not records[1]:
@@ -250,14 +296,18 @@ def _units(name: str, first: Row, other: Row, split: Split) -> tuple[bootstrap.C
     return both[0], both[1]
 
 
-def _mean(name: str, shares: Mapping[str, float], lines: Mapping[str, ScoreComparison]) -> ScoreComparison | None:
+def _mean(
+    name: str, shares: Mapping[str, float], lines: Mapping[str, ScoreComparison]
+) -> ScoreComparison | None:
     """The line of a weighted mean; None unless both rows have all of its datasets."""
     parts = [lines.get(task) for task in shares]
     if any(part is None or part.first is None or part.other is None for part in parts):
         return None
     whole = [(shares[part.name], part) for part in parts if part is not None]
     mean = combined([(share, part.comparison) for share, part in whole])
-    without = next((part for _, part in whole if part.reason and not part.comparison.standard_error), None)
+    without = next(
+        (part for _, part in whole if part.reason and not part.comparison.standard_error), None
+    )
     return ScoreComparison(
         name,
         sum(share * (part.first or 0.0) for share, part in whole),
@@ -276,7 +326,11 @@ def sentences(lines: Iterable[ScoreComparison], first: str, other: str, level: f
     for line in lines:
         if (verdict := line.verdict(level)) in groups:
             groups[verdict].append(line.name)
-    return [f"{first} is {verdict} than {other} on {', '.join(names)}." for verdict, names in groups.items() if names]
+    return [
+        f"{first} is {verdict} than {other} on {', '.join(names)}."
+        for verdict, names in groups.items()
+        if names
+    ]
 
 
 def has_paired(lines: Iterable[ScoreComparison]) -> bool:

@@ -89,14 +89,20 @@ class DatasetScores:
     def scores(self, split: Split = "test") -> dict[int, float]:
         """The score of each seed that has the split, times 100."""
         figures = {seed: run.figures.get(split, {}) for seed, run in sorted(self.runs.items())}
-        return {seed: known[self.metric].value for seed, known in figures.items() if self.metric in known}
+        return {
+            seed: known[self.metric].value
+            for seed, known in figures.items()
+            if self.metric in known
+        }
 
     def of_seeds(self, seeds: Collection[int]) -> DatasetScores:
         """The same with the runs of some seeds alone; numbers without runs stay as they are."""
         if set(self.runs) <= set(seeds):
             return self
         runs = {seed: run for seed, run in self.runs.items() if seed in seeds}
-        return DatasetScores(self.task, self.type, self.metric, runs, self.planned, planned_seeds=self.planned_seeds)
+        return DatasetScores(
+            self.task, self.type, self.metric, runs, self.planned, planned_seeds=self.planned_seeds
+        )
 
     def mean(self, split: Split = "test") -> float | None:
         """The mean over runs, or the mean that was read; None without either."""
@@ -124,7 +130,11 @@ class DatasetScores:
     @property
     def plugins(self) -> str | None:
         """`PLUGINS` of its runs; None if unknown."""
-        known = {run.settings.get(PLUGINS) for run in self.runs.values()} if self.runs else {self.facts.get(PLUGINS)}
+        known = (
+            {run.settings.get(PLUGINS) for run in self.runs.values()}
+            if self.runs
+            else {self.facts.get(PLUGINS)}
+        )
         return known.pop() if len(known) == 1 else None
 
     def known(self, fact: str) -> frozenset[str]:
@@ -147,10 +157,14 @@ def in_order(datasets: Mapping[str, DatasetScores]) -> list[tuple[str, DatasetSc
 
 def plugins_text(hashes: Mapping[str, str]) -> str:
     """`head=ab12cd34`: the settings of plug-ins with the hashes of their code, as `PLUGINS` has them."""
-    return " ".join(f"{setting.replace(' ', '-')}={digest}" for setting, digest in sorted(hashes.items()))
+    return " ".join(
+        f"{setting.replace(' ', '-')}={digest}" for setting, digest in sorted(hashes.items())
+    )
 
 
-LOWER = re.compile(r"(?<![a-z])(loss|bits|nats|nll|bpb|ppl|perplexity|entropy|error)(?![a-z])", re.IGNORECASE)
+LOWER = re.compile(
+    r"(?<![a-z])(loss|bits|nats|nll|bpb|ppl|perplexity|entropy|error)(?![a-z])", re.IGNORECASE
+)
 """Words in the name of a figure that is better the lower it is."""
 
 

@@ -36,7 +36,9 @@ class PartLine(TypedDict):
     name: Annotated[str, "task type or dataset"]
     type: Annotated[str, "task type of a dataset; of a task type itself"]
     points: Annotated[float, "points of the score that it adds to the difference"]
-    low: Annotated[float | None, "95 % interval of these points; null if unknown", From("interval.0")]
+    low: Annotated[
+        float | None, "95 % interval of these points; null if unknown", From("interval.0")
+    ]
     high: Annotated[float | None, "its upper end", From("interval.1")]
     share: Annotated[
         float | None,
@@ -123,7 +125,9 @@ def binomial_error(dataset: str, score: float) -> float | None:
     return 100 * math.sqrt(share * (1 - share) / task.sizes["test"])
 
 
-def decompose(lines: Sequence[ScoreComparison], weights: Mapping[str, float] | None = None) -> Decomposition | None:
+def decompose(
+    lines: Sequence[ScoreComparison], weights: Mapping[str, float] | None = None
+) -> Decomposition | None:
     """The parts of the difference of two rows; None unless both have all thirteen datasets, or all but BioASQ.
 
     :param lines: of `compare_rows`
@@ -131,23 +135,36 @@ def decompose(lines: Sequence[ScoreComparison], weights: Mapping[str, float] | N
     """
     by_name = {line.name: line for line in lines}
     known = {name for name, line in by_name.items() if line.difference is not None}
-    means = {SCORE: dataset_weights(), tasks.TWELVE: weights_of_12()} if weights is None else {MEAN: weights}
+    means = (
+        {SCORE: dataset_weights(), tasks.TWELVE: weights_of_12()}
+        if weights is None
+        else {MEAN: weights}
+    )
     for of, shares in means.items():
         if set(shares) <= known:
             return _decomposed(of, shares, by_name)
     return None
 
 
-def _decomposed(of: str, weights: Mapping[str, float], lines: Mapping[str, ScoreComparison]) -> Decomposition:
+def _decomposed(
+    of: str, weights: Mapping[str, float], lines: Mapping[str, ScoreComparison]
+) -> Decomposition:
     points = {name: weight * (lines[name].difference or 0.0) for name, weight in weights.items()}
     total = math.fsum(points.values())
 
     def part(name: str, kind: str, names: Sequence[str]) -> DifferencePart:
-        weight, own = math.fsum(weights[each] for each in names), math.fsum(points[each] for each in names)
-        line = lines[names[0]] if len(names) == 1 else lines.get(name)  # a part of a type has no line
+        weight, own = (
+            math.fsum(weights[each] for each in names),
+            math.fsum(points[each] for each in names),
+        )
+        line = (
+            lines[names[0]] if len(names) == 1 else lines.get(name)
+        )  # a part of a type has no line
         interval = None if line is None else line.interval
         ends = None if interval is None else (weight * interval[0], weight * interval[1])
-        return DifferencePart(name, kind, weight, own, ends, None if abs(total) < LEAST else own / total)
+        return DifferencePart(
+            name, kind, weight, own, ends, None if abs(total) < LEAST else own / total
+        )
 
     groups = by_key((tasks.get(name).type, name) for name in weights)
     return Decomposition(

@@ -13,7 +13,16 @@ from blurb.grouping import by_key
 from blurb.messages import BlurbError, Tell, tell_damage
 from blurb.names import by_number
 from blurb.results import comparability
-from blurb.results.dataset_scores import DATASETS, LIMITS, PLUGINS, SETTINGS, DatasetScores, Figure, Run, plugins_text
+from blurb.results.dataset_scores import (
+    DATASETS,
+    LIMITS,
+    PLUGINS,
+    SETTINGS,
+    DatasetScores,
+    Figure,
+    Run,
+    plugins_text,
+)
 from blurb.results.groups import UNREAD
 from blurb.results.row import Origin, Row, RowIdentity, labelled
 from blurb.store import index, row_trials
@@ -25,7 +34,9 @@ from blurb.system.process import gc_disabled
 from blurb.tasks import Split, Task
 
 
-def read(store: Store, tell: Tell = tell_damage, every_file: bool = True, near: str = "") -> list[Row]:
+def read(
+    store: Store, tell: Tell = tell_damage, every_file: bool = True, near: str = ""
+) -> list[Row]:
     """All rows of a store with a finished trial, by model and configuration.
 
     :param tell: receives messages about damaged files and trials, which are left out
@@ -39,12 +50,22 @@ def read(store: Store, tell: Tell = tell_damage, every_file: bool = True, near: 
         entries = index.of(store.root).look(store, keys, tell, every_file)
         kinds: LayoutCache = {}
         rows = [_row(store, row, tasks, entries, kinds) for row, tasks in planned]
-    return labelled(sorted([row for row in rows if any(one.runs for one in row.datasets.values())], key=_order))
+    return labelled(
+        sorted([row for row in rows if any(one.runs for one in row.datasets.values())], key=_order)
+    )
 
 
 def _order(row: Row) -> tuple[object, ...]:
     made = row.configuration
-    return made.suite, by_number(row.model), made.text, made.precision, row.weights, row.tokenizer, row.recipe
+    return (
+        made.suite,
+        by_number(row.model),
+        made.text,
+        made.precision,
+        row.weights,
+        row.tokenizer,
+        row.recipe,
+    )
 
 
 Keys = Mapping[str, Mapping[int, str]]
@@ -54,11 +75,14 @@ Keys = Mapping[str, Mapping[int, str]]
 def _keys(store: Store, row: RowTrials) -> Keys:
     folder = store.folder(row.model)
     return {
-        task: {seed: f"{folder}/{task}/{hash_}" for seed, hash_ in seeds.items()} for task, seeds in row.trials.items()
+        task: {seed: f"{folder}/{task}/{hash_}" for seed, hash_ in seeds.items()}
+        for task, seeds in row.trials.items()
     }
 
 
-def _row(store: Store, row: RowTrials, keys: Keys, entries: Mapping[str, IndexEntry], kinds: LayoutCache) -> Row:
+def _row(
+    store: Store, row: RowTrials, keys: Keys, entries: Mapping[str, IndexEntry], kinds: LayoutCache
+) -> Row:
     root = str(store.root)
     datasets = {}
     for task, seeds in keys.items():
@@ -69,15 +93,32 @@ def _row(store: Store, row: RowTrials, keys: Keys, entries: Mapping[str, IndexEn
             task,
             type="" if kind is None else kind.type,
             metric="" if first is None else first.metric,
-            runs=Runs(there, root, task, row.families[task], kinds, plugins_text(row.plugins.get(task, {}))),
+            runs=Runs(
+                there,
+                root,
+                task,
+                row.families[task],
+                kinds,
+                plugins_text(row.plugins.get(task, {})),
+            ),
             planned=len(seeds),
             planned_seeds=tuple(sorted(seeds)),
             kind=kind,
         )
-    shares = {task: max(row.unread.get(hash_, 0.0) for hash_ in seeds.values()) for task, seeds in row.trials.items()}
+    shares = {
+        task: max(row.unread.get(hash_, 0.0) for hash_ in seeds.values())
+        for task, seeds in row.trials.items()
+    }
     unread = {task: share for task, share in shares.items() if share}
     said = [UNREAD.format(f"{share:.0%}") + f" ({task})" for task, share in sorted(unread.items())]
-    return Row(RowIdentity.of_store(row), datasets, Origin.STORE, (*said, *_remarks(row)), row.tags, unread=unread)
+    return Row(
+        RowIdentity.of_store(row),
+        datasets,
+        Origin.STORE,
+        (*said, *_remarks(row)),
+        row.tags,
+        unread=unread,
+    )
 
 
 def _remarks(row: RowTrials) -> Iterator[str]:
@@ -113,14 +154,19 @@ def _layout(known: LayoutCache, facts: TrialFacts, task: str) -> RunLayout:
         declared = _declared(facts, task)
         metric = None if declared is None else metrics.known(declared.metric)
         # Figures that are no fractions; for an unknown metric, those of all known metrics.
-        unscaled = frozenset[str]().union(*(one.unscaled for one in ([metric] if metric else metrics.usable())))
+        unscaled = frozenset[str]().union(
+            *(one.unscaled for one in ([metric] if metric else metrics.usable()))
+        )
         settings = {axis: str(facts.settings.get(axis, "")) for axis in SETTINGS}
         settings |= {limit: str(facts.settings.get(limit) or "") for limit in LIMITS}
         places = {
             split: {name: (1 if name in unscaled else 100, *place) for name, place in names.items()}
             for split, names in facts.places.items()
         }
-        known[id(facts), task] = RunLayout("" if declared is None else declared.type, settings, places), facts
+        known[id(facts), task] = (
+            RunLayout("" if declared is None else declared.type, settings, places),
+            facts,
+        )
     return known[id(facts), task][0]
 
 
@@ -145,9 +191,21 @@ class Runs(Mapping[int, Run]):
     __slots__ = ("_made", "entries", "family", "kinds", "plugins", "root", "task")
 
     def __init__(
-        self, entries: Mapping[int, IndexEntry], root: str, task: str, family: str, kinds: LayoutCache, plugins: str
+        self,
+        entries: Mapping[int, IndexEntry],
+        root: str,
+        task: str,
+        family: str,
+        kinds: LayoutCache,
+        plugins: str,
     ) -> None:
-        self.entries, self.root, self.task, self.family, self.kinds = entries, root, task, family, kinds
+        self.entries, self.root, self.task, self.family, self.kinds = (
+            entries,
+            root,
+            task,
+            family,
+            kinds,
+        )
         self.plugins = plugins
         self._made: dict[int, Run] = {}
 
@@ -194,7 +252,9 @@ class _Figures(Mapping[Split, Mapping[str, Figure]]):
     def __getitem__(self, split: Split) -> Mapping[str, Figure]:
         figure = self.entry.figure
         return {
-            name: Figure(factor * figure(place), None if majority is None else factor * figure(majority))
+            name: Figure(
+                factor * figure(place), None if majority is None else factor * figure(majority)
+            )
             for name, (factor, place, majority) in self.kind.places[split].items()
         }
 
@@ -259,7 +319,9 @@ class StoredScores(DatasetScores):
         """The distinct known values of a field of the runs, without making the runs."""
         if fact not in _FACTS:
             return super().known(fact)
-        return frozenset(filter(None, {_FACTS[fact](entry.facts) for entry in self.runs.entries.values()}))
+        return frozenset(
+            filter(None, {_FACTS[fact](entry.facts) for entry in self.runs.entries.values()})
+        )
 
 
 _FACTS: Mapping[str, Callable[[TrialFacts], str]] = {

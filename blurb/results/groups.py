@@ -81,7 +81,9 @@ class Standing:
 
     def unranked(self, column: str) -> str:
         """Why the row has no rank in a column; "" if it has one."""
-        return self.why_not or next((state.why_not for state in self.state(column) if state.why_not), "")
+        return self.why_not or next(
+            (state.why_not for state in self.state(column) if state.why_not), ""
+        )
 
 
 class RankingPart(NamedTuple):
@@ -102,7 +104,9 @@ def datasets_of(column: str) -> tuple[str, ...]:
         return tuple(dataset_weights())
     if column == TWELVE:
         return tuple(weights_of_12())
-    return tuple({str(kind): shares for kind, shares in type_weights().items()}.get(column, (column,)))
+    return tuple(
+        {str(kind): shares for kind, shares in type_weights().items()}.get(column, (column,))
+    )
 
 
 def standing(row: Row, claimed: bool = False, together: bool = False) -> Standing:
@@ -117,27 +121,47 @@ def standing(row: Row, claimed: bool = False, together: bool = False) -> Standin
     configuration = row.configuration
     plain = configuration.protocol.partition("@")[0]
     states = {name: _state(row, name, one) for name, one in row.datasets.items()}
-    why = "the recipe or the protocol is not known" if not (row.recipe and configuration.protocol_hash) else ""
+    why = (
+        "the recipe or the protocol is not known"
+        if not (row.recipe and configuration.protocol_hash)
+        else ""
+    )
     if claimed:
         why = "its figures were not recomputed"
     if plain in protocol.without_rank() and not configuration.from_file:
         why = f"rows of {plain} have no rank"
     recipe = "latest" if is_latest(row) else row.recipe
-    key = (configuration.suite, row.learner, recipe, configuration.protocol_hash[:SHORT], configuration.overrides_text)
+    key = (
+        configuration.suite,
+        row.learner,
+        recipe,
+        configuration.protocol_hash[:SHORT],
+        configuration.overrides_text,
+    )
     standing = Standing(key, configuration.text, kind.place, states, why, kind.mark, claimed)
     if together and kind.joins:
         standing = replace(standing, mark="", remark=f"{kind.title}, ranked here as you asked")
         if configuration.suite == "blurb":
-            return replace(standing, key=("published", str(learners.DEFAULT.recipe)), title="", place=0)
+            return replace(
+                standing, key=("published", str(learners.DEFAULT.recipe)), title="", place=0
+            )
     if kind.title:
         usual = configuration.text in ("", kind.name)
-        return replace(standing, title=kind.title if usual else f"{kind.title}, {configuration.text}")
+        return replace(
+            standing, title=kind.title if usual else f"{kind.title}, {configuration.text}"
+        )
     if (
         kind.beside_papers
         and plain in OF_PAPERS
         and configuration.protocol_hash[:SHORT] == _hash(plain)[:SHORT]
-        and not any(dataset.limit(name) for dataset in row.datasets.values() for name in ("max_train", "max_eval"))
-        and not (configuration.from_file or configuration.overrides or configuration.suite != "blurb")
+        and not any(
+            dataset.limit(name)
+            for dataset in row.datasets.values()
+            for name in ("max_train", "max_eval")
+        )
+        and not (
+            configuration.from_file or configuration.overrides or configuration.suite != "blurb"
+        )
     ):
         return replace(standing, key=("published", row.recipe), title="", place=0)
     return standing
@@ -163,7 +187,9 @@ def _state(row: Row, name: str, dataset: DatasetScores) -> State:
         why = f"it is not known how {name} was scored"
     examples = f"{most} drawn by {seed}" if most else ""
     released = dataset.known("verdict") == {"identical"}
-    return State("".join(sorted(data))[:SHORT], "".join(sorted(metrics)), examples, code or "", released, why)
+    return State(
+        "".join(sorted(data))[:SHORT], "".join(sorted(metrics)), examples, code or "", released, why
+    )
 
 
 def parts(standings: Sequence[Standing], column: str) -> list[RankingPart]:
@@ -172,13 +198,23 @@ def parts(standings: Sequence[Standing], column: str) -> list[RankingPart]:
     The published rows stand with figures on the data of the release; where there are none, with those of most rows.
     """
     groups = by_key((one.key, place) for place, one in enumerate(standings))
-    ordered = sorted(groups.values(), key=lambda places: (standings[places[0]].place, standings[places[0]].title))
+    ordered = sorted(
+        groups.values(), key=lambda places: (standings[places[0]].place, standings[places[0]].title)
+    )
     firsts = [standings[places[0]] for places in ordered]
-    titles = distinct([one.title for one in firsts], [(*one.key, "", "", "", "")[2:4] for one in firsts])
-    return [part for each in zip(ordered, titles, strict=True) for part in _group_parts(standings, column, *each)]
+    titles = distinct(
+        [one.title for one in firsts], [(*one.key, "", "", "", "")[2:4] for one in firsts]
+    )
+    return [
+        part
+        for each in zip(ordered, titles, strict=True)
+        for part in _group_parts(standings, column, *each)
+    ]
 
 
-def _group_parts(standings: Sequence[Standing], column: str, places: Sequence[int], title: str) -> list[RankingPart]:
+def _group_parts(
+    standings: Sequence[Standing], column: str, places: Sequence[int], title: str
+) -> list[RankingPart]:
     states: dict[tuple[State, ...], list[int]] = {}
     theirs, unranked = [], []
     for place in places:
@@ -189,10 +225,17 @@ def _group_parts(standings: Sequence[Standing], column: str, places: Sequence[in
             theirs.append(place)
         else:
             states.setdefault(standing.state(column), []).append(place)
-    order = sorted(states, key=lambda state: (not all(one.released for one in state), -len(states[state]), state))
+    order = sorted(
+        states,
+        key=lambda state: (not all(one.released for one in state), -len(states[state]), state),
+    )
     first, *others = [states[state] for state in order] or [[]]
-    apart = [f"{title or 'protocols of papers'}, {_difference(order[0], state)}" for state in order[1:]]
-    headings = distinct(apart, [(str(apart[: place + 1].count(text)),) for place, text in enumerate(apart)])
+    apart = [
+        f"{title or 'protocols of papers'}, {_difference(order[0], state)}" for state in order[1:]
+    ]
+    headings = distinct(
+        apart, [(str(apart[: place + 1].count(text)),) for place, text in enumerate(apart)]
+    )
     return [
         RankingPart(title, sorted([*theirs, *first]), unranked),
         *(RankingPart(heading, other, []) for heading, other in zip(headings, others, strict=True)),
@@ -207,4 +250,6 @@ def _difference(first: Sequence[State], other: Sequence[State]) -> str:
         for name, text in DIFFERENCES.items()
         if len({getattr(state, name) for state in pair}) > 1
     }
-    return ", ".join(text for text in DIFFERENCES.values() if text in differing) or DIFFERENCES["data"]
+    return (
+        ", ".join(text for text in DIFFERENCES.values() if text in differing) or DIFFERENCES["data"]
+    )

@@ -21,7 +21,19 @@ SCORES = ("score", "score_sd", "score_low", "score_high")
 FACTS = ("max_eval", "metrics_version")
 """The columns with a value per dataset."""
 STATE = ("seeds", "plan", "complete", "data", *FACTS, "plugins", "note")
-COLUMNS = ("schema", "suite", "model", "source", *ASKED, *MODEL[1:], *SCORES, TWELVE, *TYPES, *DATASETS, *STATE)
+COLUMNS = (
+    "schema",
+    "suite",
+    "model",
+    "source",
+    *ASKED,
+    *MODEL[1:],
+    *SCORES,
+    TWELVE,
+    *TYPES,
+    *DATASETS,
+    *STATE,
+)
 """The fixed columns; those of one's own tasks follow."""
 NUMBERS = (*DATASETS, *TYPES, TWELVE, *SCORES)
 LOWEST, HIGHEST = -100 / 6, 100.0
@@ -48,11 +60,17 @@ def _row(at: FileLine, line: Line, seen: dict[tuple[str, ...], FileLine]) -> Row
     if first is not at:
         raise at.error(f"duplicate of line {first.number}", "remove one.")
     own = [column for column in line if column not in COLUMNS]
-    values = {column: schema.score(line[column], column, at) for column in (*NUMBERS, *own) if line[column]}
+    values = {
+        column: schema.score(line[column], column, at)
+        for column in (*NUMBERS, *own)
+        if line[column]
+    }
     schema.check_cell(line["plan"], at)
     if not re.fullmatch("[0-9]{0,9}", line["max_eval"]):
         schema.check_cell(line["max_eval"], at, "max_eval")
-    there = {name: _dataset(name, values[name], line) for name in (*DATASETS, *own) if name in values}
+    there = {
+        name: _dataset(name, values[name], line) for name in (*DATASETS, *own) if name in values
+    }
     identity = schema.identity(line)
     identity = replace(identity, configuration=replace(identity.configuration, note=line["note"]))
     row = Row(identity, schema.completed(there, [line["plan"]]), Origin.LEADERBOARD)
@@ -60,14 +78,22 @@ def _row(at: FileLine, line: Line, seen: dict[tuple[str, ...], FileLine]) -> Row
         return row
     # Numbers of `external.csv`, with the source, score and remarks that they have there.
     source, version = re.fullmatch(r"(.*?)(?: \((.*)\))?", line["source"], re.DOTALL).groups("")  # type: ignore[union-attr]
-    identity, remarks = replace(identity, learner=row_name("")), (line["note"],) if line["note"] else ()
+    identity, remarks = (
+        replace(identity, learner=row_name("")),
+        (line["note"],) if line["note"] else (),
+    )
     printed = values.get("score")
-    return Published(identity, row.datasets, remarks=remarks, source=source, version=version, printed=printed)
+    return Published(
+        identity, row.datasets, remarks=remarks, source=source, version=version, printed=printed
+    )
 
 
 def _dataset(name: str, mean: float, line: Line) -> DatasetScores:
     """A dataset with what the line says of all of them."""
-    seeds, planned = schema.value_of(line["seeds"], name), schema.planned_seeds(line["plan"]).get(name, 0)
+    seeds, planned = (
+        schema.value_of(line["seeds"], name),
+        schema.planned_seeds(line["plan"]).get(name, 0),
+    )
     facts = {"verdict": _verdict(line["data"], name), "plugins": line["plugins"]}
     facts |= {column: schema.value_of(line[column], name) for column in FACTS}
     count = int(seeds) if re.fullmatch(r"[0-9]{1,9}", seeds) else 0
@@ -88,7 +114,10 @@ def write(path: Path, rows: Iterable[Row]) -> None:
 
 def columns_of(rows: Iterable[Row]) -> tuple[str, ...]:
     """The columns for these rows: the fixed ones, then their own tasks by name."""
-    return (*COLUMNS, *sorted({name for row in rows for name in row.own_tasks if name not in COLUMNS}))
+    return (
+        *COLUMNS,
+        *sorted({name for row in rows for name in row.own_tasks if name not in COLUMNS}),
+    )
 
 
 def figures_of(row: Row) -> dict[str, float]:
@@ -120,15 +149,23 @@ def line_of(row: Row) -> Line:
         "complete": "yes" if row.complete else "no",
         "data": row.data,
         "max_eval": schema.per_dataset(row, lambda one: str(one.limit("max_eval") or "")),
-        "metrics_version": schema.per_dataset(row, lambda one: "/".join(sorted(one.known("metrics_version")))),
-        "plugins": " ".join(sorted({word for one in row.datasets.values() for word in (one.plugins or "").split()})),
+        "metrics_version": schema.per_dataset(
+            row, lambda one: "/".join(sorted(one.known("metrics_version")))
+        ),
+        "plugins": " ".join(
+            sorted({word for one in row.datasets.values() for word in (one.plugins or "").split()})
+        ),
         "note": row.note,
     }
 
 
 def _seeds(row: Row) -> str:
     """`5` if all datasets have five seeds, else the number per dataset; "" without runs."""
-    counts = {} if row.published else {name: one.finished for name, one in in_order(row.datasets) if one.finished}
+    counts = (
+        {}
+        if row.published
+        else {name: one.finished for name, one in in_order(row.datasets) if one.finished}
+    )
     if len(set(counts.values())) <= 1:
         return str(next(iter(counts.values()), ""))
     return " ".join(f"{name}:{count}" for name, count in counts.items())

@@ -16,7 +16,9 @@ from blurb.store.record import Record
 from blurb.tasks import Split
 
 
-def load(records: Mapping[int, Record], split: Split = "test", drop: Collection[str] = ()) -> Clusters | None:
+def load(
+    records: Mapping[int, Record], split: Split = "test", drop: Collection[str] = ()
+) -> Clusters | None:
     """The examples of the runs of one task, one run per seed; None if the runs scored different examples.
 
     That is the case if `max_eval` sampled other examples for every seed; then the effect of their choice is unknown.
@@ -30,11 +32,18 @@ def load(records: Mapping[int, Record], split: Split = "test", drop: Collection[
         kept = [place for place, name in enumerate(columns["id"]) if name not in drop]
         if formulation is None or not kept:
             return None
-        runs.append((formulation, {name: [values[place] for place in kept] for name, values in columns.items()}))
+        runs.append(
+            (
+                formulation,
+                {name: [values[place] for place in kept] for name, values in columns.items()},
+            )
+        )
     return clusters_of(runs) if runs else None
 
 
-def clusters_of(runs: Sequence[tuple[formulations.Formulation, Mapping[str, Sequence[Any]]]]) -> Clusters | None:
+def clusters_of(
+    runs: Sequence[tuple[formulations.Formulation, Mapping[str, Sequence[Any]]]],
+) -> Clusters | None:
     """The examples of runs of one task; None if the runs scored different examples.
 
     :param runs: formulation of each, with `id`, `doc_id`, `gold` and `prediction`
@@ -45,7 +54,9 @@ def clusters_of(runs: Sequence[tuple[formulations.Formulation, Mapping[str, Sequ
         return None
     task = runs[-1][0].task
     kind = "documents" if named else task.task_type.examples or task.unit
-    return Clusters(metrics.get(task.metric), np.stack([each[0] for each in scored]), tuple(names), kind)
+    return Clusters(
+        metrics.get(task.metric), np.stack([each[0] for each in scored]), tuple(names), kind
+    )
 
 
 def mistakes(records: Mapping[int, Record], split: Split) -> dict[str, float]:
@@ -59,7 +70,9 @@ def mistakes(records: Mapping[int, Record], split: Split) -> dict[str, float]:
         if formulation is None:
             return {}
         counts, names, _ = _scored(formulation, record.predictions(split))
-        for name, wrong in zip(names, metrics.get(formulation.task.metric).mistakes(counts), strict=True):
+        for name, wrong in zip(
+            names, metrics.get(formulation.task.metric).mistakes(counts), strict=True
+        ):
             mean[name] = mean.get(name, 0.0) + float(wrong) / len(records)
     return mean
 
@@ -80,8 +93,13 @@ def _scored(
     """Sums, name and document of every scored unit: an example, or a document of examples."""
     task = formulation.task
     try:
-        counts, documents = formulation.counts(columns["gold"], columns["prediction"], columns["doc_id"])
-    except (TypeError, ValueError) as error:  # a stored declaration may name any metric, and leave out its options
+        counts, documents = formulation.counts(
+            columns["gold"], columns["prediction"], columns["doc_id"]
+        )
+    except (
+        TypeError,
+        ValueError,
+    ) as error:  # a stored declaration may name any metric, and leave out its options
         raise StoreError(
             f"The metric {task.metric} cannot score the stored predictions of {task.name}, a task of type {task.type} "
             f"({error}); its declaration in a trial was altered.",
@@ -90,7 +108,11 @@ def _scored(
     if len(counts) == len(columns["id"]):
         return counts, [str(name) for name in columns["id"]], documents
     # By document; an example without one is a document of its own.
-    return counts, [name or f"without document {number}" for number, name in enumerate(documents, 1)], documents
+    return (
+        counts,
+        [name or f"without document {number}" for number, name in enumerate(documents, 1)],
+        documents,
+    )
 
 
 def _run_sums(
@@ -141,9 +163,21 @@ def _trial_score(record: Record, split: Split) -> float | None:
         declared, trial = record.task, record.trial
         columns = record.predictions(split)
         formulation = formulations.bind(declared, trial.settings)
-        examples = declared.name, trial.data, repr(formulation.options), split, hash(tuple(columns["id"]))
+        examples = (
+            declared.name,
+            trial.data,
+            repr(formulation.options),
+            split,
+            hash(tuple(columns["id"])),
+        )
         if examples not in _known:  # the rows of a run mostly were scored on the same
             _known[examples] = formulation.best_constant(columns["gold"], columns["doc_id"])
         return _known[examples]
-    except (BlurbError, ValueError, KeyError, TypeError, OSError):  # a plug-in that is gone, or damage told elsewhere
+    except (
+        BlurbError,
+        ValueError,
+        KeyError,
+        TypeError,
+        OSError,
+    ):  # a plug-in that is gone, or damage told elsewhere
         return None

@@ -108,7 +108,12 @@ def ablations() -> tuple[Published, ...]:
 
 
 def _shipped(name: str) -> tuple[Published, ...]:
-    return tuple(_rows(table_of(Path(name), text=(files("blurb.results") / name).read_text(encoding="utf-8")), FIRST))
+    return tuple(
+        _rows(
+            table_of(Path(name), text=(files("blurb.results") / name).read_text(encoding="utf-8")),
+            FIRST,
+        )
+    )
 
 
 def best_of_paper() -> dict[str, tuple[float, str]]:
@@ -130,7 +135,10 @@ def _rows(table: Table, errors: ErrorCollector) -> list[Published]:
 
 
 def _add(
-    at: FileLine, line: dict[str, str], rows: dict[tuple[str, ...], Printed], seen: dict[tuple[str, ...], FileLine]
+    at: FileLine,
+    line: dict[str, str],
+    rows: dict[tuple[str, ...], Printed],
+    seen: dict[tuple[str, ...], FileLine],
 ) -> None:
     """Adds the number of a line to its row; DataError if it is none, or occurs twice."""
     for column in ("source", "model"):
@@ -174,7 +182,9 @@ def add(path: Path, numbers: Printed) -> None:
         else:
             writer.writerow(COLUMNS)
         for dataset, score in numbers.scores.items():
-            writer.writerow([*key, dataset, f"{score:g}", numbers.runs.get(dataset, ""), numbers.certainty])
+            writer.writerow(
+                [*key, dataset, f"{score:g}", numbers.runs.get(dataset, ""), numbers.certainty]
+            )
         if numbers.total is not None:
             writer.writerow([*key, "score", f"{numbers.total:g}", "", numbers.certainty])
         write_whole(path, text.getvalue().encode())

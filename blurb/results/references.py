@@ -130,8 +130,14 @@ def _store_rows(store: Path, wanted: str, tell: Tell) -> list[Row]:
 def _holds_rows(path: Path) -> bool:
     """Whether a path is a file or a store; a folder of the row's name may also be a checkpoint."""
     try:
-        return path.is_file() or any(path.glob("*/rows/*.json")) or (path.is_dir() and not any(path.iterdir()))
-    except OSError:  # longer than a path can be, as the name of a row may be; or nobody may look into it
+        return (
+            path.is_file()
+            or any(path.glob("*/rows/*.json"))
+            or (path.is_dir() and not any(path.iterdir()))
+        )
+    except (
+        OSError
+    ):  # longer than a path can be, as the name of a row may be; or nobody may look into it
         return False
 
 
@@ -144,10 +150,16 @@ def fitting(rows: Sequence[Row], wanted: str) -> list[Row]:
         lambda row: row.model,
         lambda row: (names.run_and_step(row.model) or ("", 0))[0],
         # a variant is asked for by its name
-        lambda row: row.source if isinstance(row, Published) and row.model not in published.ABLATIONS else "",
+        lambda row: (
+            row.source
+            if isinstance(row, Published) and row.model not in published.ABLATIONS
+            else ""
+        ),
         lambda row: f"{row.source}/{row.model}" if isinstance(row, Published) else "",
     )
-    return next((fits for of in meanings if (fits := [row for row in rows if of(row) == wanted])), [])
+    return next(
+        (fits for of in meanings if (fits := [row for row in rows if of(row) == wanted])), []
+    )
 
 
 def pick(rows: Sequence[Row], wanted: str, where: str) -> Row:
@@ -156,7 +168,9 @@ def pick(rows: Sequence[Row], wanted: str, where: str) -> Row:
     :param where: what the rows are of, for messages
     """
     if not rows:
-        raise SettingsError("no finished row yet", fix="blurb run and blurb score --add make rows.", where=where)
+        raise SettingsError(
+            "no finished row yet", fix="blurb run and blurb score --add make rows.", where=where
+        )
     fits = last_of_a_run(fitting(rows, wanted))
     if not fits:
         raise unknown(rows, wanted, f"row (in {where})")
@@ -181,7 +195,11 @@ def unknown(rows: Sequence[Row], wanted: str, kind: str = "row") -> UnknownName:
     models = Counter(row.model for row in rows)
     sources = dict.fromkeys(row.source for row in rows if isinstance(row, Published))
     known = [*models, *(row.name for row in rows if models[row.model] > 1), *sources]
-    how = f" {wanted} is a folder: blurb run makes the row of a checkpoint." if _is_folder(wanted) else ""
+    how = (
+        f" {wanted} is a folder: blurb run makes the row of a checkpoint."
+        if _is_folder(wanted)
+        else ""
+    )
     return UnknownName(kind, wanted, known, how=how)
 
 
@@ -203,7 +221,9 @@ def trial(reference: str, store: Path, task: str | None = None, seed: int | None
     if (folder / "spec.json").is_file():
         found = Store(folder.resolve().parent.parent.parent)
         if not found.is_done(folder):
-            raise SettingsError("the trial is unfinished or damaged", where=reference, fix="run it again.")
+            raise SettingsError(
+                "the trial is unfinished or damaged", where=reference, fix="run it again."
+            )
         return found.read(folder)
     wrong = ErrorCollector()
     row = wrong.tried(resolve, reference, store)
@@ -214,7 +234,9 @@ def trial(reference: str, store: Path, task: str | None = None, seed: int | None
     return trial_of(row, task, seed)
 
 
-def trials(references: Sequence[str], store: Path, task: str | None = None, seed: int | None = None) -> list[Record]:
+def trials(
+    references: Sequence[str], store: Path, task: str | None = None, seed: int | None = None
+) -> list[Record]:
     """The trial of each reference, as of `trial`; all that is wrong with them is one error."""
     found = ErrorCollector()
     records = [found.tried(trial, reference, store, task, seed) for reference in references]
@@ -240,7 +262,9 @@ def trial_of(row: Row, task: str | None = None, seed: int | None = None) -> Reco
     records = trials[name]
     if seed is not None and seed not in records:
         finished = ", ".join(map(str, sorted(records)))
-        raise SettingsError(f"{row.name} has no finished run of {name} with seed {seed}; finished seeds: {finished}.")
+        raise SettingsError(
+            f"{row.name} has no finished run of {name} with seed {seed}; finished seeds: {finished}."
+        )
     return records[min(records) if seed is None else seed]
 
 
@@ -258,7 +282,9 @@ def table_rows(path: Path, errors: ErrorCollector = FIRST) -> list[Row]:
     if columns[: len(published.COLUMNS)] == published.COLUMNS:
         return [*published.read(path, errors)]
     if "metric" in columns:
-        return results_csv.rows(line for _, line in results_csv.read_lines(path, errors, results_csv.ALIKE))
+        return results_csv.rows(
+            line for _, line in results_csv.read_lines(path, errors, results_csv.ALIKE)
+        )
     return leaderboard_csv.rows(leaderboard_csv.read_lines(path, errors), errors)
 
 
@@ -273,7 +299,9 @@ def file_rows(path: Path) -> list[Row]:
     runs = _runs_of(path, lines)
     if runs is None:
         return leaderboard_csv.rows(lines)
-    return labelled([*runs, *leaderboard_csv.rows([numbered for numbered in lines if numbered[1]["source"]])])
+    return labelled(
+        [*runs, *leaderboard_csv.rows([numbered for numbered in lines if numbered[1]["source"]])]
+    )
 
 
 def _runs_of(path: Path, lines: Sequence[Numbered]) -> list[Row] | None:
@@ -307,5 +335,7 @@ def row_of(row: RowReference, output: Path | str, tell: Tell = tell_damage) -> R
         return row
     if len(row.rows) != 1:
         names = ", ".join(f"'{one.name}'" for one in row.rows) or "none"
-        raise SettingsError(f"These results have {len(row.rows)} rows ({names})", fix="give one of results.rows.")
+        raise SettingsError(
+            f"These results have {len(row.rows)} rows ({names})", fix="give one of results.rows."
+        )
     return row.rows[0]

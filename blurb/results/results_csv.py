@@ -10,7 +10,15 @@ from blurb import metrics, tasks
 from blurb.grouping import by_key
 from blurb.messages import FIRST, DataError, ErrorCollector
 from blurb.results import schema
-from blurb.results.dataset_scores import LIMITS, PLUGINS, SETTINGS, DatasetScores, Figure, Run, in_order
+from blurb.results.dataset_scores import (
+    LIMITS,
+    PLUGINS,
+    SETTINGS,
+    DatasetScores,
+    Figure,
+    Run,
+    in_order,
+)
 from blurb.results.row import Origin, Row, labelled
 from blurb.results.schema import KEY, Line, Numbered
 from blurb.system.files import writing_whole
@@ -30,14 +38,18 @@ WHOLE = re.compile("[0-9]{1,18}")
 """A seed, or a number of runs or examples. `str.isdigit` takes superscripts, and `int` no thousands of digits."""
 
 
-def read_lines(path: Path, errors: ErrorCollector = FIRST, columns: Sequence[str] = MADE) -> list[Numbered]:
+def read_lines(
+    path: Path, errors: ErrorCollector = FIRST, columns: Sequence[str] = MADE
+) -> list[Numbered]:
     """The lines of a table that are valid.
 
     :param errors: gets what is wrong (file, line); by default the first fault is raised
     :param columns: in which seeds of a dataset must be alike
     """
     if "metric" not in head_of(path)[0]:
-        what = "not a results.csv, as the column 'metric' is missing. (A leaderboard.csv has no runs.)"
+        what = (
+            "not a results.csv, as the column 'metric' is missing. (A leaderboard.csv has no runs.)"
+        )
         errors.add(DataError(what, path, 1))
         return []
     seen: dict[tuple[str, ...], FileLine] = {}
@@ -52,14 +64,18 @@ def read(path: Path) -> list[Row]:
     return rows(line for _, line in read_lines(path))
 
 
-def check_alike(lines: Iterable[Numbered], columns: Sequence[str], errors: ErrorCollector = FIRST) -> None:
+def check_alike(
+    lines: Iterable[Numbered], columns: Sequence[str], errors: ErrorCollector = FIRST
+) -> None:
     """A DataError that names two lines wherever seeds of one row differ in one of the columns."""
     first: dict[tuple[str, ...], Numbered] = {}
     for at, line in lines:
         before, other = first.setdefault(tuple(line[key] for key in (*KEY, "task")), (at, line))
         differing = [column for column in columns if other[column] != line[column]]
         if differing:
-            hint = " Run blurb rescore on the older one." if differing == ["metrics_version"] else ""
+            hint = (
+                " Run blurb rescore on the older one." if differing == ["metrics_version"] else ""
+            )
             what = (
                 f"{line['model']} on {line['task']}: cannot average seed {line['seed']} and seed {other['seed']} in "
                 f"{before.path}:{before.number}, as they differ in {', '.join(differing)}.{hint}"
@@ -71,7 +87,9 @@ def _checked(at: FileLine, line: Line, seen: dict[tuple[str, ...], FileLine]) ->
     """The line of a run; DataError if it occurs twice, or a split or number is invalid."""
     first = seen.setdefault(tuple(line[column] for column in RUN), at)
     if first is not at:
-        raise at.error(f"same model, task, seed, split and metric as line {first.number}", "remove one.")
+        raise at.error(
+            f"same model, task, seed, split and metric as line {first.number}", "remove one."
+        )
     if line["split"] not in tasks.SCORED:
         raise at.error(f"split must be {' or '.join(tasks.SCORED)} (got {line['split'][:20]!r}).")
     schema.score(line["value"], "value", at, line["task"], line["metric"])
@@ -88,7 +106,9 @@ def rows(lines: Iterable[Line]) -> list[Row]:
     """Groups lines into rows, in the order of the lines."""
     rows: dict[tuple[str, ...], dict[str, list[Line]]] = {}
     for line in lines:
-        rows.setdefault(tuple(line[column] for column in KEY), {}).setdefault(line["task"], []).append(line)
+        rows.setdefault(tuple(line[column] for column in KEY), {}).setdefault(
+            line["task"], []
+        ).append(line)
     return labelled([_row(list(datasets.values())) for datasets in rows.values()])
 
 
@@ -117,7 +137,9 @@ def _run(lines: Sequence[Line]) -> Run:
     figures: dict[tasks.Split, dict[str, Figure]] = {}
     for line in lines:
         majority = float(line["majority"]) if line["majority"] else None
-        figures.setdefault(line["split"], {})[line["metric"]] = Figure(float(line["value"]), majority)  # type: ignore[arg-type]
+        figures.setdefault(line["split"], {})[line["metric"]] = Figure(
+            float(line["value"]), majority
+        )  # type: ignore[arg-type]
     first = lines[0]
     return Run(
         figures=figures,
@@ -146,7 +168,9 @@ def _text_of(row: Row) -> Iterator[str]:
     """The lines of a row."""
     names: dict[tuple[str, str], str] = {}
     for made, run in _runs_of(row):
-        before, after = (schema.joined([made.get(name, "") for name in part]) for part in (BEFORE, AFTER))
+        before, after = (
+            schema.joined([made.get(name, "") for name in part]) for part in (BEFORE, AFTER)
+        )
         for split, figures in run.figures.items():
             for metric, figure in figures.items():
                 if (split, metric) not in names:

@@ -59,7 +59,15 @@ class RowIdentity:
     def of_store(cls, row: RowTrials) -> RowIdentity:
         """The identity of a row of a store."""
         learner = learners.row_name(row.weights, row.learner)
-        return cls(row.model, row.configuration, row.weights, row.tokenizer, learner, str(row.recipe), row.key)
+        return cls(
+            row.model,
+            row.configuration,
+            row.weights,
+            row.tokenizer,
+            learner,
+            str(row.recipe),
+            row.key,
+        )
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -218,7 +226,11 @@ class Row:
 
     def means(self, split: Split = "test") -> dict[str, float]:
         """The mean of every dataset that has one, including task files."""
-        return {name: mean for name, one in self.datasets.items() if (mean := one.mean(split)) is not None}
+        return {
+            name: mean
+            for name, one in self.datasets.items()
+            if (mean := one.mean(split)) is not None
+        }
 
     def blurb_means(self, split: Split = "test") -> dict[str, float]:
         """The means of the thirteen datasets, in the paper's order."""
@@ -232,7 +244,11 @@ class Row:
 
     def _mixed(self, names: Iterable[str]) -> bool:
         """Whether some of these datasets are the release and others, of which it is known, are not."""
-        hashed = [name for name in names if (task := tasks.known(name)) and set(task.hashes) >= set(tasks.SPLITS)]
+        hashed = [
+            name
+            for name in names
+            if (task := tasks.known(name)) and set(task.hashes) >= set(tasks.SPLITS)
+        ]
         verdicts = filter(None, (self.datasets[name].known("verdict") for name in hashed))
         return len({verdict == {"identical"} for verdict in verdicts}) > 1
 
@@ -242,12 +258,18 @@ class Row:
         if self.published or self.data in ("verified", "synthetic"):
             return ""
         mixed = "; its datasets rest on two states of the data, of which there is no mean"
-        return f"data not verified: {self.data}" + (mixed if self._mixed(self.blurb_means()) else "")
+        return f"data not verified: {self.data}" + (
+            mixed if self._mixed(self.blurb_means()) else ""
+        )
 
     @property
     def score(self) -> float | None:
         """The BLURB score, as published or computed from the thirteen datasets; None if any is missing."""
-        return None if len(self.type_means()) < len(TYPES) or self._mixed(DATASETS) else blurb_score(self.blurb_means())
+        return (
+            None
+            if len(self.type_means()) < len(TYPES) or self._mixed(DATASETS)
+            else blurb_score(self.blurb_means())
+        )
 
     @property
     def blurb_12(self) -> float | None:
@@ -269,13 +291,17 @@ class Row:
             deviations[name] = (statistics.stdev(values) if len(values) > 1 else 0.0, len(values))
         return spread(deviations)
 
-    def comparable_with(self, other: Row, use: Use, task: str = "", split: Split = "test") -> Reason | None:
+    def comparable_with(
+        self, other: Row, use: Use, task: str = "", split: Split = "test"
+    ) -> Reason | None:
         """Why this row does not meet another one; None if it does.
 
         :param use: the more is concluded, the more must be equal (`blurb.results.comparability`)
         :param task: a dataset, of which data, metric and scored examples must be equal, too
         """
-        return next((one.reason for one in comparability.obstacles(self, other, use, task, split)), None)
+        return next(
+            (one.reason for one in comparability.obstacles(self, other, use, task, split)), None
+        )
 
     @property
     def missing(self) -> list[str]:
@@ -286,7 +312,9 @@ class Row:
     @property
     def complete(self) -> bool:
         """Whether all thirteen datasets have all planned seeds."""
-        return not self.missing and all(one.finished >= one.planned for one in self.datasets.values())
+        return not self.missing and all(
+            one.finished >= one.planned for one in self.datasets.values()
+        )
 
     def seeds(self, task: str) -> tuple[int, ...]:
         """Seeds of the finished runs of a dataset."""
@@ -324,8 +352,14 @@ class Row:
             return "; ".join(self.remarks)
         if self.origin is Origin.LEADERBOARD:  # the table says it in these words
             return self.configuration.note
-        trained = {name: one.planned for name, one in self.datasets.items()} if self.kind.beside_papers else {}
-        own = comparability.note(self.configuration.note, trained, self.limits("max_train"), self.limits("max_eval"))
+        trained = (
+            {name: one.planned for name, one in self.datasets.items()}
+            if self.kind.beside_papers
+            else {}
+        )
+        own = comparability.note(
+            self.configuration.note, trained, self.limits("max_train"), self.limits("max_eval")
+        )
         return "; ".join(filter(None, (*self.remarks, own)))
 
     @property

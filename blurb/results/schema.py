@@ -34,7 +34,9 @@ Numbered = tuple[FileLine, Line]
 """Where a line stands, and its cells by column."""
 
 
-def read_lines(path: Path, columns: Sequence[str], errors: ErrorCollector = FIRST) -> list[Numbered]:
+def read_lines(
+    path: Path, columns: Sequence[str], errors: ErrorCollector = FIRST
+) -> list[Numbered]:
     """The lines of a table; DataError (file, line) if its schema cannot be read.
 
     :param columns: columns that it must have
@@ -54,7 +56,9 @@ def read_lines(path: Path, columns: Sequence[str], errors: ErrorCollector = FIRS
         errors.add(DataError("the table has no rows.", path))
     for at, line in rows:
         if line["schema"] != version:
-            errors.add(at.error(f"schema version {line['schema'] or 'none'} among rows of {version}."))
+            errors.add(
+                at.error(f"schema version {line['schema'] or 'none'} among rows of {version}.")
+            )
     same = [(at, line) for at, line in rows if line["schema"] == version]
     return [(at, {key: original(cell) for key, cell in line.items()}) for at, line in same]
 
@@ -100,12 +104,16 @@ def configuration(line: Line) -> Configuration:
             overrides[key] = value
         else:
             overrides[last] += f" {word}"
-    return Configuration(line["protocol"], line["protocol_hash"], overrides, line["precision"], line["suite"])
+    return Configuration(
+        line["protocol"], line["protocol_hash"], overrides, line["precision"], line["suite"]
+    )
 
 
 def identity(line: Line) -> RowIdentity:
     """The row of a line."""
-    return RowIdentity(configuration=configuration(line), **{column: line[column] for column in MODEL})
+    return RowIdentity(
+        configuration=configuration(line), **{column: line[column] for column in MODEL}
+    )
 
 
 def identity_columns(row: Row) -> Line:
@@ -135,7 +143,9 @@ def neutral(cell: str) -> str:
 
     One more, if it has some already, so that `original` gives back what was there.
     """
-    return f"'{cell}" if cell.lstrip("'").startswith(FORMULA) and not NUMBER.fullmatch(cell) else cell
+    return (
+        f"'{cell}" if cell.lstrip("'").startswith(FORMULA) and not NUMBER.fullmatch(cell) else cell
+    )
 
 
 def original(cell: str) -> str:
@@ -172,7 +182,11 @@ def cell_of(values: Mapping[str, object]) -> str:
 
 def per_dataset(row: Row, value: Callable[[DatasetScores], str | None]) -> str:
     """`1` if all datasets with a score have that value, else the value per dataset: `bc2gm:2000 jnlpba:2000`."""
-    values = {name: known for name, one in in_order(row.datasets) if one.mean() is not None and (known := value(one))}
+    values = {
+        name: known
+        for name, one in in_order(row.datasets)
+        if one.mean() is not None and (known := value(one))
+    }
     scored = sum(one.mean() is not None for one in row.datasets.values())
     if len(set(values.values())) == 1 and len(values) == scored:
         return next(iter(values.values()))
@@ -198,7 +212,9 @@ def check_cell(cell: str, at: FileLine, column: str = "plan") -> None:
     """Raises a DataError (file, line) if a cell of numbers per dataset cannot be read."""
     for part in cell.split():
         if not PART.fullmatch(part):
-            raise at.error(f"{column} must have a number per dataset, such as gad:3 (got {part[:20]!r}).")
+            raise at.error(
+                f"{column} must have a number per dataset, such as gad:3 (got {part[:20]!r})."
+            )
     if len(parts(cell)) < len(cell.split()):
         raise at.error(f"{column} names a dataset twice (got {cell[:60]!r}).")
 
@@ -216,6 +232,13 @@ def completed(there: Mapping[str, DatasetScores], cells: Iterable[str]) -> dict[
     """The datasets with those that were planned and have no run; of each the most seeds that any line plans."""
     planned = most_planned(cells)
     return {
-        **{name: replace(one, planned=max(one.planned, planned.get(name, 0))) for name, one in there.items()},
-        **{name: DatasetScores(name, planned=count) for name, count in planned.items() if name not in there},
+        **{
+            name: replace(one, planned=max(one.planned, planned.get(name, 0)))
+            for name, one in there.items()
+        },
+        **{
+            name: DatasetScores(name, planned=count)
+            for name, count in planned.items()
+            if name not in there
+        },
     }

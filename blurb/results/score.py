@@ -30,7 +30,10 @@ SCORE = "score"
 @cache
 def datasets_by_type() -> Mapping[str, list[Task]]:
     """The thirteen datasets by task type, both in the paper's order."""
-    return {kind: [task for task in tasks.all() if task.type == kind and task.paper_order] for kind in TYPES}
+    return {
+        kind: [task for task in tasks.all() if task.type == kind and task.paper_order]
+        for kind in TYPES
+    }
 
 
 def type_means(scores: Mapping[str, float]) -> dict[str, float]:
@@ -44,8 +47,12 @@ def type_means(scores: Mapping[str, float]) -> dict[str, float]:
     for name in scores:
         if name not in known:
             raise UnknownName("dataset of BLURB", name, known)
-    whole = {kind: group for kind, group in groups.items() if all(task.name in scores for task in group)}
-    return {kind: sum(scores[task.name] for task in group) / len(group) for kind, group in whole.items()}
+    whole = {
+        kind: group for kind, group in groups.items() if all(task.name in scores for task in group)
+    }
+    return {
+        kind: sum(scores[task.name] for task in group) / len(group) for kind, group in whole.items()
+    }
 
 
 def blurb_score(scores: Mapping[str, float]) -> float | None:
@@ -72,13 +79,20 @@ def blurb_12(scores: Mapping[str, float]) -> float | None:
 @cache
 def type_weights() -> Mapping[str, dict[str, float]]:
     """Task type -> weight of each of its datasets in the mean of the type."""
-    return {kind: {task.name: 1 / len(group) for task in group} for kind, group in datasets_by_type().items()}
+    return {
+        kind: {task.name: 1 / len(group) for task in group}
+        for kind, group in datasets_by_type().items()
+    }
 
 
 @cache
 def dataset_weights() -> Mapping[str, float]:
     """The weight of each dataset in the score; the weights sum to 1."""
-    return {task.name: 1 / len(TYPES) / len(group) for group in datasets_by_type().values() for task in group}
+    return {
+        task.name: 1 / len(TYPES) / len(group)
+        for group in datasets_by_type().values()
+        for task in group
+    }
 
 
 def shares_of(names: Iterable[str]) -> dict[str, float]:
@@ -96,7 +110,10 @@ def shares_of(names: Iterable[str]) -> dict[str, float]:
 @cache
 def weights_of_12() -> Mapping[str, float]:
     """The weight of each of the twelve datasets in `blurb_12`."""
-    groups = {kind: [name for name in names if name != UNREGISTERED] for kind, names in type_weights().items()}
+    groups = {
+        kind: [name for name in names if name != UNREGISTERED]
+        for kind, names in type_weights().items()
+    }
     return {name: 1 / len(TYPES) / len(names) for names in groups.values() for name in names}
 
 
@@ -127,7 +144,9 @@ def spread(deviations: Mapping[str, tuple[float, int]]) -> Spread | None:
     parts = [((share * sd) ** 2 / seeds, seeds) for share, sd, seeds in known]
     error = sum(part for part, _ in parts)
     certainty = sum(part**2 / (seeds - 1) for part, seeds in parts)
-    return Spread(math.sqrt(variance), math.sqrt(error), error**2 / certainty if certainty else None)
+    return Spread(
+        math.sqrt(variance), math.sqrt(error), error**2 / certainty if certainty else None
+    )
 
 
 VERSION = 2
@@ -138,7 +157,9 @@ def bounds() -> dict[str, tuple[float, float]]:
     """Dataset -> floor and ceiling."""
     return {
         line["task"]: (float(line["floor"]), float(line["ceiling"]))
-        for line in csv.DictReader((files("blurb.results") / "skill.csv").read_text(encoding="utf-8").splitlines())
+        for line in csv.DictReader(
+            (files("blurb.results") / "skill.csv").read_text(encoding="utf-8").splitlines()
+        )
         if line["version"] == str(VERSION)
     }
 

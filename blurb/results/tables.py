@@ -51,7 +51,10 @@ def rebuild(store: Store, leaderboard: Path, tell: Tell = tell_damage) -> list[R
     folder = leaderboard.parent
     folder.mkdir(parents=True, exist_ok=True)
     while True:
-        with writing(folder) as lease, suppress(leases.Lost):  # of a process that slept: what it has read may be old
+        with (
+            writing(folder) as lease,
+            suppress(leases.Lost),
+        ):  # of a process that slept: what it has read may be old
             others = check(store, leaderboard)
             rows = from_store.read(store, tell)
             lease.check()
@@ -72,7 +75,9 @@ def writing(folder: Path) -> Iterator[leases.Lease]:
     """
     path = folder / ".blurb-tables.lease"
     with leases.held(path) as lease:
-        with suppress(OSError):  # the note is rarely written anew, which would remove what kills left of it
+        with suppress(
+            OSError
+        ):  # the note is rarely written anew, which would remove what kills left of it
             remove_forgotten(folder / NOTE, path.stat().st_mtime)
         yield lease
 
@@ -84,7 +89,8 @@ def check(store: Store, leaderboard: Path) -> list[Published]:
     """
     if leaderboard.name in ("results.csv", "external.csv"):
         raise StoreError(
-            f"{opt('leaderboard')} cannot be {leaderboard.name}, a name that blurb uses itself", fix="choose another."
+            f"{opt('leaderboard')} cannot be {leaderboard.name}, a name that blurb uses itself",
+            fix="choose another.",
         )
     results = results_beside(leaderboard)
     check_schema(leaderboard, leaderboard_csv.COLUMNS)
@@ -107,7 +113,9 @@ def check_schema(path: Path, columns: Sequence[str], option: str = opt("leaderbo
     if not path.exists():
         return
     if not path.is_file():
-        raise StoreError(f"{path} is a folder, a pipe or a device and no table", fix=f"choose another {option}.")
+        raise StoreError(
+            f"{path} is a folder, a pipe or a device and no table", fix=f"choose another {option}."
+        )
     try:
         there, line = head_of(path)
         version = ((line.get("schema") if line else SCHEMA) or "") if "schema" in there else ""
@@ -136,7 +144,11 @@ def check_owner(store: Store, leaderboard: Path, results: Path) -> None:
     if _store_place(store, leaderboard) in (HERE, noted):
         return
     other = leaderboard.parent / noted if noted else None
-    if other is not None and any(other.glob("*/*/*/spec.json")) and (leaderboard.exists() or results.exists()):
+    if (
+        other is not None
+        and any(other.glob("*/*/*/spec.json"))
+        and (leaderboard.exists() or results.exists())
+    ):
         reason = f"they belong to the store {other}"
     elif foreign := _foreign(store, leaderboard, results):
         reason = f"they have {foreign}, which is not in {store.root}"
@@ -172,7 +184,12 @@ def _store_place(store: Store, leaderboard: Path) -> str:
 def _foreign(store: Store, leaderboard: Path, results: Path) -> str:
     """The first row or trial of the tables that is not in the store; "" if all are."""
     rows = row_trials.read(store, lambda text: None)
-    trials = {(row.model, hash_) for row in rows for seeds in row.trials.values() for hash_ in seeds.values()}
+    trials = {
+        (row.model, hash_)
+        for row in rows
+        for seeds in row.trials.values()
+        for hash_ in seeds.values()
+    }
     models = {(row.model, short_weights(row.weights)) for row in rows}
     for line in _cells_of(results, "model", "task", "seed", "trial"):
         here = store.path(line["model"], line["task"], line["trial"])
@@ -188,7 +205,10 @@ def _cells_of(path: Path, *columns: str) -> list[dict[str, str]]:
     """These columns of a table; no lines if the file does not exist."""
     if not path.exists():
         return []
-    return [{column: original(line[column]) for column in columns} for _, line in table_of(path, needed=columns).rows]
+    return [
+        {column: original(line[column]) for column in columns}
+        for _, line in table_of(path, needed=columns).rows
+    ]
 
 
 def merge(paths: Sequence[Path], folder: Path) -> int:
@@ -202,7 +222,9 @@ def merge(paths: Sequence[Path], folder: Path) -> int:
     """
     if (folder / SCHEMA_FILE).exists():
         raise StoreError(
-            "is a store, whose tables are its own", where=folder, fix=f"choose another {opt('out')} folder."
+            "is a store, whose tables are its own",
+            where=folder,
+            fix=f"choose another {opt('out')} folder.",
         )
     places, merged = lines_of(paths)
     folder.mkdir(parents=True, exist_ok=True)
@@ -214,7 +236,9 @@ def merge(paths: Sequence[Path], folder: Path) -> int:
         numbers = external(leaderboard)
         # Of all places: a machine may have been asked for fewer seeds than another.
         rows = results_csv.rows(line for _, line in _asked_most(places, merged))
-        forget_owner(leaderboard)  # first: the store that wrote them before must not write over the merged ones
+        forget_owner(
+            leaderboard
+        )  # first: the store that wrote them before must not write over the merged ones
         results_csv.write(results, rows)
         leaderboard_csv.write(leaderboard, [*rows, *numbers])
     return len(merged)
@@ -230,7 +254,9 @@ def lines_of(paths: Sequence[Path]) -> tuple[list[Numbered], dict[tuple[str, ...
     for place in places:
         at, line = place
         before, other = merged.setdefault(tuple(line[column] for column in results_csv.RUN), place)
-        if differing := [c for c in results_csv.COLUMNS if c not in ("planned", "plan") and other[c] != line[c]]:
+        if differing := [
+            c for c in results_csv.COLUMNS if c not in ("planned", "plan") and other[c] != line[c]
+        ]:
             raise at.error(
                 f"{line['model']} {line['task']} seed {line['seed']} {line['split']} {line['metric']}: "
                 f"{', '.join(differing)} differs from {before.path}:{before.number}",
@@ -240,7 +266,9 @@ def lines_of(paths: Sequence[Path]) -> tuple[list[Numbered], dict[tuple[str, ...
     return places, merged
 
 
-def _asked_most(places: Sequence[Numbered], merged: Mapping[tuple[str, ...], Numbered]) -> list[Numbered]:
+def _asked_most(
+    places: Sequence[Numbered], merged: Mapping[tuple[str, ...], Numbered]
+) -> list[Numbered]:
     """The merged lines, with the largest number of planned seeds in any file for their dataset, and all plans."""
     most: dict[tuple[str, ...], int] = {}
     asked: dict[tuple[str, ...], list[str]] = {}

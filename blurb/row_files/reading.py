@@ -78,7 +78,9 @@ def read(folder: Path) -> RowFiles:
     wanted = {ABOUT, MANIFEST, *(f"{run['task']}{ENDING}" for run in about["runs"])}
     if names != wanted:
         odd = sorted(names ^ wanted)[0]
-        raise DataError("is not a file of this row." if odd in names else "the file is missing.", folder / odd)
+        raise DataError(
+            "is not a file of this row." if odd in names else "the file is missing.", folder / odd
+        )
     hashes = read_json(folder / MANIFEST).get("sha256")
     if not isinstance(hashes, dict) or set(hashes) != names - {MANIFEST}:
         raise DataError("does not list the files of the row.", folder / MANIFEST)
@@ -93,7 +95,11 @@ def read(folder: Path) -> RowFiles:
 def rows_in(folder: Path) -> list[RowFiles]:
     """The rows in the folders of a folder, by name; DataError if one of them is none."""
     _check_folder(folder)
-    return [read(path) for path in sorted(folder.iterdir()) if path.is_dir() and not path.name.startswith(".")]
+    return [
+        read(path)
+        for path in sorted(folder.iterdir())
+        if path.is_dir() and not path.name.startswith(".")
+    ]
 
 
 def rows_on(board: Path) -> list[RowFiles]:
@@ -112,7 +118,9 @@ def manifest_of(row: Path) -> str:
 def _check_folder(folder: Path) -> None:
     if folder.is_symlink() or not folder.is_dir():
         raise DataError(
-            "is a link, and no folder." if folder.is_symlink() else "there is no such folder.", folder, fix=EXPORT
+            "is a link, and no folder." if folder.is_symlink() else "there is no such folder.",
+            folder,
+            fix=EXPORT,
         )
 
 
@@ -124,7 +132,9 @@ def _names(folder: Path) -> set[str]:
         if not stat.S_ISREG(state.st_mode):
             raise DataError("is no ordinary file.", Path(entry.path))
         if state.st_size > MOST_BYTES:
-            raise DataError(f"has {state.st_size:,} bytes; files of a row have a few million.", Path(entry.path))
+            raise DataError(
+                f"has {state.st_size:,} bytes; files of a row have a few million.", Path(entry.path)
+            )
         names.add(entry.name)
     return names
 
@@ -137,9 +147,18 @@ def _about(path: Path) -> RowRecord:
     check_types(content, TYPES, path)
     missing = [name for name in TYPES if name not in content]
     if missing or content["schema"] != SCHEMA:
-        what = f"{missing[0]} is missing." if missing else f"schema {content['schema']}; this blurb reads {SCHEMA}."
+        what = (
+            f"{missing[0]} is missing."
+            if missing
+            else f"schema {content['schema']}; this blurb reads {SCHEMA}."
+        )
         raise DataError(what, path)
-    for name in ("model", "learner", "protocol", *(["measured_by"] if content["measured_by"] else [])):
+    for name in (
+        "model",
+        "learner",
+        "protocol",
+        *(["measured_by"] if content["measured_by"] else []),
+    ):
         if not NAME.fullmatch(content[name]):
             raise DataError(f"{name} must be 1 to 200 ordinary characters, without markup.", path)
     _check_texts(content, path)
@@ -166,8 +185,16 @@ def _check_texts(content: Any, path: Path) -> None:
     while parts:
         part = parts.pop()
         if isinstance(part, str) and not TEXT.fullmatch(part):
-            raise DataError(f"a text is too long, or has control characters or markup: {part[:40]!r}.", path)
-        parts += [*part, *part.values()] if isinstance(part, dict) else part if isinstance(part, list) else []
+            raise DataError(
+                f"a text is too long, or has control characters or markup: {part[:40]!r}.", path
+            )
+        parts += (
+            [*part, *part.values()]
+            if isinstance(part, dict)
+            else part
+            if isinstance(part, list)
+            else []
+        )
 
 
 def _check_run(run: Any, path: Path) -> None:
@@ -184,7 +211,9 @@ def _check_run(run: Any, path: Path) -> None:
     if not all(type(run["settings"].get(name) or 0) is int for name in LIMITS):
         raise DataError(f"{', '.join(LIMITS)} must be whole numbers.", path)
     if run["metric"] != metrics.get(task.metric).main or not run["test"]:
-        raise DataError(f"{run['task']}, seed {run['seed']}: no {metrics.get(task.metric).main} on test.", path)
+        raise DataError(
+            f"{run['task']}, seed {run['seed']}: no {metrics.get(task.metric).main} on test.", path
+        )
     try:
         formulations.bind(task, run["settings"])
     except BlurbError as error:
@@ -193,9 +222,13 @@ def _check_run(run: Any, path: Path) -> None:
         figures = run[split]
         check_types(figures, dict.fromkeys(figures, (int, float)), path)
         if figures and run["metric"] not in figures:
-            raise DataError(f"{run['task']}, seed {run['seed']}: no {run['metric'][:40]!r} on {split}.", path)
+            raise DataError(
+                f"{run['task']}, seed {run['seed']}: no {run['metric'][:40]!r} on {split}.", path
+            )
         if not all(metrics.get(task.metric).admits(*figure) for figure in figures.items()):
-            raise DataError(f"{run['task']}, seed {run['seed']}: a figure that cannot be, on {split}.", path)
+            raise DataError(
+                f"{run['task']}, seed {run['seed']}: a figure that cannot be, on {split}.", path
+            )
 
 
 def _checked(path: Path, hashes: Mapping[str, str]) -> bytes:
@@ -208,18 +241,25 @@ def _checked(path: Path, hashes: Mapping[str, str]) -> bytes:
 
 def _predictions(path: Path, content: bytes, runs: int) -> Columns:
     try:
-        columns = parquet.columns(io.BytesIO(content), rows=min(runs * MOST_EXAMPLES, MOST_ROWS), size=MOST_UNPACKED)
+        columns = parquet.columns(
+            io.BytesIO(content), rows=min(runs * MOST_EXAMPLES, MOST_ROWS), size=MOST_UNPACKED
+        )
     except parquet.UNREADABLE as error:
         raise DataError(f"cannot be read as Parquet: {parquet.first_line(error)}.", path) from None
     kinds: Mapping[str, type] = {"seed": int, "split": str, "id": str}
     if list(columns) not in ([*kinds, "prediction"], [*kinds, "prediction", LOSS]):
-        raise DataError(f"expected the columns {', '.join(kinds)}, prediction, and perhaps {LOSS}.", path)
+        raise DataError(
+            f"expected the columns {', '.join(kinds)}, prediction, and perhaps {LOSS}.", path
+        )
     for name, kind in kinds.items():
         if not set(map(type, columns[name])) <= {kind}:
             raise DataError(f"{name} must be of type {kind.__name__} everywhere.", path)
     if not all(map(_is_answer, columns["prediction"])):
         raise DataError("a prediction must be a text, a number, or a list of texts.", path)
-    if not all(loss is None or (type(loss) is float and 0 <= loss < math.inf) for loss in columns.get(LOSS, ())):
+    if not all(
+        loss is None or (type(loss) is float and 0 <= loss < math.inf)
+        for loss in columns.get(LOSS, ())
+    ):
         raise DataError(f"{LOSS} must be a number of at least 0, or nothing.", path)
     return columns
 
@@ -232,7 +272,9 @@ def _is_answer(value: Any) -> bool:
 
 def run_predictions(row: RowFiles, run: RunRecord, split: str) -> list[tuple[str, Any]]:
     """Ids and predictions of a run on a split, in stored order."""
-    return list(zip(*(_run_column(row, run, split, name) for name in ("id", "prediction")), strict=True))
+    return list(
+        zip(*(_run_column(row, run, split, name) for name in ("id", "prediction")), strict=True)
+    )
 
 
 def run_losses(row: RowFiles, run: RunRecord, split: str) -> list[float] | None:

@@ -13,7 +13,15 @@ from blurb import formulations, metrics, tasks
 from blurb.formulations._base import Formulation
 from blurb.learners.base import Subset
 from blurb.protocols.settings import limits
-from blurb.results.dataset_scores import LIMITS, PLUGINS, SETTINGS, DatasetScores, Figure, Run, plugins_text
+from blurb.results.dataset_scores import (
+    LIMITS,
+    PLUGINS,
+    SETTINGS,
+    DatasetScores,
+    Figure,
+    Run,
+    plugins_text,
+)
 from blurb.results.row import Origin, Row, RowIdentity
 from blurb.results.schema import MODEL
 from blurb.row_files.reading import RowFiles, run_losses, run_predictions
@@ -30,7 +38,11 @@ def scores(row: RowFiles) -> Row:
     for run in about["runs"]:
         runs.setdefault(run["task"], []).append(run)
     configuration = Configuration(
-        about["protocol"], about["protocol_hash"], about["overrides"], about["precision"], about["suite"]
+        about["protocol"],
+        about["protocol_hash"],
+        about["overrides"],
+        about["precision"],
+        about["suite"],
     )
     names = {name: dict(about)[name] for name in MODEL}
     identity = RowIdentity(configuration=configuration, key=row.folder.name, **names)  # type: ignore[arg-type]
@@ -57,7 +69,10 @@ def _run(run: RunRecord, unscaled: frozenset[str]) -> Run:
     limits = {name: str(settings.get(name) or "") for name in LIMITS}
     return Run(
         figures={
-            split: {name: Figure(value if name in unscaled else 100 * value) for name, value in run[split].items()}
+            split: {
+                name: Figure(value if name in unscaled else 100 * value)
+                for name, value in run[split].items()
+            }
             for split in tasks.SCORED
             if run[split]
         },
@@ -70,7 +85,11 @@ def _run(run: RunRecord, unscaled: frozenset[str]) -> Run:
 
 
 def figures_of(
-    row: RowFiles, run: RunRecord, split: tasks.ScoredSplit, data: Path, without: Collection[str] = ()
+    row: RowFiles,
+    run: RunRecord,
+    split: tasks.ScoredSplit,
+    data: Path,
+    without: Collection[str] = (),
 ) -> dict[str, float]:
     """The figures of a run on a split, from its predictions; fractions.
 
@@ -81,7 +100,9 @@ def figures_of(
     losses = run_losses(row, run, split)
     left = [place for place, (unit, _) in enumerate(kept) if unit["id"] not in without]
     known = [losses[kept[place][1]] for place in left] if losses else None
-    return _figures(formulation, [kept[place][0] for place in left], [given[place] for place in left], known)
+    return _figures(
+        formulation, [kept[place][0] for place in left], [given[place] for place in left], known
+    )
 
 
 def examples_of(
@@ -94,7 +115,11 @@ def examples_of(
     formulation, kept, given = _answered(row, run, split, data)
     units = [unit for unit, _ in kept]
     columns = {name: [unit.get(name) for unit in units] for name in ("id", "doc_id")}
-    return formulation, {**columns, "gold": [formulation.gold(dict(unit)) for unit in units], "prediction": given}
+    return formulation, {
+        **columns,
+        "gold": [formulation.gold(dict(unit)) for unit in units],
+        "prediction": given,
+    }
 
 
 def _answered(
@@ -103,18 +128,32 @@ def _answered(
     """The formulation, the scored units with the place of the answer of each, and these answers."""
     formulation = formulations.bind(tasks.get(run["task"]), run["settings"])
     units = matching.units_of(formulation, data, split)
-    answers = [Answer(place, key, value) for place, (key, value) in enumerate(run_predictions(row, run, split), 1)]
-    file = values.shaped(formulation.task, AnswerFile(row.folder / f"{run['task']}{ENDING}", answers))
+    answers = [
+        Answer(place, key, value)
+        for place, (key, value) in enumerate(run_predictions(row, run, split), 1)
+    ]
+    file = values.shaped(
+        formulation.task, AnswerFile(row.folder / f"{run['task']}{ENDING}", answers)
+    )
     # A row on a part of the examples is on the part that its settings draw, never on the best one.
-    units = list(Subset.draw(units, "", *limits(formulation.settings, split, run["seed"]), split).used)
+    units = list(
+        Subset.draw(units, "", *limits(formulation.settings, split, run["seed"]), split).used
+    )
     places, _ = matching.match(file, units, split)
     given = values.read(formulation.task, file, values.Reading("bio", any_scale=True))
     return formulation, list(zip(units, places, strict=True)), [given[place] for place in places]
 
 
 def _figures(
-    formulation: Formulation, units: Sequence[Mapping[str, Any]], answers: Sequence[Any], losses: Sequence[float] | None
+    formulation: Formulation,
+    units: Sequence[Mapping[str, Any]],
+    answers: Sequence[Any],
+    losses: Sequence[float] | None,
 ) -> dict[str, float]:
     right = [formulation.gold(dict(unit)) for unit in units]
     figures = formulation.score(right, answers, [unit.get("doc_id") for unit in units])
-    return figures if losses is None else {**figures, formulation.loss: formulation.mean_loss(right, losses)}
+    return (
+        figures
+        if losses is None
+        else {**figures, formulation.loss: formulation.mean_loss(right, losses)}
+    )

@@ -37,8 +37,12 @@ class RunRecord(TypedDict):
     metric: Annotated[str, "name of the score among the figures"]
     metrics_version: Annotated[int, "version of the metrics"]
     settings: Annotated[Mapping[str, Any], "settings of the trial"]
-    plugins: Annotated[Mapping[str, str], "setting -> hash of the code of a plug-in; empty if all code is built in"]
-    dev: Annotated[Mapping[str, float], "figures on dev, as fractions; empty if there are no predictions"]
+    plugins: Annotated[
+        Mapping[str, str], "setting -> hash of the code of a plug-in; empty if all code is built in"
+    ]
+    dev: Annotated[
+        Mapping[str, float], "figures on dev, as fractions; empty if there are no predictions"
+    ]
     test: Annotated[Mapping[str, float], "figures on test"]
 
 
@@ -93,7 +97,12 @@ def files(row: Row, measured_by: str = "", party: Party = "") -> dict[str, bytes
     )
     contents = {ABOUT: description(about)}
     contents |= {f"{task}{ENDING}": _predictions(records) for task, records in row.records.items()}
-    return {**contents, MANIFEST: manifest({name: hashlib.sha256(each).hexdigest() for name, each in contents.items()})}
+    return {
+        **contents,
+        MANIFEST: manifest(
+            {name: hashlib.sha256(each).hexdigest() for name, each in contents.items()}
+        ),
+    }
 
 
 def manifest(hashes: Mapping[str, str]) -> bytes:
@@ -142,7 +151,10 @@ def _predictions(records: Mapping[int, Record]) -> bytes:
     if set(columns[LOSS]) == {None}:
         del columns[LOSS]
     sink = pyarrow.BufferOutputStream()
-    arrays = {name: pyarrow.array(part, pyarrow.float32() if name == LOSS else None) for name, part in columns.items()}
+    arrays = {
+        name: pyarrow.array(part, pyarrow.float32() if name == LOSS else None)
+        for name, part in columns.items()
+    }
     pyarrow.parquet.write_table(pyarrow.table(arrays), sink, compression="zstd")
     content: bytes = sink.getvalue().to_pybytes()
     return content

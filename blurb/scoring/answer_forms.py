@@ -46,7 +46,12 @@ def of(task: Task) -> AnswerForm:
 
 def closed(properties: Mapping[str, Any]) -> dict[str, Any]:
     """The schema of an object with these keys and no others, as servers call it strict."""
-    return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": [*properties],
+        "additionalProperties": False,
+    }
 
 
 def _listed(value: Any) -> list[Any]:
@@ -56,7 +61,11 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _mentions(task: Task, value: Any, names: Names) -> list[dict[str, str]]:
-    read = [{"text": each["text"], "type": names[each["type"]]} for each in _listed(value) if len(each) == 2]
+    read = [
+        {"text": each["text"], "type": names[each["type"]]}
+        for each in _listed(value)
+        if len(each) == 2
+    ]
     if len(read) < len(value) or not all(isinstance(each["text"], str) for each in read):
         raise ValueError
     return read
@@ -82,15 +91,22 @@ def _wrong_label(task: Task, unit: Example) -> str:
     """The class that the metric leaves out, such as no relation; else the first label that is wrong."""
     options = task.metric_options
     wrong = options.get("positive", unit["label"])
-    return str(options.get("negative") or next((label for label in task.labels if label != wrong), task.labels[0]))
+    return str(
+        options.get("negative")
+        or next((label for label in task.labels if label != wrong), task.labels[0])
+    )
 
 
 FORMS: Mapping[str, AnswerForm] = {
     "tags": AnswerForm(
         MENTIONS,
-        schema=lambda name: {"type": "array", "items": closed({"text": {"type": "string"}, "type": name})},
+        schema=lambda name: {
+            "type": "array",
+            "items": closed({"text": {"type": "string"}, "type": name}),
+        },
         gold=lambda row, shown: [
-            {**each, "type": shown[each["type"]]} for each in mentions.of_tags(row["tokens"], row["tags"])
+            {**each, "type": shown[each["type"]]}
+            for each in mentions.of_tags(row["tokens"], row["tags"])
         ],
         classes=lambda row: ["a mention"] if set(row["tags"]) - {"O"} else [NO_LABEL],
         read=_mentions,
@@ -119,6 +135,8 @@ FORMS: Mapping[str, AnswerForm] = {
         classes=lambda row: [str(round(row["score"]))],
         read=_score,
         # The end of the scale that is farther from the right score.
-        unreadable=lambda task, unit: max(reversed(_scale(task)), key=lambda end: abs(end - unit["score"])),
+        unreadable=lambda task, unit: max(
+            reversed(_scale(task)), key=lambda end: abs(end - unit["score"])
+        ),
     ),
 }

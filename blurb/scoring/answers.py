@@ -56,7 +56,9 @@ FENCE = re.compile(r"```\w*|<\|\w+\|>|[\s`*.]")
 """What may stand around JSON that is the whole answer."""
 
 
-def answers(task: Task, replies: Replies, units: Sequence[Example], split: str, faults: Counter[str]) -> list[Any]:
+def answers(
+    task: Task, replies: Replies, units: Sequence[Example], split: str, faults: Counter[str]
+) -> list[Any]:
     """One answer for each example, as the formulation of the task predicts it.
 
     :param split: that is scored
@@ -66,7 +68,11 @@ def answers(task: Task, replies: Replies, units: Sequence[Example], split: str, 
     manifest = replies.manifest
     if manifest.split != split:
         beside = f"{opt('split', 'dev')}, or to {opt('dev', 'FILE')} beside answers on test"
-        fix = f"it belongs to {beside}." if manifest.split == "dev" else "give the answers to requests on dev."
+        fix = (
+            f"it belongs to {beside}."
+            if manifest.split == "dev"
+            else "give the answers to requests on dev."
+        )
         raise replies.first.error(f"this is an answer on {manifest.split}, not on {split}", fix)
     if hash_rows(units) != manifest.examples:
         what = f"their requests were made of other examples of {task.name} than those of this data"
@@ -78,10 +84,15 @@ def answers(task: Task, replies: Replies, units: Sequence[Example], split: str, 
     given = [read(task, manifest, unit, replies.by_id.get(unit["id"]), faults) for unit in units]
     replies.unread = given.count(None) / len(units)
     unreadable = answer_forms.of(task).unreadable
-    return [unreadable(task, unit) if each is None else each for unit, each in zip(units, given, strict=True)]
+    return [
+        unreadable(task, unit) if each is None else each
+        for unit, each in zip(units, given, strict=True)
+    ]
 
 
-def read(task: Task, manifest: Manifest, unit: Example, reply: Reply | None, faults: Counter[str]) -> Any:
+def read(
+    task: Task, manifest: Manifest, unit: Example, reply: Reply | None, faults: Counter[str]
+) -> Any:
     """The answer to an example; None for one that cannot be read, which is counted once."""
     value, fault = (None, NO_ANSWER) if reply is None else _said(reply, task, manifest)
     cut_off = reply is not None and reply.cut_off
@@ -112,7 +123,11 @@ def _said(reply: Reply, task: Task, manifest: Manifest) -> tuple[Any, str]:
     try:
         said = json_object(inside, reply.line)
         around = AROUND if inside != whole else ""
-        return (form.read(task, said[form.key], manifest.names), around) if len(said) == 1 else (None, SCHEMA)
+        return (
+            (form.read(task, said[form.key], manifest.names), around)
+            if len(said) == 1
+            else (None, SCHEMA)
+        )
     except DataError:
         return None, NO_JSON
     except answer_forms.UNREADABLE:
@@ -131,7 +146,9 @@ def _last_object(text: str, key: str) -> str:
     return last
 
 
-def tags(task: Task, unit: Example, mentions: Sequence[Mapping[str, str]], faults: Counter[str]) -> list[str]:
+def tags(
+    task: Task, unit: Example, mentions: Sequence[Mapping[str, str]], faults: Counter[str]
+) -> list[str]:
     """The tags of a sentence by its mentions."""
     spans = SearchedWords(unit["tokens"]).spans(mentions, faults)
     return tagging.tags(spans, len(unit["tokens"]), "bio" if task.task_type.borders else "io")

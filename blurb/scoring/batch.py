@@ -109,7 +109,9 @@ def _lines(path: Path) -> Iterator[tuple[FileLine, dict[str, Any]]]:
                 try:
                     content = json.loads(decode(raw, path, number))
                 except (ValueError, RecursionError) as error:
-                    fix = f"if the file was cut while it was written, remove this line, then {AGAIN}"
+                    fix = (
+                        f"if the file was cut while it was written, remove this line, then {AGAIN}"
+                    )
                     raise line.error(f"not valid JSON: {str(error)[:80]}", fix) from None
                 if not isinstance(content, dict):
                     raise line.error("expected a JSON object.")
@@ -128,10 +130,16 @@ def read(paths: Sequence[Path]) -> dict[str, Replies]:
         for line, content in _lines(each):
             name, _, rest = str(content.get("custom_id", "")).partition("/")
             key, _, digits = rest.rpartition("/")
-            manifest = by_digits[digits].manifest if digits in by_digits else requests.known(digits, each.parent)
+            manifest = (
+                by_digits[digits].manifest
+                if digits in by_digits
+                else requests.known(digits, each.parent)
+            )
             if manifest is None or manifest.task != name:
                 fix = f"put the {requests.MANIFEST} of its requests (blurb data export) beside this file."
-                raise line.error(f"no known request has the custom_id {content.get('custom_id')!r:.80}", fix)
+                raise line.error(
+                    f"no known request has the custom_id {content.get('custom_id')!r:.80}", fix
+                )
             by_digits.setdefault(digits, Replies(manifest, line))
             try:
                 _take(by_digits[digits], key, line, content)
@@ -163,10 +171,18 @@ def _all_files(paths: Sequence[Path]) -> list[Path]:
     taken = []
     for path in paths:
         there = files(path)
-        others = [each for each in (path.iterdir() if path.is_dir() else [path]) if each not in there]
-        others = [each for each in others if each.name != requests.MANIFEST and _beginning(each) != "requests"]
+        others = [
+            each for each in (path.iterdir() if path.is_dir() else [path]) if each not in there
+        ]
+        others = [
+            each
+            for each in others
+            if each.name != requests.MANIFEST and _beginning(each) != "requests"
+        ]
         if path in others:
-            raise DataError("no answers of a batch service, as there are beside it.", path, fix="leave it out.")
+            raise DataError(
+                "no answers of a batch service, as there are beside it.", path, fix="leave it out."
+            )
         if others:
             names = ", ".join(sorted(each.name for each in others))
             notify(f"{path}: left out, as they are no answers of a batch service: {names}.")
@@ -200,7 +216,9 @@ def _take(replies: Replies, key: str, line: FileLine, content: Mapping[str, Any]
     body = body if isinstance(body, dict) else {}  # an error may have any
     usage, model = body.get("usage") or {}, _named(body.get("model"))
     if model and replies.model and model != replies.model:
-        raise line.error(f"an answer of {model}, after those of {replies.model}", "score each model by itself.")
+        raise line.error(
+            f"an answer of {model}, after those of {replies.model}", "score each model by itself."
+        )
     replies.model = replies.model or model
     replies.tokens_in += int(usage.get("prompt_tokens") or usage.get("input_tokens") or 0)
     replies.tokens_out += int(usage.get("completion_tokens") or usage.get("output_tokens") or 0)

@@ -16,7 +16,12 @@ REFUSED, FILTERED = "refused", "content_filter"
 """Why there is no text, where a body says it."""
 CUT = ("length", "max_tokens", "max_output_tokens", "model_length")
 """Reasons to end that are the maximum of tokens."""
-PARTS = {"text": "text", "output_text": "text", "refusal": "", **dict.fromkeys(("thinking", "redacted_thinking"), "")}
+PARTS = {
+    "text": "text",
+    "output_text": "text",
+    "refusal": "",
+    **dict.fromkeys(("thinking", "redacted_thinking"), ""),
+}
 """Type of a part of a message -> its key with a text of the answer; "" for none."""
 MESSAGE = frozenset(
     {
@@ -49,19 +54,34 @@ def read(body: Any) -> tuple[str, bool, str]:
     """
     message, reason = _message(body)
     content = message.get("content")
-    parts = [{"type": "text", "text": content or ""}] if isinstance(content, str | None) else content
+    parts = (
+        [{"type": "text", "text": content or ""}] if isinstance(content, str | None) else content
+    )
     said = "".join(part[PARTS[part["type"]]] if PARTS[part["type"]] else "" for part in parts)
     calls = [
-        each["function"] for each in [*(message.get("tool_calls") or ()), {"function": message.get("function_call")}]
+        each["function"]
+        for each in [*(message.get("tool_calls") or ()), {"function": message.get("function_call")}]
     ]
     named = [call["arguments"] for call in filter(None, calls) if call["name"] == TOOL]
-    text = said if not named else named[0] if isinstance(named[0], str) else json.dumps(named[0], ensure_ascii=False)
+    text = (
+        said
+        if not named
+        else named[0]
+        if isinstance(named[0], str)
+        else json.dumps(named[0], ensure_ascii=False)
+    )
     refused = message.get("refusal") or any(part["type"] == "refusal" for part in parts)
     fault = FILTERED if reason == "content_filter" else REFUSED if refused and not text else ""
     unknown = {key for key, value in message.items() if value} - MESSAGE - BESIDE
-    if len(named) > 1 or (not (text or fault) and (unknown or MESSAGE.isdisjoint(message) or any(calls))):
+    if len(named) > 1 or (
+        not (text or fault) and (unknown or MESSAGE.isdisjoint(message) or any(calls))
+    ):
         raise ValueError  # the answer may be in what is not understood, or is one of two
-    return "" if fault else text.encode(errors="replace").decode(), reason in CUT, fault  # half an emoji at the end
+    return (
+        "" if fault else text.encode(errors="replace").decode(),
+        reason in CUT,
+        fault,
+    )  # half an emoji at the end
 
 
 def _message(body: Any) -> tuple[Mapping[str, Any], object]:
@@ -75,10 +95,17 @@ def _message(body: Any) -> tuple[Mapping[str, Any], object]:
             return {"content": text}, choice.get("finish_reason")
         case {"message": dict(message)}:
             return message, body.get("done_reason")
-        case {"output": [*items]} if {body.get("status"), *(item["type"] for item in items)} <= RESPONSES:
+        case {"output": [*items]} if {
+            body.get("status"),
+            *(item["type"] for item in items),
+        } <= RESPONSES:
             calls = [{"function": item} for item in items if item["type"] == "function_call"]
-            parts = [part for item in items if item["type"] == "message" for part in item["content"]]
-            return {"content": parts, "tool_calls": calls}, (body.get("incomplete_details") or {}).get("reason")
+            parts = [
+                part for item in items if item["type"] == "message" for part in item["content"]
+            ]
+            return {"content": parts, "tool_calls": calls}, (
+                body.get("incomplete_details") or {}
+            ).get("reason")
     raise ValueError
 
 
@@ -86,6 +113,12 @@ def form(body: Any) -> str:
     """What a body that is not understood looks like."""
     if isinstance(body, Mapping) and body:
         keys = ", ".join(str(key)[:40] for key in [*body][:5])
-        return next((look for key, look in LOOKS.items() if key in body), f"an object with the keys {keys}")
-    kind = "a page of HTML" if str(body).lstrip().startswith("<") else f"a {type(body).__name__} and no object"
+        return next(
+            (look for key, look in LOOKS.items() if key in body), f"an object with the keys {keys}"
+        )
+    kind = (
+        "a page of HTML"
+        if str(body).lstrip().startswith("<")
+        else f"a {type(body).__name__} and no object"
+    )
     return kind if body else "neither an answer nor an error"

@@ -63,7 +63,9 @@ class AnswerFile:
 
 
 @contextlib.contextmanager
-def reading(path: Path, line: int | None, what: Callable[[], str] = lambda: UNKNOWN) -> Iterator[None]:
+def reading(
+    path: Path, line: int | None, what: Callable[[], str] = lambda: UNKNOWN
+) -> Iterator[None]:
     """The one place where whatever the values of strangers raise becomes an error with their file and line."""
     try:
         yield
@@ -77,7 +79,9 @@ ID = ("id", "example_id", "guid", "index")
 """Columns that may hold the id of an example, the most telling first."""
 WORDS = ("tokens", "words")
 TEXT = ("text", "sentence")
-INPUTS = frozenset({*ID, *WORDS, *TEXT, "doc_id", "head", "tail", "text_a", "text_b", "question", "context"})
+INPUTS = frozenset(
+    {*ID, *WORDS, *TEXT, "doc_id", "head", "tail", "text_a", "text_b", "question", "context"}
+)
 """Columns that tell which example it is, and hold no answer."""
 PREDICTION = "prediction"
 """The column of answers in a file that leaves no question."""
@@ -91,7 +95,9 @@ GOLD = ("label", "labels", "tags", "ner_tags", "score", "answer", "spans", "enti
 """Columns that hold the gold answers of most files, and predictions only of those that have nothing else."""
 
 
-def answer_column(names: Sequence[str], path: Path, column: str = "", inputs: Iterable[str] = ()) -> str:
+def answer_column(
+    names: Sequence[str], path: Path, column: str = "", inputs: Iterable[str] = ()
+) -> str:
     """The column that holds the predictions; nothing is guessed where two columns could.
 
     :param names: all columns of a file
@@ -107,13 +113,19 @@ def answer_column(names: Sequence[str], path: Path, column: str = "", inputs: It
     by_name: dict[str, str] = {}
     for name in names:
         if folded(name) in by_name and name.strip():
-            raise DataError(f"two columns have the name {name.strip()[:40]!r}.", path, fix="Remove one of them.")
+            raise DataError(
+                f"two columns have the name {name.strip()[:40]!r}.", path, fix="Remove one of them."
+            )
         by_name[folded(name)] = name
     if column:
         if folded(column) not in by_name:
             raise UnknownName(f"column in {path}", column, filter(str.strip, names))
         return by_name[folded(column)]
-    predicted = [PREDICTION] if PREDICTION in by_name else [key for key in by_name if key.startswith(PREDICTED)]
+    predicted = (
+        [PREDICTION]
+        if PREDICTION in by_name
+        else [key for key in by_name if key.startswith(PREDICTED)]
+    )
     gold = [key for key in by_name if key in GOLD]
     if len(predicted) == 1:
         return by_name[predicted[0]]
@@ -121,7 +133,9 @@ def answer_column(names: Sequence[str], path: Path, column: str = "", inputs: It
         return by_name[gold[0]]
     shown = ", ".join(name.strip()[:40] or "a column without a name" for name in names) or "nothing"
     what = f"no column is surely that of the predictions; present: {shown}."
-    raise DataError(what, path, fix=f"Call it '{PREDICTION}', or choose a column: {opt('column', 'NAME')}.")
+    raise DataError(
+        what, path, fix=f"Call it '{PREDICTION}', or choose a column: {opt('column', 'NAME')}."
+    )
 
 
 def folded(name: str) -> str:
@@ -150,15 +164,30 @@ def from_records(records: Records, task: Task, path: Path, column: str) -> Answe
     answer = answer_column(records.names, path, column, task.task_type.columns.keys() - {*GOLD})
     others = [name for name in records.names if name != answer]
     by_name = {folded(name): name for name in others}
-    key, words, text = (next((by_name[name] for name in known if name in by_name), None) for known in (ID, WORDS, TEXT))
-    needed = records.names if key is None else [name for name in (answer, key, words, text) if name is not None]
+    key, words, text = (
+        next((by_name[name] for name in known if name in by_name), None)
+        for known in (ID, WORDS, TEXT)
+    )
+    needed = (
+        records.names
+        if key is None
+        else [name for name in (answer, key, words, text) if name is not None]
+    )
     rows = list(records.rows(needed))
-    numbers = [] if key else _numbering(rows, [name for name in others if name not in (words, text)], path)
+    numbers = (
+        []
+        if key
+        else _numbering(rows, [name for name in others if name not in (words, text)], path)
+    )
     answers = []
     for place, (line, record) in enumerate(rows):
         if answer not in record:
-            raise DataError(f"the column '{answer}' is missing, which other lines have.", path, line)
-        name, tokens, known = (None if one is None else record.get(one) for one in (key, words, text))
+            raise DataError(
+                f"the column '{answer}' is missing, which other lines have.", path, line
+            )
+        name, tokens, known = (
+            None if one is None else record.get(one) for one in (key, words, text)
+        )
         with reading(path, line):
             name = str(name).strip() if name is not None else numbers[place] if numbers else ""
             tokens = [str(word) for word in tokens] if isinstance(tokens, list) else None
@@ -168,23 +197,36 @@ def from_records(records: Records, task: Task, path: Path, column: str) -> Answe
         raise DataError("there are no predictions.", path)
     gold_column = answer if not column and folded(answer) in GOLD else ""
     listed = (each for answer in answers if isinstance(answer.value, list) for each in answer.value)
-    mentions = folded(answer) in (MENTIONS, "spans", "entities") or any(isinstance(each, dict) for each in listed)
+    mentions = folded(answer) in (MENTIONS, "spans", "entities") or any(
+        isinstance(each, dict) for each in listed
+    )
     return AnswerFile(path, answers, gold_column=gold_column, mentions=mentions)
 
 
 def are_numbers(values: Sequence[str]) -> bool:
     """Whether values count, from 0 or 1, each number once, in any order."""
-    return any({*values} == {str(number + first) for number in range(len(values))} for first in (0, 1))
+    return any(
+        {*values} == {str(number + first) for number in range(len(values))} for first in (0, 1)
+    )
 
 
 NUMBER = re.compile(r"\A\D*?0*(\d+)(\.0)?\Z")
 """A number as tools write it: `12`, `00012`, `12.0` of a column with gaps, `test.12`, `q12`."""
 
 
-def _numbering(rows: Sequence[tuple[int, Mapping[str, Any]]], names: Sequence[str], path: Path) -> list[str]:
+def _numbering(
+    rows: Sequence[tuple[int, Mapping[str, Any]]], names: Sequence[str], path: Path
+) -> list[str]:
     """The column that says by number, in another order than the file's, which example an answer belongs to."""
-    values = {name: [NUMBER.sub(r"\1", str(record.get(name)).strip()) for _, record in rows] for name in names}
-    numbers = {name: each for name, each in values.items() if are_numbers(each) and each != sorted(each, key=int)}
+    values = {
+        name: [NUMBER.sub(r"\1", str(record.get(name)).strip()) for _, record in rows]
+        for name in names
+    }
+    numbers = {
+        name: each
+        for name, each in values.items()
+        if are_numbers(each) and each != sorted(each, key=int)
+    }
     if len({*map(tuple, numbers.values())}) > 1:
         what = f"several columns may number the examples, and disagree: {', '.join(numbers)}."
         raise DataError(what, path, fix="Call that of the ids 'id'.")
@@ -197,7 +239,9 @@ def _of_sample(record: Mapping[str, Any]) -> Any:
     if not isinstance(given[0], list):
         [given] = given
         return given
-    asked = record["arguments"]  # {"gen_args_0": {"arg_0": TEXT, "arg_1": CHOICE}, ...}, or a list of pairs
+    asked = record[
+        "arguments"
+    ]  # {"gen_args_0": {"arg_0": TEXT, "arg_1": CHOICE}, ...}, or a list of pairs
     asked = [*asked.values()] if isinstance(asked, dict) else asked
     choices = [[*each.values()][-1] if isinstance(each, dict) else each[-1] for each in asked]
     return max(zip(given, choices, strict=True), key=lambda pair: float(pair[0][0]))[1].strip()
@@ -206,7 +250,10 @@ def _of_sample(record: Mapping[str, Any]) -> Any:
 def is_header(cells: Sequence[str], task: Task, column: str = "") -> bool:
     """Whether a line has names of columns and no answers."""
     names = [folded(cell) for cell in cells if cell.strip() not in task.labels]
-    return any(name in {*INPUTS, *GOLD, folded(column)} - {""} or name.startswith(PREDICTED) for name in names)
+    return any(
+        name in {*INPUTS, *GOLD, folded(column)} - {""} or name.startswith(PREDICTED)
+        for name in names
+    )
 
 
 PATH = Path("predictions")
@@ -221,23 +268,38 @@ def from_python(given: Any, task: Task, column: str = "") -> AnswerFile:
     """
     with reading(PATH, None):
         if hasattr(given, "reset_index") and _has_ids(given):
-            given = given.reset_index() if hasattr(given, "itertuples") else given.to_frame(PREDICTION).reset_index()
-        for form in ("to_pylist", "to_dicts", "tolist"):  # of Arrow and polars, an array or a column of pandas
+            given = (
+                given.reset_index()
+                if hasattr(given, "itertuples")
+                else given.to_frame(PREDICTION).reset_index()
+            )
+        for form in (
+            "to_pylist",
+            "to_dicts",
+            "tolist",
+        ):  # of Arrow and polars, an array or a column of pandas
             given = getattr(given, form)() if hasattr(given, form) else given
         given = given if isinstance(given, Mapping) or hasattr(given, "itertuples") else list(given)
         table = _named_columns(given, task)
         if table is not None:
             return from_records(table, task, PATH, column)
         pairs = given.items() if isinstance(given, Mapping) else (("", value) for value in given)
-        answers = [Answer(place, str(key), _plain(value, place)) for place, (key, value) in enumerate(pairs, 1)]
+        answers = [
+            Answer(place, str(key), _plain(value, place))
+            for place, (key, value) in enumerate(pairs, 1)
+        ]
     if column or not answers:
-        raise DataError("these predictions have no columns." if column else "there are no predictions.", PATH)
+        raise DataError(
+            "these predictions have no columns." if column else "there are no predictions.", PATH
+        )
     return AnswerFile(PATH, answers)
 
 
 def _has_ids(given: Any) -> bool:
     """Whether the index of a frame or a column of pandas has ids, and does not only count."""
-    return any(name is not None for name in given.index.names) or all(isinstance(name, str) for name in given.index)
+    return any(name is not None for name in given.index.names) or all(
+        isinstance(name, str) for name in given.index
+    )
 
 
 def _named_columns(given: Any, task: Task) -> Records | None:
@@ -246,23 +308,37 @@ def _named_columns(given: Any, task: Task) -> Records | None:
         return _records([*map(str, given.columns)], list(given.itertuples(index=False, name=None)))
     if isinstance(given, Mapping):
         names = [*map(str, given)]
-        listed = all(isinstance(cells, list | tuple) or hasattr(cells, "tolist") for cells in given.values())
-        return _records(names, list(zip(*given.values(), strict=True))) if listed and is_header(names, task) else None
+        listed = all(
+            isinstance(cells, list | tuple) or hasattr(cells, "tolist") for cells in given.values()
+        )
+        return (
+            _records(names, list(zip(*given.values(), strict=True)))
+            if listed and is_header(names, task)
+            else None
+        )
     if not all(isinstance(row, Mapping) for row in given):
         return None
     names = [*dict.fromkeys(str(name) for row in given for name in row)]
     if not is_header(names, task):
         return None  # probabilities of labels
-    return Records(names, lambda needed: ((place, _plain(row, place)) for place, row in enumerate(given, 1)))
+    return Records(
+        names, lambda needed: ((place, _plain(row, place)) for place, row in enumerate(given, 1))
+    )
 
 
 def _records(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> Records:
     named = (dict(zip(names, row, strict=True)) for row in rows)
-    return Records(names, lambda needed: ((place, _plain(row, place)) for place, row in enumerate(named, 1)))
+    return Records(
+        names, lambda needed: ((place, _plain(row, place)) for place, row in enumerate(named, 1))
+    )
 
 
 def _plain(value: Any, place: int) -> Any:
     """A value as JSON has it, with the numbers of numpy and torch as those of Python."""
     with reading(PATH, place):
         value = value.tolist() if hasattr(value, "tolist") else value
-        return json.loads(json.dumps(value, default=lambda one: one.tolist() if hasattr(one, "tolist") else str(one)))
+        return json.loads(
+            json.dumps(
+                value, default=lambda one: one.tolist() if hasattr(one, "tolist") else str(one)
+            )
+        )

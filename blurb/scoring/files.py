@@ -13,7 +13,17 @@ from blurb.scoring.columns import PREDICTION, Answer, AnswerFile, Records, from_
 from blurb.system import parquet
 from blurb.system.files import ordinary
 from blurb.system.text_files import refuse_separators
-from blurb.table_files import FileLine, cells_of, conll, csv_rows, json_lines, json_object, lines_of, numbered, text_of
+from blurb.table_files import (
+    FileLine,
+    cells_of,
+    conll,
+    csv_rows,
+    json_lines,
+    json_object,
+    lines_of,
+    numbered,
+    text_of,
+)
 from blurb.tasks import Task
 
 LARGEST, MOST = 500_000_000, 1_000_000
@@ -30,28 +40,48 @@ def read(path: Path, task: Task, form: str = "", column: str = "") -> AnswerFile
     if not path.exists():
         raise DataError("there is no such file of predictions.", path)
     if path.is_file() and path.stat().st_size > LARGEST:
-        raise DataError(f"the file has {path.stat().st_size:,} bytes; predictions take a few million.", path)
+        raise DataError(
+            f"the file has {path.stat().st_size:,} bytes; predictions take a few million.", path
+        )
     if path.suffix.lower() != ".parquet" and path.is_file():
         with open(path, "rb", opener=ordinary) as file:
-            if sum(part.count(b"\n") for part in iter(functools.partial(file.read, 1 << 20), b"")) > MOST:
-                raise DataError(f"more than {MOST:,} lines: these are no predictions of a test set.", path, MOST + 1)
+            if (
+                sum(part.count(b"\n") for part in iter(functools.partial(file.read, 1 << 20), b""))
+                > MOST
+            ):
+                raise DataError(
+                    f"more than {MOST:,} lines: these are no predictions of a test set.",
+                    path,
+                    MOST + 1,
+                )
     words = "tokens" in task.task_type.columns
     name = form or ENDINGS.get(path.suffix.lower(), "conll" if words else "tsv")
-    if not form and name == "tsv" and words and not is_header(next(lines_of(path))[1].split("\t"), task, column):
+    if (
+        not form
+        and name == "tsv"
+        and words
+        and not is_header(next(lines_of(path))[1].split("\t"), task, column)
+    ):
         name = "conll"  # a word and its tag, separated by a tab
     if name == "json":
         return _json(path, column)
     if name == "conll":
         rows = [(line.number, text.split()) for line, text in lines_of(path)]
-        if not column and all(re.fullmatch(r"O|[BILUES]-\S+", cell) for _, cells in rows for cell in cells):
-            return AnswerFile(path, [Answer(line, "", cells) for line, cells in rows], padded=True)  # of run_ner
+        if not column and all(
+            re.fullmatch(r"O|[BILUES]-\S+", cell) for _, cells in rows for cell in cells
+        ):
+            return AnswerFile(
+                path, [Answer(line, "", cells) for line, cells in rows], padded=True
+            )  # of run_ner
         return AnswerFile(path, list(_conll(path, column)))
     return from_records(FORMATS[name](path, task, column), task, path, column)
 
 
 def _jsonl(path: Path, task: Task, column: str) -> Records:
     rows = [(line.number, record) for line, record in json_lines(path)]
-    return Records(list(dict.fromkeys(name for _, record in rows for name in record)), lambda needed: rows)
+    return Records(
+        list(dict.fromkeys(name for _, record in rows for name in record)), lambda needed: rows
+    )
 
 
 def _json(path: Path, column: str) -> AnswerFile:
@@ -61,8 +91,12 @@ def _json(path: Path, column: str) -> AnswerFile:
     if not isinstance(predictions, dict):
         raise DataError("expected an object of id and prediction, as in BLURB's submissions.", path)
     if column or not predictions:
-        raise DataError("this JSON object has no columns." if column else "there are no predictions.", path)
-    answers = [Answer(place, str(key), value) for place, (key, value) in enumerate(predictions.items(), 1)]
+        raise DataError(
+            "this JSON object has no columns." if column else "there are no predictions.", path
+        )
+    answers = [
+        Answer(place, str(key), value) for place, (key, value) in enumerate(predictions.items(), 1)
+    ]
     return AnswerFile(path, answers, str(content.get("dataset_name", "")))
 
 
@@ -71,7 +105,9 @@ def _csv(path: Path, task: Task, column: str) -> Records:
 
 
 def _tsv(path: Path, task: Task, column: str) -> Records:
-    lines = [(line, text) for line, text in numbered(_text(path, task, column), path) if text.strip()]
+    lines = [
+        (line, text) for line, text in numbered(_text(path, task, column), path) if text.strip()
+    ]
     return _table(list(cells_of(lines, None)), task, column)
 
 
@@ -85,19 +121,27 @@ def _table(table: Sequence[tuple[FileLine, list[str]]], task: Task, column: str)
     if is_header(first, task, column):
         # Lines that end with separators have columns without a name and without cells.
         columns = zip(*(cells for _, cells in table), strict=True)
-        used: Sequence[int] = [place for place, cells in enumerate(columns) if any(map(str.strip, cells))]
+        used: Sequence[int] = [
+            place for place, cells in enumerate(columns) if any(map(str.strip, cells))
+        ]
         names = [first[place] for place in used]
     elif width > 2:
-        raise line.error(f"{width} columns without a header.", f"Name them: 'id' and '{PREDICTION}' are read.")
+        raise line.error(
+            f"{width} columns without a header.", f"Name them: 'id' and '{PREDICTION}' are read."
+        )
     elif width == 2 and all(re.fullmatch(r"[01]?\.\d+(e-\d+)?", cell.strip()) for cell in first):
         fix = f"Name the columns, such as 'id' and '{PREDICTION}'."
-        raise line.error("two numbers from 0 to 1 are no id and prediction, but probabilities.", fix)
+        raise line.error(
+            "two numbers from 0 to 1 are no id and prediction, but probabilities.", fix
+        )
     else:
         names, used, below = ["id", PREDICTION][-width:], range(width), table
     places = dict(zip(names, used, strict=True))
 
     def records(needed: Sequence[str]) -> Iterator[tuple[int, Mapping[str, Any]]]:
-        return ((line.number, {name: cells[places[name]] for name in needed}) for line, cells in below)
+        return (
+            (line.number, {name: cells[places[name]] for name in needed}) for line, cells in below
+        )
 
     return Records(names, records)
 
@@ -119,22 +163,34 @@ def _conll(path: Path, column: str) -> Iterator[Answer]:
     """A word and its tag a line, in the first and the last column; a blank line ends a sentence."""
     if column and not re.fullmatch(r"-?\d{1,4}", column):
         raise DataError(
-            "the columns of CoNLL have no names.", path, fix=f"Give its number, from 0: {opt('column', '1')}."
+            "the columns of CoNLL have no names.",
+            path,
+            fix=f"Give its number, from 0: {opt('column', '1')}.",
         )
     place = int(column or -1)
     for line, sentence in conll(path):
         width = len(sentence.rows[0])
         if width < 2 or not -width <= place < width:
-            raise line.error(f"expected a word and its tag in column {place}; found {plural(width, 'column')}.")
+            raise line.error(
+                f"expected a word and its tag in column {place}; found {plural(width, 'column')}."
+            )
         tags, words = [row[place] for row in sentence.rows], [row[0] for row in sentence.rows]
-        yield Answer(line.number, sentence.id or "", tags, words, lines=range(line.number, line.number + len(tags)))
+        yield Answer(
+            line.number,
+            sentence.id or "",
+            tags,
+            words,
+            lines=range(line.number, line.number + len(tags)),
+        )
 
 
 FORMATS: Mapping[str, Callable[[Path, Task, str], Records]] = {
     "tsv": _tsv,
     "csv": _csv,
     "jsonl": _jsonl,
-    "parquet": lambda path, task, column: Records(parquet.names(path), functools.partial(parquet.records, path)),
+    "parquet": lambda path, task, column: Records(
+        parquet.names(path), functools.partial(parquet.records, path)
+    ),
 }
 """Forms with named columns; beside them there are `conll` and `json`."""
 FORMS = ("conll", *FORMATS, "json")

@@ -42,7 +42,9 @@ def match(file: AnswerFile, units: Sequence[Example], split: str) -> tuple[list[
         return places, "by id"
     if len(file.answers) != len(units):
         pairs = zip(units, file.answers, strict=False)
-        wrong = next((found for unit, answer in pairs if (found := _difference(answer, unit, set()))), None)
+        wrong = next(
+            (found for unit, answer in pairs if (found := _difference(answer, unit, set()))), None
+        )
         counts = f"{plural(len(file.answers), 'answer')}, but {split} has {len(units):,} examples"
         if wrong is not None:
             raise file.error(f"{wrong[0]} (The file has {counts}.)", wrong[1])
@@ -64,7 +66,9 @@ def by_sentence(file: AnswerFile, units: Sequence[Example]) -> AnswerFile:
         tags, parts = answer.value, sentences[answer.id]
         count = sum(len(unit["tokens"]) for unit in parts)
         if not isinstance(tags, list) or len(tags) != count:
-            raise file.error(f"{answer.id[:40]!r} has {count:,} words; expected a list of as many tags.", answer)
+            raise file.error(
+                f"{answer.id[:40]!r} has {count:,} words; expected a list of as many tags.", answer
+            )
         start = 0
         for unit in parts:
             cut.append(Answer(answer.line, unit["id"], tags[start : start + len(unit["tokens"])]))
@@ -99,7 +103,9 @@ def _by_id(file: AnswerFile, units: Sequence[Example], split: str) -> list[int]:
             )
         if unit in places:
             first = file.answers[places[unit]].line
-            raise file.error(f"the id {answer.id[:40]!r} occurs twice; the first is at line {first}.", answer)
+            raise file.error(
+                f"the id {answer.id[:40]!r} occurs twice; the first is at line {first}.", answer
+            )
         places[unit] = place
     missing = [unit["id"] for place, unit in enumerate(units) if place not in places]
     if missing:
@@ -128,12 +134,16 @@ def _difference(answer: Answer, unit: Example, compared: set[str]) -> tuple[str,
         for place, (given, word) in enumerate(zip(answer.words, words, strict=False)):
             if given != word:
                 line = answer.lines[place] if answer.lines else answer.line
-                return f"the word {given[:40]!r} where {unit['id']} has {word[:40]!r}.", Answer(line, "", None)
+                return f"the word {given[:40]!r} where {unit['id']} has {word[:40]!r}.", Answer(
+                    line, "", None
+                )
     if words is not None and isinstance(answer.value, list) and len(answer.value) != len(words):
         return f"{len(answer.value)} tags, but {unit['id']} has {len(words)} words.", answer
     if words is None and answer.text is not None:
         compared.add("texts")
-        if answer.text.split() not in [text.split() for text in (*texts(unit), " ".join(texts(unit)))]:
+        if answer.text.split() not in [
+            text.split() for text in (*texts(unit), " ".join(texts(unit)))
+        ]:
             return f"the text is not that of {unit['id']}.", answer
     return None
 
@@ -170,7 +180,9 @@ def facts(task: Task, folder: Path) -> DataFacts:
     rows = {split: read_split(task, folder, split) for split in SPLITS if paths[split].exists()}
     digest, verdict = identity(task, rows)
     formulation = formulations.bind(task)
-    majority = formulation.constants(formulation.units(rows["train"]))[0] if "train" in rows else None
+    majority = (
+        formulation.constants(formulation.units(rows["train"]))[0] if "train" in rows else None
+    )
     missing = [split for split in SPLITS if split not in rows]
     known = DataFacts("" if missing else digest, verdict, majority, missing)
     with contextlib.suppress(OSError):

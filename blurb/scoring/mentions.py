@@ -24,7 +24,10 @@ def of_tags(words: Sequence[str], tags: Sequence[str]) -> list[dict[str, str]]:
     >>> of_tags(["IL", "-", "2", "binds"], ["B-GENE", "I-GENE", "I-GENE", "O"])
     [{'text': 'IL - 2', 'type': 'GENE'}]
     """
-    return [{"text": " ".join(words[start:end]), "type": kind} for start, end, kind in tagging.spans(tags)]
+    return [
+        {"text": " ".join(words[start:end]), "type": kind}
+        for start, end, kind in tagging.spans(tags)
+    ]
 
 
 @dataclass
@@ -37,10 +40,15 @@ class SearchedWords:
         parts = ["".join(word.split()) for word in self.words]
         self._text = "".join(parts)
         ends = list(accumulate(map(len, parts)))
-        self._starts = {end - len(part): place for place, (part, end) in enumerate(zip(parts, ends, strict=True))}
+        self._starts = {
+            end - len(part): place
+            for place, (part, end) in enumerate(zip(parts, ends, strict=True))
+        }
         self._ends = {end: place + 1 for place, end in reversed([*enumerate(ends)])}
 
-    def spans(self, mentions: Sequence[Mapping[str, Any]], faults: Counter[str]) -> list[tagging.Span]:
+    def spans(
+        self, mentions: Sequence[Mapping[str, Any]], faults: Counter[str]
+    ) -> list[tagging.Span]:
         """The words of mentions, in the order of the sentence.
 
         The cursor stands behind the mention before. A mention is the first free place from there, else the first free
@@ -52,9 +60,15 @@ class SearchedWords:
         spans, taken, cursor = list[tagging.Span](), set[int](), 0
         for mention in mentions:
             given = mention.get("place")
-            places = self._at(given, mention["text"]) if given else self._places("".join(mention["text"].split()))
+            places = (
+                self._at(given, mention["text"])
+                if given
+                else self._places("".join(mention["text"].split()))
+            )
             free = [place for place in places if taken.isdisjoint(range(*place))]
-            start, end = next((place for place in free if place[0] >= cursor), next(iter(free), (0, 0)))
+            start, end = next(
+                (place for place in free if place[0] >= cursor), next(iter(free), (0, 0))
+            )
             if not end or start < cursor:
                 faults[UNORDERED if end else OVERLAPPING if places else MISSING] += 1
             if end:
@@ -67,7 +81,11 @@ class SearchedWords:
         """The words at a place, which is in words without a text, else in characters of the words with blanks."""
         (start, end), blank = place, text is not None
         ends = [*accumulate(len(word) + 1 if blank else 1 for word in self.words)]
-        inside = [number for number, (at, to) in enumerate(pairwise([0, *ends])) if at < end and start < to - blank]
+        inside = [
+            number
+            for number, (at, to) in enumerate(pairwise([0, *ends]))
+            if at < end and start < to - blank
+        ]
         return [(inside[0], inside[-1] + 1)] if inside else []
 
     def _places(self, letters: str) -> list[tuple[int, int]]:

@@ -70,7 +70,9 @@ class Manifest:
         MISSING,
         Field(
             must="map names to labels",
-            rule=lambda given: isinstance(given, dict) and all(isinstance(one, str) for one in given.values()),
+            rule=lambda given: (
+                isinstance(given, dict) and all(isinstance(one, str) for one in given.values())
+            ),
         ),
     )
     requests: int = declared(MISSING, COUNT)
@@ -82,12 +84,16 @@ class Manifest:
     @cached_property
     def digits(self) -> str:
         """The end of each `custom_id`."""
-        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:DIGITS]
+        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[
+            :DIGITS
+        ]
 
     @property
     def input_hash(self) -> str:
         """Of all that decides how an example is put, but the draw of the shots."""
-        return hashlib.sha256(json.dumps([self.prompts_hash, self.shots, self.version]).encode()).hexdigest()
+        return hashlib.sha256(
+            json.dumps([self.prompts_hash, self.shots, self.version]).encode()
+        ).hexdigest()
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -108,7 +114,9 @@ def known(digits: str, near: Path) -> Manifest | None:
                     return manifest
         except (BlurbError, AttributeError) as error:
             fix = "remove it, or put back what blurb data export wrote."
-            raise DataError(f"is no manifest of requests ({getattr(error, 'what', error)})", path, fix=fix) from error
+            raise DataError(
+                f"is no manifest of requests ({getattr(error, 'what', error)})", path, fix=fix
+            ) from error
     return None
 
 
@@ -170,11 +178,15 @@ def shots_of(task: Task, train: Sequence[Example], count: int, seed: int) -> lis
     :raises SettingsError: if train has fewer
     """
     if count > len(train):
-        raise SettingsError(f"train of {task.name} has {len(train)} examples", fix=f"give a smaller {opt('shots')}.")
+        raise SettingsError(
+            f"train of {task.name} has {len(train)} examples", fix=f"give a smaller {opt('shots')}."
+        )
     ranked = sorted(train, key=lambda row: hashlib.sha256(f"{seed} {row['id']}".encode()).digest())
     queues = by_key((name, row) for row in ranked for name in answer_forms.of(task).classes(row))
     sizes = Counter({name: len(rows) for name, rows in queues.items()})
-    order = sorted(sizes, key=lambda name: (name is NO_LABEL and "tags" in train[0], -sizes[name], name))
+    order = sorted(
+        sizes, key=lambda name: (name is NO_LABEL and "tags" in train[0], -sizes[name], name)
+    )
     drawn: dict[str, Example] = {}
     while len(drawn) < count:
         for name in order:
@@ -215,9 +227,14 @@ class TaskRequests:
     def fixed(self) -> dict[str, Any]:
         """What the bodies of all requests have."""
         answer = answer_forms.of(self.task)
-        schema = answer_forms.closed({answer.key: answer.schema({"type": "string", "enum": [*self.names]})})
+        schema = answer_forms.closed(
+            {answer.key: answer.schema({"type": "string", "enum": [*self.names]})}
+        )
         form = {"name": TOOL, "strict": True, "schema": schema}
-        return {**self.prompts.request, "response_format": {"type": "json_schema", "json_schema": form}}
+        return {
+            **self.prompts.request,
+            "response_format": {"type": "json_schema", "json_schema": form},
+        }
 
     def question(self, example: Example) -> dict[str, str]:
         """The message of an example."""
@@ -231,7 +248,12 @@ def gold_answer(task: Task, example: Example, names: Mapping[str, str]) -> dict[
 
 
 def _write(
-    path: Path, batch: TaskRequests, units: Sequence[Example], split: ScoredSplit, limit: int, seed: int
+    path: Path,
+    batch: TaskRequests,
+    units: Sequence[Example],
+    split: ScoredSplit,
+    limit: int,
+    seed: int,
 ) -> Manifest:
     """Writes the requests of a task; `seed` drew the shots."""
     questions = [batch.question(unit) for unit in units]
@@ -250,7 +272,8 @@ def _write(
         requests=len(units),
         words=sum(len(f"{head} {each['content']}".split()) for each in questions),
         tokens=sum(len(f"{head} {each['content']}".encode()) for each in questions),
-        answer_tokens=len(units) * max(batch.prompts.request.get(name, 0) for name in prompts.ANSWER_LIMITS),
+        answer_tokens=len(units)
+        * max(batch.prompts.request.get(name, 0) for name in prompts.ANSWER_LIMITS),
     )
     named = {"model": batch.model} if batch.model else {}
     with replacing(path) as aside, aside.open("w", encoding="utf-8") as file:

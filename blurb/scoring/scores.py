@@ -97,13 +97,17 @@ class Score:
         lost, column = " and ".join(self.missing), self.gold_column
         remarks = {
             f"the data lacks {lost}; the verdict is on the rest": bool(lost),
-            f"data {self.verdict}: not the release that published figures are on": self.verdict not in RELEASED,
+            f"data {self.verdict}: not the release that published figures are on": self.verdict
+            not in RELEASED,
             "matched by order alone: nothing in the file says which example an answer belongs to": self.matched
             == ORDER,
-            f"read from the column '{column}'; call that of the predictions 'prediction'": bool(column),
+            f"read from the column '{column}'; call that of the predictions 'prediction'": bool(
+                column
+            ),
             UNREAD.format(f"{self.unread:.0%}"): self.unread >= TOLD,
             "ALL ANSWERS ARE EQUAL TO THE GOLD ANSWERS: these are hardly predictions": self.is_gold,
-            "not better than one answer for all examples": self.floor is not None and self.score <= self.floor,
+            "not better than one answer for all examples": self.floor is not None
+            and self.score <= self.floor,
             "other predictions were in the place of these in the row before": self.replaced,
         }
         return [sentence for sentence, holds in remarks.items() if holds]
@@ -153,7 +157,10 @@ class MatchedAnswers:
             "doc_id": [unit.get("doc_id") for unit in self.units],
             "gold": [self.formulation.gold(unit) for unit in self.units],
             "prediction": list(self.answers),
-            "majority": [None if known is None else self.formulation.constant(known, unit) for unit in self.units],
+            "majority": [
+                None if known is None else self.formulation.constant(known, unit)
+                for unit in self.units
+            ],
         }
 
 
@@ -164,7 +171,9 @@ def fingerprint(columns: Mapping[str, Sequence[Any]]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def matched(task: Task, file: AnswerFile, folder: Path, split: Split, reading: values.Reading) -> MatchedAnswers:
+def matched(
+    task: Task, file: AnswerFile, folder: Path, split: Split, reading: values.Reading
+) -> MatchedAnswers:
     """The answers of a file with their examples.
 
     :raises DataError: if a file is invalid, or not every example has exactly one answer
@@ -185,17 +194,29 @@ def matched(task: Task, file: AnswerFile, folder: Path, split: Split, reading: v
     faults = Counter[str]()
     if file.padded and len(file.answers) == len(examples):
         pairs = [
-            (each, len(unit["tokens"]) - len(each.value)) for unit, each in zip(examples, file.answers, strict=True)
+            (each, len(unit["tokens"]) - len(each.value))
+            for unit, each in zip(examples, file.answers, strict=True)
         ]
-        file = replace(file, answers=[replace(each, value=[*each.value, *["O"] * lost]) for each, lost in pairs])
+        file = replace(
+            file,
+            answers=[replace(each, value=[*each.value, *["O"] * lost]) for each, lost in pairs],
+        )
         faults[SHORT] = sum(lost > 0 for _, lost in pairs)
-    nameless = replace(file, answers=[replace(each, value=None) for each in file.answers]) if file.mentions else file
+    nameless = (
+        replace(file, answers=[replace(each, value=None) for each in file.answers])
+        if file.mentions
+        else file
+    )
     places, how = matching.match(nameless, examples, split)
     read = values.read(task, file, reading)
     placed, facts = [read[place] for place in places], matching.facts(task, folder)
     if file.mentions:
-        placed = [tags(task, unit, each, faults) for unit, each in zip(examples, placed, strict=True)]
-    return MatchedAnswers(formulation, split, examples, placed, facts, how, file.gold_column, +faults)
+        placed = [
+            tags(task, unit, each, faults) for unit, each in zip(examples, placed, strict=True)
+        ]
+    return MatchedAnswers(
+        formulation, split, examples, placed, facts, how, file.gold_column, +faults
+    )
 
 
 def replied(task: Task, replies: Replies, folder: Path, split: Split) -> MatchedAnswers:
@@ -204,7 +225,9 @@ def replied(task: Task, replies: Replies, folder: Path, split: Split) -> Matched
     faults = Counter[str]()
     given = answers(task, replies, units, split, faults)
     facts = matching.facts(task, folder)
-    return MatchedAnswers(formulation, split, units, given, facts, "by id", faults=+faults, replies=replies)
+    return MatchedAnswers(
+        formulation, split, units, given, facts, "by id", faults=+faults, replies=replies
+    )
 
 
 def score(matched_answers: MatchedAnswers, file: Path, resamples: int = RESAMPLES) -> Score:
@@ -220,7 +243,9 @@ def score(matched_answers: MatchedAnswers, file: Path, resamples: int = RESAMPLE
     best = best_of_paper().get(task.name)
     majority = None
     if matched_answers.facts.majority is not None:
-        majority = 100 * formulation.main_metric(formulation.score(columns["gold"], columns["majority"], documents))
+        majority = 100 * formulation.main_metric(
+            formulation.score(columns["gold"], columns["majority"], documents)
+        )
     return Score(
         task=task,
         split=matched_answers.split,
@@ -228,7 +253,9 @@ def score(matched_answers: MatchedAnswers, file: Path, resamples: int = RESAMPLE
         score=100 * formulation.main_metric(figures),
         interval=_interval(matched_answers, resamples) if resamples else None,
         metric=next(iter(figures)),
-        figures={name: value if name in unscaled else 100 * value for name, value in figures.items()},
+        figures={
+            name: value if name in unscaled else 100 * value for name, value in figures.items()
+        },
         majority=majority,
         floor=None if floor is None else 100 * floor,
         published=best if matched_answers.split == "test" else None,
@@ -272,23 +299,35 @@ class ScoreLine(TypedDict):
     split: Annotated[str, f"{' or '.join(SCORED)}"]
     metric: Annotated[str, "name of the score"]
     score: Annotated[float, "BLURB's metric"]
-    low: Annotated[float | None, "lower end of its 95 % interval, over the choice of test examples", From("interval.0")]
+    low: Annotated[
+        float | None,
+        "lower end of its 95 % interval, over the choice of test examples",
+        From("interval.0"),
+    ]
     high: Annotated[float | None, "upper end", From("interval.1")]
     majority: Annotated[float | None, "score of the most frequent answer of train"]
     floor: Annotated[float | None, "score of the best constant answer"]
     published: Annotated[float | None, "best figure of the paper's Table 6", From("published.0")]
-    published_model: Annotated[str, "its model", From(lambda one: one.published[1] if one.published else "")]
+    published_model: Annotated[
+        str, "its model", From(lambda one: one.published[1] if one.published else "")
+    ]
     all_class_accuracy: Annotated[
-        float | None, "accuracy over all classes, which is not BLURB's metric", From("all_classes.accuracy")
+        float | None,
+        "accuracy over all classes, which is not BLURB's metric",
+        From("all_classes.accuracy"),
     ]
     all_class_constant: Annotated[
-        float | None, "accuracy over all classes of the negative class for all examples", From("all_classes.constant")
+        float | None,
+        "accuracy over all classes of the negative class for all examples",
+        From("all_classes.constant"),
     ]
     examples: Annotated[int, "number of examples"]
     matched: Annotated[str, "how the example of each answer was found"]
     data: Annotated[str, "verdict on the data: identical to BLURB's, or what else", From("verdict")]
     predictions: Annotated[str, "SHA-256 of the predictions by id"]
-    faults: Annotated[Mapping[str, int], "what is wrong with answers, and how often (docs/language-models.md)"]
+    faults: Annotated[
+        Mapping[str, int], "what is wrong with answers, and how often (docs/language-models.md)"
+    ]
     remarks: Annotated[list[str], "what to know before the score is compared with others"]
 
 

@@ -71,9 +71,15 @@ def add(
     unread = {trials[each.task.name].hash: each.unread for each in scores if each.unread >= TOLD}
     row = replace(like, trials=hashes, families=families, unread=unread)
     with store.locked():
-        before = {each.key: each.trials for each in row_trials.read(store, near=model)}.get(row.key, {})
+        before = {each.key: each.trials for each in row_trials.read(store, near=model)}.get(
+            row.key, {}
+        )
         row_trials.write(store, row)
-    return frozenset(task for task, trial in trials.items() if before.get(task, {}).get(seed, trial.hash) != trial.hash)
+    return frozenset(
+        task
+        for task, trial in trials.items()
+        if before.get(task, {}).get(seed, trial.hash) != trial.hash
+    )
 
 
 def _row_of(model: str, suite: str, predictions: Sequence[MatchedAnswers]) -> row_trials.RowTrials:
@@ -89,13 +95,19 @@ def _row_of(model: str, suite: str, predictions: Sequence[MatchedAnswers]) -> ro
         served = answers.replies.model if answers.replies is not None else ""
         if answers.replies is None:
             kind, read, name = EXTERNAL, "", EXTERNAL.name
-            configuration = Configuration(name, hashlib.sha256(name.encode()).hexdigest(), {}, UNKNOWN, suite)
+            configuration = Configuration(
+                name, hashlib.sha256(name.encode()).hexdigest(), {}, UNKNOWN, suite
+            )
         else:
             kind, asked = PROMPTED, answers.replies.manifest
             overrides, read = {"shots": asked.shots, **asked.settings}, asked.input_hash
-            configuration = Configuration(asked.prompts, asked.prompts_hash, overrides, UNKNOWN, suite, UNSEEN)
+            configuration = Configuration(
+                asked.prompts, asked.prompts_hash, overrides, UNKNOWN, suite, UNSEEN
+            )
         claim = hashlib.sha256(f"{kind.name} {model}{served and f' {served}'}".encode()).hexdigest()
-        row = row_trials.RowTrials(model, claim, read, kind.recipe, configuration, {}, {}, learner=kind.name)
+        row = row_trials.RowTrials(
+            model, claim, read, kind.recipe, configuration, {}, {}, learner=kind.name
+        )
         rows[row.key] = row
     if len(rows) > 1:
         raise SettingsError(
@@ -128,25 +140,49 @@ def _columns(test: MatchedAnswers, dev: MatchedAnswers | None) -> dict[str, list
     columns = test.columns
     if dev is not None and dev.formulation.options != test.formulation.options:
         name = test.formulation.task.name
-        raise SettingsError(f"{name}: the predictions on dev and test are of different units, such as abstracts.")
-    return columns if dev is None else {name: [*cells, *columns[name]] for name, cells in dev.columns.items()}
+        raise SettingsError(
+            f"{name}: the predictions on dev and test are of different units, such as abstracts."
+        )
+    return (
+        columns
+        if dev is None
+        else {name: [*cells, *columns[name]] for name, cells in dev.columns.items()}
+    )
 
 
-def _trial(row: row_trials.RowTrials, seed: int, answers: MatchedAnswers, predictions: str) -> Trial:
+def _trial(
+    row: row_trials.RowTrials, seed: int, answers: MatchedAnswers, predictions: str
+) -> Trial:
     """The trial of some predictions.
 
     :param row: that it belongs to
     :param predictions: their hash
     """
     formulation, replies = answers.formulation, answers.replies
-    task, settings = formulation.task.name, dict(formulation.options) if formulation.by_document else {}
+    task, settings = (
+        formulation.task.name,
+        dict(formulation.options) if formulation.by_document else {},
+    )
     settings |= replies.manifest.settings if replies is not None else {}
-    identity = (task, row.weights, row.tokenizer, answers.facts.hash, settings, seed, UNKNOWN, row.recipe)
+    identity = (
+        task,
+        row.weights,
+        row.tokenizer,
+        answers.facts.hash,
+        settings,
+        seed,
+        UNKNOWN,
+        row.recipe,
+    )
     return Trial(*identity, learner=row.learner, predictions=predictions)
 
 
 def _write(
-    store: Store, trial: Trial, origin: Provenance, formulation: Formulation, columns: Mapping[str, list[Any]]
+    store: Store,
+    trial: Trial,
+    origin: Provenance,
+    formulation: Formulation,
+    columns: Mapping[str, list[Any]],
 ) -> None:
     path = store.path(origin.model, trial.task, trial.hash)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -155,8 +191,12 @@ def _write(
             return
         with store.writing(path, lease) as aside:
             write_json(aside / "spec.json", trial.content)
-            write_predictions(aside / PREDICTIONS, {**columns, "scores": [None] * len(columns["id"])})
+            write_predictions(
+                aside / PREDICTIONS, {**columns, "scores": [None] * len(columns["id"])}
+            )
             write_json(aside / "metrics.json", rescore.figures(formulation, columns))
             write_json(aside / PROVENANCE, origin.content)
             (aside / "history.csv").write_text(HISTORY, encoding="utf-8")
-            (aside / "log.txt").write_text(f"{origin.started} scored {origin.facts['file']}\n", encoding="utf-8")
+            (aside / "log.txt").write_text(
+                f"{origin.started} scored {origin.facts['file']}\n", encoding="utf-8"
+            )

@@ -99,12 +99,20 @@ def _labels(task: Task, file: AnswerFile, answer: Answer) -> list[str]:
     """A list, a text with `|`, `;` or `,` between labels, or those that are rather right by their probabilities."""
     given = answer.value
     if isinstance(given, dict):
-        return [name for name, share in _probabilities(given, file, answer, whole=False).items() if share > 0.5]
+        return [
+            name
+            for name, share in _probabilities(given, file, answer, whole=False).items()
+            if share > 0.5
+        ]
     if not isinstance(given, str) or given.strip().startswith("["):
         return [label_text(each) for each in _list(given)]
     if given.strip() in task.labels:  # which may have a comma in its name
         return [trimmed(given)]
-    return [part.strip() for part in given.split(next((mark for mark in "|;," if mark in given), "|")) if part.strip()]
+    return [
+        part.strip()
+        for part in given.split(next((mark for mark in "|;," if mark in given), "|"))
+        if part.strip()
+    ]
 
 
 def _tags(task: Task, file: AnswerFile, answer: Answer) -> list[str]:
@@ -123,15 +131,35 @@ def _mentions(task: Task, file: AnswerFile, answer: Answer) -> list[dict[str, An
     for each in _list(answer.value):
         entity = {"text": each} if isinstance(each, str) else {**each}
         text = entity.get("text", entity.get("entity" if "type" in entity else "word"))
-        types = [label_text(entity[key]) for key in TYPES if key in entity and entity[key] is not text]
-        place = (int(entity["start"]), int(entity["end"])) if "text" not in entity and "start" in entity else None
+        types = [
+            label_text(entity[key]) for key in TYPES if key in entity and entity[key] is not text
+        ]
+        place = (
+            (int(entity["start"]), int(entity["end"]))
+            if "text" not in entity and "start" in entity
+            else None
+        )
         if not isinstance(text, str) and (place is None or text is not None):
             raise TypeError
         before = (mentions or [{}])[-1]
-        if types and types[0][:2] == "I-" and place and before.get("place") and place[0] - before["place"][1] <= 1:
+        if (
+            types
+            and types[0][:2] == "I-"
+            and place
+            and before.get("place")
+            and place[0] - before["place"][1] <= 1
+        ):
             before["place"] = (before["place"][0], place[1])  # a token behind others of an entity
         else:
-            mentions.append({"text": text, "place": place, "types": types, "given": each, "known": {*entity} <= BESIDE})
+            mentions.append(
+                {
+                    "text": text,
+                    "place": place,
+                    "types": types,
+                    "given": each,
+                    "known": {*entity} <= BESIDE,
+                }
+            )
     return mentions
 
 
@@ -144,11 +172,22 @@ def mentions(task: Task, file: AnswerFile, written: Reading) -> list[list[dict[s
     return [[each for each in row if each["type"] != "O"] for row in typed]
 
 
-def _type(task: Task, file: AnswerFile, answer: Answer, mention: Mapping[str, Any], names: Mapping[str, str]) -> str:
+def _type(
+    task: Task,
+    file: AnswerFile,
+    answer: Answer,
+    mention: Mapping[str, Any],
+    names: Mapping[str, str],
+) -> str:
     """The type of a mention: what one of its keys says that is a label, a tag or a name of `--map`."""
     types = mention["types"]
-    kinds = [names.get(each) or names.get(each[2:], each[2:] if each[:2] in ("B-", "I-") else each) for each in types]
-    known = {kind for kind in kinds if kind in task.labels or (kind == "O" and kind in names.values())}
+    kinds = [
+        names.get(each) or names.get(each[2:], each[2:] if each[:2] in ("B-", "I-") else each)
+        for each in types
+    ]
+    known = {
+        kind for kind in kinds if kind in task.labels or (kind == "O" and kind in names.values())
+    }
     if not types and mention["known"] and len(task.labels) == 1:
         return task.labels[0]
     if types and not known:
@@ -163,7 +202,9 @@ def _type(task: Task, file: AnswerFile, answer: Answer, mention: Mapping[str, An
     return known.pop()
 
 
-def _probabilities(value: Mapping[str, Any], file: AnswerFile, answer: Answer, whole: bool) -> dict[str, float]:
+def _probabilities(
+    value: Mapping[str, Any], file: AnswerFile, answer: Answer, whole: bool
+) -> dict[str, float]:
     """The probability of each label.
 
     :param whole: whether just one label is right, so that the probabilities have the sum 1
@@ -174,7 +215,11 @@ def _probabilities(value: Mapping[str, Any], file: AnswerFile, answer: Answer, w
         share = math.nan if isinstance(given, bool | str) or given is None else float(given)
         if not 0 <= share <= 1:
             fix = "Divide percentages by 100." if 1 < share <= 100 else ""
-            raise file.error(f"{given!r} of {name[:40]!r} is no probability, which is from 0 to 1.", answer, fix=fix)
+            raise file.error(
+                f"{given!r} of {name[:40]!r} is no probability, which is from 0 to 1.",
+                answer,
+                fix=fix,
+            )
         shares[name] = share
     total = sum(shares.values())
     if not shares:
@@ -206,7 +251,9 @@ def _number(task: Task, file: AnswerFile, answer: Answer) -> float:
     return number
 
 
-def _known(task: Task, file: AnswerFile, answer: Answer, text: str, names: Mapping[str, str]) -> str:
+def _known(
+    task: Task, file: AnswerFile, answer: Answer, text: str, names: Mapping[str, str]
+) -> str:
     label = names.get(text, text)
     if label not in task.labels:
         known = f"{_quoted(label)} is no label of {task.name}, which are {', '.join(task.labels)}."
@@ -249,8 +296,13 @@ def numbers(task: Task, file: AnswerFile, written: Reading) -> list[float]:
 def tags(task: Task, file: AnswerFile, written: Reading) -> list[list[str]]:
     """One BIO tag a word (`I-` alone where the task has no borders), from any tagging scheme."""
     # BIOUL or IOBES if a tag has a letter of theirs; else the rules of BIO read BIO, IOB1 and IO.
-    last = any(re.match(r"[LUES](-|$)", tag) for tag in {tag for answer in file.answers for tag in answer.value})
-    scheme = tagging.reading_scheme(written.scheme) if written.scheme else "bioul" if last else "bio"
+    last = any(
+        re.match(r"[LUES](-|$)", tag)
+        for tag in {tag for answer in file.answers for tag in answer.value}
+    )
+    scheme = (
+        tagging.reading_scheme(written.scheme) if written.scheme else "bioul" if last else "bio"
+    )
     canonical: dict[str, str | None] = {}
     answers = []
     for answer in file.answers:
@@ -262,7 +314,11 @@ def tags(task: Task, file: AnswerFile, written: Reading) -> list[list[str]]:
         answers.append([str(canonical[tag]) for tag in answer.value])
     # BIO stays as it is, since strict F1 counts what the scheme does not allow.
     # In it an entity that follows none begins with B, in IOB1 and IO none does.
-    begun = any(tag[:2] == "B-" and before == "O" for row in answers for before, tag in pairwise(["O", *row]))
+    begun = any(
+        tag[:2] == "B-" and before == "O"
+        for row in answers
+        for before, tag in pairwise(["O", *row])
+    )
     is_bio = written.scheme.lower() == "bio" or (not written.scheme and begun)
     if scheme != "bio" or not is_bio:
         answers = [tagging.convert(row, scheme, "bio") for row in answers]
@@ -283,11 +339,16 @@ def _tag(task: Task, tag: str, scheme: str, names: Mapping[str, str]) -> str | N
         kind = task.labels[0]
     if kind == "O":
         return "O"
-    letters: Collection[str] = {*tagging.SCHEMES[scheme], *(tagging.OTHER_LETTERS if scheme == "bioul" else ())}
+    letters: Collection[str] = {
+        *tagging.SCHEMES[scheme],
+        *(tagging.OTHER_LETTERS if scheme == "bioul" else ()),
+    }
     return f"{prefix}-{kind}" if prefix in letters and kind in task.labels else None
 
 
-def _no_tag(task: Task, file: AnswerFile, answer: Answer, place: int, tag: str, scheme: str, given: Reading) -> None:
+def _no_tag(
+    task: Task, file: AnswerFile, answer: Answer, place: int, tag: str, scheme: str, given: Reading
+) -> None:
     line = answer.lines[place] if answer.lines else answer.line
     kind = tag.partition("-")[2]
     fix = _mapping(kind or tag, task)

@@ -50,7 +50,9 @@ class BootstrapMean:
     @property
     def interval(self) -> tuple[float, float]:
         """95 % percentile interval, widened because the variance between runs is estimated from few runs."""
-        low, high = (float(bound) for bound in np.quantile(self.draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]))
+        low, high = (
+            float(bound) for bound in np.quantile(self.draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+        )
         if not self.variance_of_variance:
             return low, high
         wider = t_critical(float(self.draws.var()) ** 2 / self.variance_of_variance) / NORMAL
@@ -69,19 +71,25 @@ def spread(units: Clusters, name: str, resamples: int = RESAMPLES) -> BootstrapM
     shared_variance = shared(scores)
     example_variance = float(means.var())
     # mean + (resampled mean - mean) * sqrt(Var_e / (Var_e + Var_re / R)): the spread of the effect of examples alone
-    draws = mean + (means - mean) * (np.sqrt(shared_variance / example_variance) if example_variance else 0.0)
+    draws = mean + (means - mean) * (
+        np.sqrt(shared_variance / example_variance) if example_variance else 0.0
+    )
     if len(units.names) <= FEW:
         draws = of_few(draws, mean, len(units.names), units.metric.correlation, random)
     if units.runs == 1:
         return BootstrapMean(mean, draws, 1)
-    variance = float(units.scores.var(ddof=1)) / units.runs  # s^2 / R, with R - 1 degrees of freedom
+    variance = (
+        float(units.scores.var(ddof=1)) / units.runs
+    )  # s^2 / R, with R - 1 degrees of freedom
     if variance < NOISE:
         return BootstrapMean(mean, draws, units.runs)
     draws = draws + np.sqrt(variance) * random.standard_normal(resamples)
     return BootstrapMean(mean, draws, units.runs, variance**2 / (units.runs - 1))
 
 
-def of_few(draws: Floats, mean: float, clusters: int, correlation: bool, random: np.random.Generator) -> Floats:
+def of_few(
+    draws: Floats, mean: float, clusters: int, correlation: bool, random: np.random.Generator
+) -> Floats:
     """Draws in place of resampled means of few clusters, so that their 95 % interval covers as often as it says.
 
     Resamples of n clusters have n - 1 of n parts of the variance, the tails of a normal in place of those of Student's
@@ -95,7 +103,12 @@ def of_few(draws: Floats, mean: float, clusters: int, correlation: bool, random:
     :param clusters: n
     """
     of_freedom = max(1, clusters - 1)
-    u = t_critical(of_freedom) / NORMAL * np.sqrt(clusters / of_freedom) * random.standard_normal(len(draws))
+    u = (
+        t_critical(of_freedom)
+        / NORMAL
+        * np.sqrt(clusters / of_freedom)
+        * random.standard_normal(len(draws))
+    )
     if correlation:
         place, each = (np.arctanh(np.clip(one / 100, -NEAR_ONE, NEAR_ONE)) for one in (mean, draws))
         return np.asarray(100 * np.tanh(place + each.std() * u))
@@ -120,16 +133,22 @@ def shared(scores: Floats) -> float:
     return float(max(0.0, mean - max(0.0, single - mean) / (runs - 1)))
 
 
-def difference_variance(first: Clusters, second: Clusters, name: str, resamples: int = RESAMPLES) -> float:
+def difference_variance(
+    first: Clusters, second: Clusters, name: str, resamples: int = RESAMPLES
+) -> float:
     """The variance over test examples of the difference of two means over runs.
 
     Both are resampled together on the same examples, and the part of individual runs is removed (`shared`). It is near
     0 for two sets of runs of one encoder.
     """
-    stacked = Clusters(first.metric, np.concatenate([first.counts, second.counts]), first.names, first.kind)
+    stacked = Clusters(
+        first.metric, np.concatenate([first.counts, second.counts]), first.names, first.kind
+    )
     scores = resampled(stacked, generator(name), resamples)
     both = scores[:, : first.runs], scores[:, first.runs :]
-    variance = float((both[0].mean(1) - both[1].mean(1)).var())  # Var_e of the difference + Var_re / R of both
+    variance = float(
+        (both[0].mean(1) - both[1].mean(1)).var()
+    )  # Var_e of the difference + Var_re / R of both
     own = [float(side.mean(1).var()) - shared(side) for side in both if side.shape[1] > 1]
     if len(own) == 1:  # the other has one run: as unsteady as these, for one instead of R
         own.append(own[0] * max(first.runs, second.runs))
@@ -154,10 +173,16 @@ def _weights(clusters: int, random: np.random.Generator, resamples: int) -> Iter
         rows = min(at_once, resamples - start)
         drawn = random.integers(clusters, size=(rows, clusters), dtype=np.int32)
         drawn += np.arange(rows, dtype=np.int32)[:, None] * clusters
-        yield np.bincount(drawn.ravel(), minlength=rows * clusters).reshape(rows, clusters).astype(np.float64)
+        yield (
+            np.bincount(drawn.ravel(), minlength=rows * clusters)
+            .reshape(rows, clusters)
+            .astype(np.float64)
+        )
 
 
-def averaged(spreads: Mapping[str, BootstrapMean], weights: Mapping[str, float]) -> BootstrapMean | None:
+def averaged(
+    spreads: Mapping[str, BootstrapMean], weights: Mapping[str, float]
+) -> BootstrapMean | None:
     """Resamples of a weighted mean of datasets (a task type, the BLURB score); None if any is missing."""
     if not set(weights) <= set(spreads):
         return None
@@ -170,7 +195,9 @@ def averaged(spreads: Mapping[str, BootstrapMean], weights: Mapping[str, float])
     )
 
 
-def paired_permutation_test(first: Clusters, second: Clusters, name: str, draws: int = RESAMPLES) -> float:
+def paired_permutation_test(
+    first: Clusters, second: Clusters, name: str, draws: int = RESAMPLES
+) -> float:
     """Two-sided p of a paired randomisation test between two single runs (Yeh, 2000, swapping clusters).
 
     The null hypothesis is that these two *runs* are exchangeable, example by example. Two runs of one encoder are not,

@@ -62,7 +62,11 @@ def pool(checkpoints: Sequence[Squares]) -> RunVariance | None:
     RunVariance(value=1.0, degrees=6)
     """
     degrees = sum(each.degrees for each in checkpoints)
-    return RunVariance(math.fsum(each.total for each in checkpoints) / degrees, degrees) if degrees else None
+    return (
+        RunVariance(math.fsum(each.total for each in checkpoints) / degrees, degrees)
+        if degrees
+        else None
+    )
 
 
 def stated(sd: float) -> RunVariance:
@@ -75,7 +79,9 @@ def standard_error(variance: float, runs: int, others: int) -> float:
     return math.sqrt(variance * (1 / runs + 1 / others))
 
 
-def compare(values: Sequence[float], default: Sequence[float], variance: RunVariance) -> WelchComparison:
+def compare(
+    values: Sequence[float], default: Sequence[float], variance: RunVariance
+) -> WelchComparison:
     """Compares the scores of two sets of runs, one score a run, by a variance that is known from elsewhere, too.
 
     >>> round(compare([80.0, 81.0], [79.0, 79.5], RunVariance(0.3125, 2)).p, 4)  # as Student's two-sample test
@@ -88,7 +94,9 @@ def compare(values: Sequence[float], default: Sequence[float], variance: RunVari
     difference = statistics.fmean(values) - statistics.fmean(default)
     if variance.value < NOISE:
         return WelchComparison(difference, 0.0)
-    return WelchComparison(difference, standard_error(variance.value, len(values), len(default)), variance.degrees)
+    return WelchComparison(
+        difference, standard_error(variance.value, len(values), len(default)), variance.degrees
+    )
 
 
 def homogeneity(checkpoints: Sequence[Squares]) -> float | None:
@@ -108,7 +116,9 @@ def homogeneity(checkpoints: Sequence[Squares]) -> float | None:
         return None
     logs = [each.degrees * math.log(each.total / each.degrees) for each in known]
     excess = whole.degrees * math.log(whole.value) - math.fsum(logs)
-    shrinkage = 1 + (sum(1 / each.degrees for each in known) - 1 / whole.degrees) / (3 * (len(known) - 1))
+    shrinkage = 1 + (sum(1 / each.degrees for each in known) - 1 / whole.degrees) / (
+        3 * (len(known) - 1)
+    )
     return float(chdtrc(len(known) - 1, max(0.0, excess / shrinkage)))
 
 
@@ -122,7 +132,9 @@ def weighted(parts: Sequence[tuple[float, RunVariance]]) -> RunVariance:
     """
     values = [weight**2 * part.value for weight, part in parts]
     whole = math.fsum(values)
-    certainty = math.fsum(value**2 / part.degrees for value, (_, part) in zip(values, parts, strict=True))
+    certainty = math.fsum(
+        value**2 / part.degrees for value, (_, part) in zip(values, parts, strict=True)
+    )
     return RunVariance(whole, whole**2 / certainty if certainty else math.inf)
 
 
@@ -153,7 +165,9 @@ def power(difference: float, deviation: float, runs: int, level: float = LEVEL) 
     return float(nct.sf(edge, freedom, shift))
 
 
-def runs_needed(difference: float, deviation: float, level: float = LEVEL, chance: float = POWER) -> int | None:
+def runs_needed(
+    difference: float, deviation: float, level: float = LEVEL, chance: float = POWER
+) -> int | None:
     """The smallest number of runs a side that tells a difference with that chance; None if `MOST` do not.
 
     >>> runs_needed(1.0, 1.0), runs_needed(2.0, 1.0)
@@ -164,12 +178,20 @@ def runs_needed(difference: float, deviation: float, level: float = LEVEL, chanc
     low, high = 1, MOST
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if power(difference, deviation, middle, level) >= chance else (middle, high)
+        low, high = (
+            (low, middle)
+            if power(difference, deviation, middle, level) >= chance
+            else (middle, high)
+        )
     return high
 
 
 def runs_for(
-    difference: float, variance: RunVariance, level: float = LEVEL, chance: float = POWER, pilot: int = 2
+    difference: float,
+    variance: RunVariance,
+    level: float = LEVEL,
+    chance: float = POWER,
+    pilot: int = 2,
 ) -> int | None:
     """The number of runs a side that tells a difference with at least that chance; None if it is above `MOST`.
 
@@ -186,11 +208,15 @@ def runs_for(
     if math.isinf(variance.degrees):
         count = runs_needed(difference, math.sqrt(variance.value), level, chance)
         return None if count is None else max(pilot, count)
-    count = math.ceil(2 * variance.value * (_quantiles(variance.degrees, level, chance) / difference) ** 2)
+    count = math.ceil(
+        2 * variance.value * (_quantiles(variance.degrees, level, chance) / difference) ** 2
+    )
     return max(pilot, count) if count <= MOST else None
 
 
-def detectable(variance: RunVariance, runs: int, level: float = LEVEL, chance: float = POWER) -> float | None:
+def detectable(
+    variance: RunVariance, runs: int, level: float = LEVEL, chance: float = POWER
+) -> float | None:
     """The smallest true difference that `runs` a side tell with that chance; None for fewer than two.
 
     >>> round(detectable(RunVariance(1.0, math.inf), 17), 2), round(detectable(RunVariance(1.0, 4), 13), 2)
@@ -205,7 +231,9 @@ def detectable(variance: RunVariance, runs: int, level: float = LEVEL, chance: f
         return _quantiles(variance.degrees, level, chance) * error
     most = error * _quantiles(1, level, chance)
     deviation = math.sqrt(variance.value)
-    return float(brentq(lambda difference: power(difference, deviation, runs, level) - chance, 0.0, most))
+    return float(
+        brentq(lambda difference: power(difference, deviation, runs, level) - chance, 0.0, most)
+    )
 
 
 def _quantiles(degrees: float, level: float, chance: float) -> float:

@@ -42,7 +42,9 @@ class Noise:
 def logarithmic(*runs: Sequence[int]) -> bool:
     """Whether the steps of any run are spaced so unequally that a linear axis hides the first ones."""
     ordered = (sorted({step for step in steps if step > 0}) for steps in runs)
-    return any(len(there) > 2 and there[1] - there[0] < LOGARITHMIC * there[-1] for there in ordered)
+    return any(
+        len(there) > 2 and there[1] - there[0] < LOGARITHMIC * there[-1] for there in ordered
+    )
 
 
 def places(steps: Sequence[float], logarithmic: bool) -> Floats:
@@ -64,7 +66,9 @@ def noise(curves: Sequence[tuple[Floats, Floats]]) -> Noise | None:
             continue
         beside = _beside(where)
         total += float(np.sum((beside @ values) ** 2))
-        form = beside @ beside.T  # of the squares: trace and trace of its square give mean and variance
+        form = (
+            beside @ beside.T
+        )  # of the squares: trace and trace of its square give mean and variance
         rank += float(np.trace(form))
         square += float(np.sum(form**2))
     return Noise(math.sqrt(total / rank), rank**2 / square) if rank else None
@@ -76,7 +80,9 @@ def _beside(where: Floats) -> Floats:
     for row in range(len(rows)):
         left, middle, right = where[row : row + 3]
         share = (right - middle) / (right - left)
-        rows[row, row : row + 3] = np.array([share, -1.0, 1 - share]) / math.sqrt(share**2 + 1 + (1 - share) ** 2)
+        rows[row, row : row + 3] = np.array([share, -1.0, 1 - share]) / math.sqrt(
+            share**2 + 1 + (1 - share) ** 2
+        )
     return rows
 
 
@@ -123,11 +129,20 @@ def best(where: Floats, values: Floats, pooled: Noise | None) -> Peak:
         return Peak(top, float(trend[top]), None, tuple(range(len(values))), None, None)
     width = t_critical(pooled.freedom) * pooled.deviation
     errors = np.linalg.norm(weights[top] - weights, axis=1)
-    alike = tuple(int(place) for place in np.flatnonzero(trend[top] - trend <= width * errors + ROUNDING))
+    alike = tuple(
+        int(place) for place in np.flatnonzero(trend[top] - trend <= width * errors + ROUNDING)
+    )
     draws = np.random.default_rng(0).standard_normal((DRAWS, len(values)))
     half = float(width * np.linalg.norm(weights[top]))
     raw, smooth = draws.max(axis=1).mean(), (draws @ weights.T).max(axis=1).mean()
-    return Peak(top, float(trend[top]), half, alike, float(raw * pooled.deviation), float(smooth * pooled.deviation))
+    return Peak(
+        top,
+        float(trend[top]),
+        half,
+        alike,
+        float(raw * pooled.deviation),
+        float(smooth * pooled.deviation),
+    )
 
 
 def signal_to_noise(curves: Sequence[tuple[Floats, Floats]], pooled: Noise | None) -> float | None:
@@ -135,7 +150,9 @@ def signal_to_noise(curves: Sequence[tuple[Floats, Floats]], pooled: Noise | Non
 
     None where the noise is unknown; infinite for a trend without noise.
     """
-    ranges = [float(np.ptp(smoother(where) @ values)) for where, values in curves if len(values) >= LEAST]
+    ranges = [
+        float(np.ptp(smoother(where) @ values)) for where, values in curves if len(values) >= LEAST
+    ]
     if pooled is None or not ranges:
         return None
     mean = float(np.mean(ranges))
@@ -144,7 +161,9 @@ def signal_to_noise(curves: Sequence[tuple[Floats, Floats]], pooled: Noise | Non
     return mean / pooled.deviation if pooled.deviation > ROUNDING else math.inf
 
 
-def ratio_by_chance(curves: Sequence[tuple[Floats, Floats]], pooled: Noise | None, level: float = 0.05) -> float | None:
+def ratio_by_chance(
+    curves: Sequence[tuple[Floats, Floats]], pooled: Noise | None, level: float = 0.05
+) -> float | None:
     """The signal-to-noise ratio that curves without any trend exceed in a part `level` of cases.
 
     They are drawn (`DRAWS` times, with one seed), with the noise itself drawn from its distribution.
@@ -153,7 +172,10 @@ def ratio_by_chance(curves: Sequence[tuple[Floats, Floats]], pooled: Noise | Non
     if pooled is None or not there:
         return None
     generator = np.random.default_rng(0)
-    ranges = [np.ptp(generator.standard_normal((DRAWS, len(where))) @ smoother(where).T, axis=1) for where in there]
+    ranges = [
+        np.ptp(generator.standard_normal((DRAWS, len(where))) @ smoother(where).T, axis=1)
+        for where in there
+    ]
     estimated = np.sqrt(generator.chisquare(pooled.freedom, DRAWS) / pooled.freedom)
     return float(np.quantile(np.mean(ranges, axis=0) / estimated, 1 - level))
 

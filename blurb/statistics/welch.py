@@ -121,13 +121,18 @@ class WelchComparison:
         if self.standard_error is None or self.degrees_of_freedom is None:
             return None
         return (
-            t_critical(self.degrees_of_freedom, level) + t_critical(self.degrees_of_freedom, 2 * (1 - POWER))
+            t_critical(self.degrees_of_freedom, level)
+            + t_critical(self.degrees_of_freedom, 2 * (1 - POWER))
         ) * self.standard_error
 
     @property
     def interval(self) -> tuple[float, float] | None:
         """95 % confidence interval of the difference."""
-        if self.difference is None or self.standard_error is None or self.degrees_of_freedom is None:
+        if (
+            self.difference is None
+            or self.standard_error is None
+            or self.degrees_of_freedom is None
+        ):
             return None
         half = t_critical(self.degrees_of_freedom) * self.standard_error
         return self.difference - half, self.difference + half
@@ -182,7 +187,9 @@ def compare(
         parts = [(statistics.variance(sample) / len(sample), len(sample) - 1) for sample in samples]
     of_runs = _comparison_of_parts(difference, parts)
     if unit_variance > 0 and units > 1:
-        return replace(_comparison_of_parts(difference, [*parts, (unit_variance, units - 1)]), of_runs=of_runs)
+        return replace(
+            _comparison_of_parts(difference, [*parts, (unit_variance, units - 1)]), of_runs=of_runs
+        )
     return of_runs
 
 
@@ -204,19 +211,32 @@ def combined(parts: Sequence[tuple[float, WelchComparison]]) -> WelchComparison:
         return WelchComparison(None)
     if any(part.of_runs for _, part in parts):
         whole = combined([(weight, replace(part, of_runs=None)) for weight, part in parts])
-        return replace(whole, of_runs=combined([(weight, part.of_runs or part) for weight, part in parts]))
+        return replace(
+            whole, of_runs=combined([(weight, part.of_runs or part) for weight, part in parts])
+        )
     difference = sum(weight * (part.difference or 0.0) for weight, part in parts)
     if any(part.standard_error is None for _, part in parts):
         return WelchComparison(difference)
-    errors = [((weight * (part.standard_error or 0.0)) ** 2, part.degrees_of_freedom) for weight, part in parts]
+    errors = [
+        ((weight * (part.standard_error or 0.0)) ** 2, part.degrees_of_freedom)
+        for weight, part in parts
+    ]
     variance = sum(error for error, _ in errors)
     swapped = None
-    if all(part.swapped is not None for _, part in parts):  # draws of different datasets are independent
-        swapped = np.sum([weight * part.swapped for weight, part in parts if part.swapped is not None], axis=0)
+    if all(
+        part.swapped is not None for _, part in parts
+    ):  # draws of different datasets are independent
+        swapped = np.sum(
+            [weight * part.swapped for weight, part in parts if part.swapped is not None], axis=0
+        )
     certainty = sum(error**2 / degrees for error, degrees in errors if degrees is not None)
-    if variance and all(degrees == math.inf for error, degrees in errors if error):  # stated, and not estimated
+    if variance and all(
+        degrees == math.inf for error, degrees in errors if error
+    ):  # stated, and not estimated
         return WelchComparison(difference, math.sqrt(variance), math.inf, swapped)
-    if not variance or not certainty:  # rounding, or one cluster, of whose variance nothing is known
+    if (
+        not variance or not certainty
+    ):  # rounding, or one cluster, of whose variance nothing is known
         return WelchComparison(difference, 0.0, swapped=swapped)
     return WelchComparison(difference, math.sqrt(variance), variance**2 / certainty, swapped)
 

@@ -38,7 +38,11 @@ def check(task: Task, columns: Mapping[str, Sequence[Any]], path: Path) -> None:
     faults = [name for name, kinds in IDS.items() if not set(map(type, columns[name])) <= kinds]
     if fits is not None:
         faults += [name for name in ("gold", "prediction") if not fits(columns[name])]
-    if not faults and fits is _are_tags and list(map(len, columns["gold"])) != list(map(len, columns["prediction"])):
+    if (
+        not faults
+        and fits is _are_tags
+        and list(map(len, columns["gold"])) != list(map(len, columns["prediction"]))
+    ):
         faults = ["prediction"]
     if faults:
         raise StoreError(
@@ -61,7 +65,9 @@ def _are_tags(answers: Sequence[Any]) -> bool:
     if not _are_lists(answers):
         return False
     try:
-        spans(sorted(set(chain.from_iterable(answers))))  # each once, as one that is no tag is none anywhere
+        spans(
+            sorted(set(chain.from_iterable(answers)))
+        )  # each once, as one that is no tag is none anywhere
     except ValueError:
         return False
     return True
@@ -71,10 +77,15 @@ FORMS: Mapping[str, Callable[[Sequence[Any]], bool]] = {
     "tags": _are_tags,
     "labels": _are_lists,
     "label": _are_texts,
-    "score": lambda answers: set(map(type, answers)) <= {float, int} and all(map(math.isfinite, answers)),
+    "score": lambda answers: (
+        set(map(type, answers)) <= {float, int} and all(map(math.isfinite, answers))
+    ),
 }
 """Column of the answer in the examples (`blurb.data.schema`) -> whether answers are of its form."""
-IDS: Mapping[str, frozenset[type]] = {"id": frozenset({str}), "doc_id": frozenset({str, type(None)})}
+IDS: Mapping[str, frozenset[type]] = {
+    "id": frozenset({str}),
+    "doc_id": frozenset({str, type(None)}),
+}
 
 
 class SplitFigures(TypedDict):
@@ -188,21 +199,31 @@ class Record:
 
         :raises StoreError: if they cannot be read, or are no answers to the task as it was declared
         """
-        columns = read_predictions(self.path / PREDICTIONS, ("id", "doc_id", "gold", "prediction"), split)
-        with contextlib.suppress(UnknownName):  # of a plug-in that is not installed: nobody here knows its answers
+        columns = read_predictions(
+            self.path / PREDICTIONS, ("id", "doc_id", "gold", "prediction"), split
+        )
+        with contextlib.suppress(
+            UnknownName
+        ):  # of a plug-in that is not installed: nobody here knows its answers
             check(self.task, columns, self.path)
         return columns
 
     def score(self, split: ScoredSplit, baseline: bool = False) -> float:
         """The main metric as a fraction; with `baseline` that of the majority answer."""
-        return float((self.metrics["majority"] if baseline else self.metrics)[split][self.metrics["metric"]])
+        return float(
+            (self.metrics["majority"] if baseline else self.metrics)[split][self.metrics["metric"]]
+        )
 
 
 def read_spec(path: Path) -> Trial:
     """The specification in the folder of a trial; StoreError if it cannot be read."""
     file = path / "spec.json"
     trial = from_json(Trial, read_json(file), file)
-    check_types(trial.settings, {name: IN_JSON[FIELDS[name].kind] for name in trial.settings if name in FIELDS}, file)
+    check_types(
+        trial.settings,
+        {name: IN_JSON[FIELDS[name].kind] for name in trial.settings if name in FIELDS},
+        file,
+    )
     return trial
 
 
@@ -212,7 +233,9 @@ def foreign(path: Path) -> list[str]:
         spec = read_spec(path)
     except StoreError:
         return ["spec.json"]
-    hash_ = path.name.removeprefix(".").partition(".")[0]  # also of a folder beside it, `files.beside`
+    hash_ = path.name.removeprefix(".").partition(".")[
+        0
+    ]  # also of a folder beside it, `files.beside`
     if (spec.task, spec.hash) != (path.parent.name, hash_):
         return ["spec.json"]
     with contextlib.suppress(StoreError):  # which whoever reads it tells
@@ -227,9 +250,12 @@ def read_metrics(path: Path) -> Figures:
     content = read_json(file)
     check_types(content, {"metric": str, "dev": dict, "test": dict, "majority": dict}, file)
     unscored = [split for split in SCORED if content.get("metric") not in content.get(split, {})]
-    if unscored and (unscored != ["dev"] or content.get("dev") != {}):  # of another tool, test alone may be known
+    if unscored and (
+        unscored != ["dev"] or content.get("dev") != {}
+    ):  # of another tool, test alone may be known
         raise StoreError(
-            f"the main metric ('metric') is not among the figures of {' and '.join(unscored)}.", where=file
+            f"the main metric ('metric') is not among the figures of {' and '.join(unscored)}.",
+            where=file,
         )
     majority = content.get("majority", {})
     check_types(majority, dict.fromkeys(majority, dict), file)
@@ -248,7 +274,9 @@ def write_predictions(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
     pyarrow.parquet.write_table(pyarrow.table(arrays), path, compression="zstd")
 
 
-def read_predictions(path: Path, names: Sequence[str] | None = None, split: str | None = None) -> dict[str, list[Any]]:
+def read_predictions(
+    path: Path, names: Sequence[str] | None = None, split: str | None = None
+) -> dict[str, list[Any]]:
     """The columns of `write_predictions`, optionally only some of them or only one split."""
     wanted = names if names is None or split is None else [*dict.fromkeys((*names, "split"))]
     try:
@@ -256,8 +284,12 @@ def read_predictions(path: Path, names: Sequence[str] | None = None, split: str 
             columns = parquet.columns(opened, wanted)
     except parquet.UNREADABLE as error:
         fix = "blurb runs verify finds all that is damaged; after it the same run makes it again."
-        raise StoreError(f"cannot be read: {parquet.first_line(error)}", where=path, fix=fix) from error
+        raise StoreError(
+            f"cannot be read: {parquet.first_line(error)}", where=path, fix=fix
+        ) from error
     if split is None:
         return columns
     kept = [row for row, name in enumerate(columns["split"]) if name == split]
-    return {name: [columns[name][row] for row in kept] for name in (columns if names is None else names)}
+    return {
+        name: [columns[name][row] for row in kept] for name in (columns if names is None else names)
+    }

@@ -10,7 +10,15 @@ from typing import Any
 
 from blurb import formulations, metrics
 from blurb.formulations._base import Formulation
-from blurb.messages import BlurbError, SettingsError, StoreError, Tell, followed, notify, tell_damage
+from blurb.messages import (
+    BlurbError,
+    SettingsError,
+    StoreError,
+    Tell,
+    followed,
+    notify,
+    tell_damage,
+)
 from blurb.store import index
 from blurb.store.record import LOSS, Figures, SplitFigures, read_predictions
 from blurb.store.store import LEFT_OUT, Store, left_out
@@ -33,7 +41,9 @@ def figures(formulation: Formulation, columns: Mapping[str, Sequence[Any]]) -> F
         rows = [i for i, name in enumerate(columns["split"]) if name == split]
         if not rows:  # predictions of another tool may be of test alone
             return {}
-        gold, predicted, documents = ([columns[name][i] for i in rows] for name in ("gold", answers, "doc_id"))
+        gold, predicted, documents = (
+            [columns[name][i] for i in rows] for name in ("gold", answers, "doc_id")
+        )
         scored = formulation.score(gold, predicted, documents)
         for metric, value in scored.items():
             if not math.isfinite(value):
@@ -50,7 +60,13 @@ def figures(formulation: Formulation, columns: Mapping[str, Sequence[Any]]) -> F
         gold, losses = ([columns[name][i] for i in known] for name in ("gold", LOSS))
         dev[formulation.loss] = formulation.mean_loss(gold, losses)
     metric = next(iter(test))
-    return {"metrics_version": metrics.VERSION, "majority": majority, "dev": dev, "test": test, "metric": metric}
+    return {
+        "metrics_version": metrics.VERSION,
+        "majority": majority,
+        "dev": dev,
+        "test": test,
+        "metric": metric,
+    }
 
 
 def is_done(store: Store, path: Path) -> bool:
@@ -85,7 +101,9 @@ def refresh(store: Store, path: Path) -> bool:
     before = path.stat()
     write_json(path / "metrics.json", content)
     store.seal(path)
-    if path.stat().st_mtime_ns == before.st_mtime_ns:  # written within a tick of the clock: an index would not see it
+    if (
+        path.stat().st_mtime_ns == before.st_mtime_ns
+    ):  # written within a tick of the clock: an index would not see it
         os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns + TICK))
     return True
 
@@ -93,7 +111,9 @@ def refresh(store: Store, path: Path) -> bool:
 def _same(stored: Any, computed: Any) -> bool:
     """Whether figures are alike but for the last bits, in which sums of two processors may differ."""
     if isinstance(stored, Mapping) and isinstance(computed, Mapping):
-        return stored.keys() == computed.keys() and all(_same(stored[name], computed[name]) for name in computed)
+        return stored.keys() == computed.keys() and all(
+            _same(stored[name], computed[name]) for name in computed
+        )
     if isinstance(stored, float) and isinstance(computed, float):
         return math.isclose(stored, computed, rel_tol=ROUNDING, abs_tol=ROUNDING)
     return bool(stored == computed)
@@ -122,8 +142,21 @@ def rescore(store: Store, tell: Tell = tell_damage) -> tuple[int, int]:
                     changed += refresh(store, path)
                     scored += 1
                     continue
-        except (BlurbError, OSError, TypeError, KeyError, ValueError) as error:  # ValueError: of a metric
-            tell(followed(error if isinstance(error, StoreError) else StoreError(f"{error!r}", where=path), LEFT_OUT))
+        except (
+            BlurbError,
+            OSError,
+            TypeError,
+            KeyError,
+            ValueError,
+        ) as error:  # ValueError: of a metric
+            tell(
+                followed(
+                    error
+                    if isinstance(error, StoreError)
+                    else StoreError(f"{error!r}", where=path),
+                    LEFT_OUT,
+                )
+            )
             continue
         tell(left_out(path, damage))
     return scored, changed

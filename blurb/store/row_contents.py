@@ -41,7 +41,9 @@ class TrialState:
     def seconds(self) -> float | None:
         """Seconds of training and prediction, of a finished trial."""
         made = None if self.record is None else self.record.provenance
-        return None if made is None else sum(filter(None, (made.train_seconds, made.predict_seconds)))
+        return (
+            None if made is None else sum(filter(None, (made.train_seconds, made.predict_seconds)))
+        )
 
     def score(self, split: ScoredSplit) -> float | None:
         """The score times 100, where it has one: predictions from elsewhere may be of test alone."""
@@ -51,13 +53,23 @@ class TrialState:
 
 def trials(store: Store, row: RowTrials) -> list[TrialState]:
     """The trials of a row by task and seed."""
-    asked = [(task, seed, hash_) for task, seeds in row.trials.items() for seed, hash_ in sorted(seeds.items())]
-    return [_state(store, task, seed, store.path(row.model, task, hash_)) for task, seed, hash_ in asked]
+    asked = [
+        (task, seed, hash_)
+        for task, seeds in row.trials.items()
+        for seed, hash_ in sorted(seeds.items())
+    ]
+    return [
+        _state(store, task, seed, store.path(row.model, task, hash_)) for task, seed, hash_ in asked
+    ]
 
 
 def paths(store: Store, row: RowTrials) -> list[Path]:
     """The folders of the trials of a row, whether they are there or not."""
-    return [store.path(row.model, task, hash_) for task, seeds in row.trials.items() for hash_ in seeds.values()]
+    return [
+        store.path(row.model, task, hash_)
+        for task, seeds in row.trials.items()
+        for hash_ in seeds.values()
+    ]
 
 
 def learn(store: Store, rows: Iterable[RowTrials]) -> None:

@@ -72,7 +72,11 @@ class RowTrials:
 
     def is_of(self, trial: Trial, made: Provenance) -> bool:
         """Whether a trial was run for such a row: of the same model, weights, tokenizer, recipe and configuration."""
-        alike = (trial.weights, trial.tokenizer, trial.recipe) == (self.weights, self.tokenizer, self.recipe)
+        alike = (trial.weights, trial.tokenizer, trial.recipe) == (
+            self.weights,
+            self.tokenizer,
+            self.recipe,
+        )
         return alike and (made.model, made.configuration) == (self.model, self.configuration)
 
     def over(self, before: RowTrials) -> RowTrials:
@@ -86,7 +90,9 @@ class RowTrials:
         kept = {
             task: seeds
             for task, seeds in before.trials.items()
-            if all(item in code for item in before.plugins.get(task, {}).items() if item[0] in changed)
+            if all(
+                item in code for item in before.plugins.get(task, {}).items() if item[0] in changed
+            )
         }
         trials = {task: dict(seeds) for task, seeds in kept.items()}
         for task, seeds in self.trials.items():
@@ -102,7 +108,11 @@ class RowTrials:
             design=self.design or before.design,
             unread={**before.unread, **self.unread},
             rates={
-                **{task: said for task, said in before.rates.items() if task in trials.keys() - self.trials.keys()},
+                **{
+                    task: said
+                    for task, said in before.rates.items()
+                    if task in trials.keys() - self.trials.keys()
+                },
                 **self.rates,
             },
         )
@@ -170,7 +180,10 @@ def _recovered(store: Store, row: RowTrials) -> RowTrials:
         except StoreError:
             continue
         if row.is_of(trial, made):
-            one = {"trials": {trial.task: {trial.seed: trial.hash}}, "families": {trial.task: trial.family}}
+            one = {
+                "trials": {trial.task: {trial.seed: trial.hash}},
+                "families": {trial.task: trial.family},
+            }
             code = {trial.task: trial.plugins} if trial.plugins else {}
             recovered = replace(row, **one, plugins=code).over(recovered)  # type: ignore[arg-type]
     return recovered
@@ -204,12 +217,21 @@ def _parsed(path: Path) -> RowTrials:
 
 def _row_from_content(content: dict[str, Any], path: Path) -> RowTrials:
     stored = from_json(RowTrials, content, path)
-    trials = {task: {int(seed): str(hash_) for seed, hash_ in seeds.items()} for task, seeds in stored.trials.items()}
+    trials = {
+        task: {int(seed): str(hash_) for seed, hash_ in seeds.items()}
+        for task, seeds in stored.trials.items()
+    }
     families = {task: str(family) for task, family in stored.families.items()}
     if missing := trials.keys() - families.keys():
         raise KeyError(*missing)
     configuration = from_json(Configuration, stored.configuration, path)
-    row = replace(stored, configuration=configuration, trials=trials, families=families, tags=tuple(stored.tags))
+    row = replace(
+        stored,
+        configuration=configuration,
+        trials=trials,
+        families=families,
+        tags=tuple(stored.tags),
+    )
     if f"{row.key}.json" != path.name:
         raise ValueError("the file name does not match the content")
     _check(row, path)

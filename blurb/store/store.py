@@ -101,7 +101,9 @@ class Store:
         if not isinstance(done.get("sha256"), dict):
             return ["DONE.json"]
         # `or ""`: a file that is missing in both is missing.
-        return [name for name in FILES if done["sha256"].get(name) != (_sha256(path / name) or "")] or foreign(path)
+        return [
+            name for name in FILES if done["sha256"].get(name) != (_sha256(path / name) or "")
+        ] or foreign(path)
 
     @contextmanager
     def writing(self, path: Path, lease: leases.Lease | None = None) -> Iterator[Path]:
@@ -128,7 +130,9 @@ class Store:
         for left in leftovers(path):
             shutil.rmtree(left, ignore_errors=True)
 
-    def put(self, aside: Path, path: Path, lease: leases.Lease | None = None, replace: bool = False) -> bool:
+    def put(
+        self, aside: Path, path: Path, lease: leases.Lease | None = None, replace: bool = False
+    ) -> bool:
         """Seals the files of a trial in a temporary folder, and moves it to its place by one rename.
 
         :param lease: of the trial, None if nobody else can know of it
@@ -152,7 +156,9 @@ class Store:
                     return False
                 with contextlib.suppress(FileNotFoundError):  # another was quicker
                     moved.append(path.rename(beside(path, OLD)))
-                if moved and not replace and self.is_done(moved[-1]):  # put there since it was looked at
+                if (
+                    moved and not replace and self.is_done(moved[-1])
+                ):  # put there since it was looked at
                     self.recover(path)
         finally:
             self.recover(path)
@@ -176,7 +182,9 @@ class Store:
         hashes = {name: _sha256(path / name) for name in FILES}
         missing = [name for name, value in hashes.items() if value is None]
         if missing:
-            raise StoreError(f"cannot complete the trial, files are missing: {', '.join(missing)}.", where=path)
+            raise StoreError(
+                f"cannot complete the trial, files are missing: {', '.join(missing)}.", where=path
+            )
         write_json(path / "DONE.json", {"sha256": hashes})
 
     def read(self, path: Path) -> Record:
@@ -191,17 +199,32 @@ class Store:
 
     def trial_folders(self) -> list[Path]:
         """Folders of all trials, finished or not, in a fixed order."""
-        return sorted(path.parent for path in self.root.glob("*/*/*/spec.json") if not path.parent.name.startswith("."))
+        return sorted(
+            path.parent
+            for path in self.root.glob("*/*/*/spec.json")
+            if not path.parent.name.startswith(".")
+        )
 
 
 def leftovers(path: Path) -> list[Path]:
     """Temporary folders of a trial: of processes at work, or of such as were killed."""
-    return sorted({left for ending in ASIDE for left in path.parent.glob(f".{path.name}.{ending}") if left.is_dir()})
+    return sorted(
+        {
+            left
+            for ending in ASIDE
+            for left in path.parent.glob(f".{path.name}.{ending}")
+            if left.is_dir()
+        }
+    )
 
 
 def left_out(path: Path, damage: Sequence[str]) -> StoreError:
     """The error of a damaged trial (`Store.damage`), which nothing that reads many trials raises."""
-    fix = "blurb rescore repairs it." if list(damage) == ["metrics.json"] else "run its blurb run command again."
+    fix = (
+        "blurb rescore repairs it."
+        if list(damage) == ["metrics.json"]
+        else "run its blurb run command again."
+    )
     return StoreError(f"{', '.join(damage)} missing or damaged. {LEFT_OUT}", where=path, fix=fix)
 
 
@@ -223,14 +246,22 @@ def check_schema(root: Path) -> None:
     path = root / SCHEMA_FILE
     if not path.exists():
         if any(root.glob("*/rows/*.json")):
-            raise StoreError(f"a store of before schema {SCHEMA} (it has no {SCHEMA_FILE})", where=root, fix=CONVERT)
+            raise StoreError(
+                f"a store of before schema {SCHEMA} (it has no {SCHEMA_FILE})",
+                where=root,
+                fix=CONVERT,
+            )
         return
     version = read_json(path).get("schema")
     if type(version) is not int or version < SCHEMA:
-        raise StoreError(f"no schema version of a store (got {str(version)[:20]!r})", where=path, fix=CONVERT)
+        raise StoreError(
+            f"no schema version of a store (got {str(version)[:20]!r})", where=path, fix=CONVERT
+        )
     if version > SCHEMA:
         raise StoreError(
-            f"a store of schema version {version}; this version of blurb reads {SCHEMA}", where=root, fix=UPDATE
+            f"a store of schema version {version}; this version of blurb reads {SCHEMA}",
+            where=root,
+            fix=UPDATE,
         )
 
 

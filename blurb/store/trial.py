@@ -72,7 +72,9 @@ class Trial:
     @cached_property
     def hash(self) -> str:
         """16 hexadecimal digits: the hash of the content."""
-        return hashlib.sha256(json.dumps(self.content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()[:16]
+        return hashlib.sha256(
+            json.dumps(self.content, sort_keys=True, separators=(",", ":")).encode()
+        ).hexdigest()[:16]
 
     @property
     def kind(self) -> learners.LearnerKind:
@@ -156,7 +158,9 @@ class Provenance:
     @property
     def content(self) -> dict[str, Any]:
         """The fields as they are stored."""
-        return {name: value for name, value in asdict(self).items() if name != "declaration" or value}
+        return {
+            name: value for name, value in asdict(self).items() if name != "declaration" or value
+        }
 
     @property
     def train_seconds(self) -> float | None:
@@ -186,14 +190,18 @@ class Provenance:
         told = self.facts.get("predicted")
         if not isinstance(told, dict) or not isinstance(told.get("seconds"), int | float):
             return None
-        return PredictedCost(str(told.get("learner")), str(told.get("type")), float(told["seconds"]))
+        return PredictedCost(
+            str(told.get("learner")), str(told.get("type")), float(told["seconds"])
+        )
 
     def task(self, name: str) -> tasks.Task:
         """The task of the trial; of a task file, as it was declared when the trial ran."""
         if not self.declaration:
             return tasks.get(name)
         if self.declaration.get("name") != name:
-            raise StoreError(f"The task {name} of a trial: its declaration is that of another task; it was altered.")
+            raise StoreError(
+                f"The task {name} of a trial: its declaration is that of another task; it was altered."
+            )
         return tasks.of_declaration(self.declaration, f"The task {name} of a trial")
 
     def _number(self, fact: str) -> float | None:
@@ -220,7 +228,9 @@ IN_JSON = {
 def stored_types(kind: type) -> Mapping[str, tuple[type, ...]]:
     """The types that the fields of a data class or of a typed record may have in JSON, by name."""
     return {
-        name: tuple(each for one in types_of(hint) for each in IN_JSON.get(get_origin(one) or one, (dict,)))
+        name: tuple(
+            each for one in types_of(hint) for each in IN_JSON.get(get_origin(one) or one, (dict,))
+        )
         for name, hint in get_type_hints(kind).items()
     }
 
@@ -232,23 +242,34 @@ def from_json(kind: type[T], content: Any, file: Path) -> T:
     """
     types = stored_types(kind)  # type: ignore[arg-type] # a class has a hash
     if not isinstance(content, dict):
-        raise StoreError(f"expected a table of {', '.join(types)} (got {type(content).__name__}).", where=file)
+        raise StoreError(
+            f"expected a table of {', '.join(types)} (got {type(content).__name__}).", where=file
+        )
     needed = (each.name for each in fields(kind) if each.default is each.default_factory is MISSING)  # type: ignore[arg-type]
-    if odd := [*(name for name in needed if name not in content), *(name for name in content if name not in types)]:
+    if odd := [
+        *(name for name in needed if name not in content),
+        *(name for name in content if name not in types),
+    ]:
         what = "is unknown to this version of blurb" if odd[0] in content else "is missing"
         raise StoreError(f"'{odd[0]}' {what}.", where=file)
     check_types(content, types, file)
     return kind(**content)
 
 
-OF_PROVENANCE = {name: types[:1] for name, types in stored_types(Provenance).items() if name != "started"}
+OF_PROVENANCE = {
+    name: types[:1] for name, types in stored_types(Provenance).items() if name != "started"
+}
 
 
 def read_provenance(path: Path) -> Provenance:
     """The provenance in the folder of a trial; StoreError if it is none."""
     file = path / PROVENANCE
     content = read_json(file)
-    known = {name: content[name] for name in Provenance.__dataclass_fields__ if content.get(name) is not None}
+    known = {
+        name: content[name]
+        for name in Provenance.__dataclass_fields__
+        if content.get(name) is not None
+    }
     check_types(known, OF_PROVENANCE, file)
     if "started" in known:
         known["started"] = str(known["started"])  # an ornament

@@ -87,7 +87,9 @@ class TrialCheckpoints:
             write_json(new / VALUES, {"about": self.about, **values})
             seal(new)
             target.parent.mkdir(exist_ok=True)
-            shutil.rmtree(target, ignore_errors=True)  # after the last step of an epoch, and again after its dev
+            shutil.rmtree(
+                target, ignore_errors=True
+            )  # after the last step of an epoch, and again after its dev
             new.rename(target)
         except (BlurbError, OSError, ValueError, SafetensorError) as error:
             _warn(f"no checkpoint was written, and the trial goes on: {safe_message(error)}")
@@ -103,13 +105,19 @@ class TrialCheckpoints:
         aside = place.with_name(f"{place.name}-aside")
         shutil.rmtree(aside, ignore_errors=True)
         place.rename(aside)
-        _warn(f"the checkpoint of trial {self.path.name} is not used ({reason}), and the trial begins anew: {aside}")
+        _warn(
+            f"the checkpoint of trial {self.path.name} is not used ({reason}), and the trial begins anew: {aside}"
+        )
 
     def _foreign(self, about: object) -> str:
         """Why a checkpoint is not of this trial and environment, or ""."""
         if not isinstance(about, dict) or about.keys() != self.about.keys():
             return "it is of another version of blurb"
-        changed = [f"{name} {about[name]}, now {mine}" for name, mine in self.about.items() if about[name] != mine]
+        changed = [
+            f"{name} {about[name]}, now {mine}"
+            for name, mine in self.about.items()
+            if about[name] != mine
+        ]
         return f"it would not go on as it was: {'; '.join(changed)}" if changed else ""
 
 
@@ -137,4 +145,6 @@ def remove(path: Path) -> None:
 
 def _warn(text: str) -> None:
     log.warning(text)
-    warnings.warn(text, stacklevel=3)  # the log of a trial is a file; whoever waits should see it too
+    warnings.warn(
+        text, stacklevel=3
+    )  # the log of a trial is a file; whoever waits should see it too

@@ -33,7 +33,10 @@ def home() -> Path:
     :raises BlurbError: if there is no place for it, as for a user of a container without a home
     """
     try:
-        path = Path(os.environ.get("BLURB_HOME") or platformdirs.user_cache_dir("blurb-bench", appauthor=False))
+        path = Path(
+            os.environ.get("BLURB_HOME")
+            or platformdirs.user_cache_dir("blurb-bench", appauthor=False)
+        )
     except RuntimeError:
         path = None
     if path is None or not (os.environ.get("BLURB_HOME") or os.access(nearest(path), os.W_OK)):
@@ -59,7 +62,9 @@ class Usage:
 
 def usage() -> list[Usage]:
     """The entries and bytes of every kind; files that another process removes meanwhile are ignored."""
-    return [Usage(kind, len(list(_entries(kind))), sum(map(size_of, _entries(kind)))) for kind in KINDS]
+    return [
+        Usage(kind, len(list(_entries(kind))), sum(map(size_of, _entries(kind)))) for kind in KINDS
+    ]
 
 
 def clear(kind: str) -> int:

@@ -142,7 +142,11 @@ def read_json(path: Path, with_nan: bool = False) -> dict[str, Any]:
         content = json.loads(text, parse_constant=None if with_nan else _no_constant)
         if "\\u" in text or COMMANDS.search(text) or may_command_runner(text):
             content = _escaped(content)
-    except (OSError, ValueError, RecursionError) as error:  # ValueError: not UTF-8, no JSON, a number without end
+    except (
+        OSError,
+        ValueError,
+        RecursionError,
+    ) as error:  # ValueError: not UTF-8, no JSON, a number without end
         raise StoreError(f"cannot be read: {error}.", where=path) from error
     if not isinstance(content, dict):
         raise StoreError("no JSON object.", where=path)
@@ -154,13 +158,18 @@ def _no_constant(name: str) -> None:
     raise ValueError(f"it has the number {name}")
 
 
-def check_types(values: Mapping[str, Any], types: Mapping[str, type | tuple[type, ...]], path: Path | str) -> None:
+def check_types(
+    values: Mapping[str, Any], types: Mapping[str, type | tuple[type, ...]], path: Path | str
+) -> None:
     """Raises a StoreError for a value that is not of its type; one that is missing is left to whoever needs it."""
     for name, kinds in types.items():
         kinds = kinds if isinstance(kinds, tuple) else (kinds,)
         if name in values and type(values[name]) not in kinds:
             wanted = " or ".join(kind.__name__ for kind in kinds)
-            raise StoreError(f"'{name}' must be of type {wanted} (got {type(values[name]).__name__}).", where=path)
+            raise StoreError(
+                f"'{name}' must be of type {wanted} (got {type(values[name]).__name__}).",
+                where=path,
+            )
 
 
 def _escaped(value: Any) -> Any:
@@ -249,7 +258,10 @@ def damage(folder: Path) -> list[str]:
 def take_out(folder: Path, name: str) -> None:
     """Removes a file from a sealed folder and its seal; the other files are neither read nor sealed again."""
     sealed = read_json(folder / SEAL)
-    write_json(folder / SEAL, {**sealed, "sha256": {key: own for key, own in sealed["sha256"].items() if key != name}})
+    write_json(
+        folder / SEAL,
+        {**sealed, "sha256": {key: own for key, own in sealed["sha256"].items() if key != name}},
+    )
     (folder / name).unlink(missing_ok=True)
 
 
@@ -263,7 +275,11 @@ def _hashes(folder: Path) -> dict[str, str]:
 
 def nearest(path: Path) -> Path:
     """The path itself, or the nearest of its parents that is there; a link to nowhere is there, too."""
-    return next(place for place in (path.absolute(), *path.absolute().parents) if place.exists() or place.is_symlink())
+    return next(
+        place
+        for place in (path.absolute(), *path.absolute().parents)
+        if place.exists() or place.is_symlink()
+    )
 
 
 def size_of(path: Path) -> int:

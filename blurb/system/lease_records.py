@@ -58,7 +58,9 @@ class LeaseRecord:
             numbers = (holder.pid, holder.started, holder.beats)
         except (ValueError, TypeError, RecursionError):
             return None
-        fair = all(isinstance(text, str) and text.isprintable() for text in texts) and isinstance(holder.news, dict)
+        fair = all(isinstance(text, str) and text.isprintable() for text in texts) and isinstance(
+            holder.news, dict
+        )
         fair = fair and all(isinstance(number, int) and 0 <= number < 1 << 62 for number in numbers)
         return holder if fair and 0 < holder.pid < 1 << 31 else None
 
@@ -107,7 +109,12 @@ def _started(pid: int) -> int | None:
     """When a process began, in ticks since the start of the machine; 0 if it has ended and nobody has asked how, None
     if that cannot be read."""
     try:
-        values = (PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        values = (
+            (PROC / str(pid) / "stat")
+            .read_text(encoding="utf-8", errors="replace")
+            .rpartition(")")[2]
+            .split()
+        )
     except OSError:
         return None
     return 0 if values[0] in "ZX" else int(values[19])

@@ -92,7 +92,9 @@ class Lease:
             with contextlib.suppress(OSError):
                 held = self.is_held()
                 self._ended.set()
-                with self._writing:  # a beat to a closed file might reach another one of the same number
+                with (
+                    self._writing
+                ):  # a beat to a closed file might reach another one of the same number
                     self._file.close()
                 if held:
                     _remove(self.path, self._is_mine)
@@ -109,7 +111,9 @@ class Lease:
                 if self._ended.is_set():
                     return
                 self._holder = replace(self._holder, beats=self._holder.beats + 1, news=self.news)
-                with contextlib.suppress(OSError):  # the disk hangs, or the file was taken away: the path tells
+                with contextlib.suppress(
+                    OSError
+                ):  # the disk hangs, or the file was taken away: the path tells
                     self._file.seek(0)
                     self._file.write(self._holder.content())
                     os.fsync(self._file.fileno())
@@ -126,11 +130,15 @@ def take(path: Path) -> Lease | None:
         if (lease := _create(path)) is not None:
             _seen.pop(path, None)
             with contextlib.suppress(OSError):
-                is_free(_right_to_end(path))  # of a process that was killed as it ended a stale lease
+                is_free(
+                    _right_to_end(path)
+                )  # of a process that was killed as it ended a stale lease
             return lease
         if not is_free(path):
             return None
-        time.sleep(random.uniform(0, PAUSES[0]))  # what was deleted may be visible for a while, and the reverse
+        time.sleep(
+            random.uniform(0, PAUSES[0])
+        )  # what was deleted may be visible for a while, and the reverse
     return None
 
 
@@ -156,7 +164,11 @@ def held(path: Path, wait: bool = True) -> Iterator[Lease]:
     first = None if wait else read(path)
     while (lease := take(path)) is None:
         current = read(path)
-        if not wait and current is not None and (current.is_here or (first is not None and current != first)):
+        if (
+            not wait
+            and current is not None
+            and (current.is_here or (first is not None and current != first))
+        ):
             raise Busy(f"{path}: {current} has it; wait until that is done, or stop it.")
         if time.monotonic() - start > SILENCE and not notified:
             notify(f"Waiting for {who(path)}, which holds {path}.")
@@ -261,7 +273,9 @@ def _end(path: Path, content: bytes) -> bool:
         return False
     try:
         found = _read(path)
-        return found is None or (found == content and _remove(path, lambda record: record == content))
+        return found is None or (
+            found == content and _remove(path, lambda record: record == content)
+        )
     finally:
         right.release()
 
@@ -310,7 +324,9 @@ def _create(path: Path) -> Lease | None:
         aside.unlink(missing_ok=True)
     current = read(path)
     with contextlib.suppress(FileNotFoundError):  # renamed by mistake, and not put back yet
-        return Lease(path, holder) if current is not None and current.token == holder.token else None
+        return (
+            Lease(path, holder) if current is not None and current.token == holder.token else None
+        )
     return None
 
 

@@ -39,7 +39,10 @@ TOO_LARGE = "it holds more than {:,} bytes when it is unpacked"
 
 
 def columns(
-    source: Path | BinaryIO, names: Sequence[str] | None = None, rows: int = MOST_ROWS, size: int = MOST_BYTES
+    source: Path | BinaryIO,
+    names: Sequence[str] | None = None,
+    rows: int = MOST_ROWS,
+    size: int = MOST_BYTES,
 ) -> dict[str, list[Any]]:
     """The columns of a Parquet file as lists.
 
@@ -54,13 +57,21 @@ def columns(
         rows_there = file.metadata.num_rows
         groups = [file.metadata.row_group(place) for place in range(file.num_row_groups)]
         chunks = [group.column(place) for group in groups for place in range(group.num_columns)]
-        declared = sum(max(CELL * chunk.num_values, chunk.total_uncompressed_size) for chunk in chunks)
-        doubled = [name for name in file.schema_arrow.names if file.schema_arrow.names.count(name) > 1]
+        declared = sum(
+            max(CELL * chunk.num_values, chunk.total_uncompressed_size) for chunk in chunks
+        )
+        doubled = [
+            name for name in file.schema_arrow.names if file.schema_arrow.names.count(name) > 1
+        ]
         missing = [name for name in names or () if name not in file.schema_arrow.names]
     if rows_there > rows:
         raise ValueError(f"it has {rows_there:,} rows; at most {rows:,} are expected")
     if doubled or missing:
-        raise ValueError(f"the column '{doubled[0]}' is doubled" if doubled else f"there is no column '{missing[0]}'")
+        raise ValueError(
+            f"the column '{doubled[0]}' is doubled"
+            if doubled
+            else f"there is no column '{missing[0]}'"
+        )
     if declared > size:
         raise ValueError(TOO_LARGE.format(size))
     wanted = list(names or file.schema_arrow.names)
@@ -112,7 +123,9 @@ def _answers(path: Path) -> Iterator[BinaryIO]:
 
 def _opened(source: Path | BinaryIO, **options: Any) -> ParquetFile:
     """The file, from its beginning."""
-    from pyarrow.parquet import ParquetFile  # neither read_table nor filter: they load pandas, a third of a second
+    from pyarrow.parquet import (
+        ParquetFile,
+    )  # neither read_table nor filter: they load pandas, a third of a second
 
     if not isinstance(source, Path):
         source.seek(0)

@@ -58,7 +58,9 @@ VARIABLES = re.compile(
     r"|(TORCHELASTIC|ACCELERATE|FSDP|PARALLELISM_CONFIG|PMI|PMIX|OMPI|MV2|MPI)_\w+"
 )
 """Names that say which of many processes this one is, or how all of them train."""
-RECORDED = re.compile(r"SLURM_(JOB_ID|ARRAY_(JOB|TASK)_ID)|[A-Z]+_VISIBLE_DEVICES|(OMP|MKL|OPENBLAS)_NUM_THREADS")
+RECORDED = re.compile(
+    r"SLURM_(JOB_ID|ARRAY_(JOB|TASK)_ID)|[A-Z]+_VISIBLE_DEVICES|(OMP|MKL|OPENBLAS)_NUM_THREADS"
+)
 """Names of what may change time and rounding, for the provenance."""
 
 

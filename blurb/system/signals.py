@@ -30,7 +30,9 @@ class _Steps:
     request: Callable[[], object] | None = None
 
 
-def on_first(numbers: Sequence[int], leave: Callable[[int], object], afterwards: signal.Handlers) -> None:
+def on_first(
+    numbers: Sequence[int], leave: Callable[[int], object], afterwards: signal.Handlers
+) -> None:
     """Calls `leave` with the first of some signals, but not within a `step`. Signals that are ignored stay ignored.
 
     :param leave: raises
@@ -49,7 +51,9 @@ def on_first(numbers: Sequence[int], leave: Callable[[int], object], afterwards:
             signal.setitimer(signal.ITIMER_REAL, STEP_LIMIT)
 
     for each in numbers:
-        if signal.getsignal(each) is not signal.SIG_IGN:  # of a command in the background of a script
+        if (
+            signal.getsignal(each) is not signal.SIG_IGN
+        ):  # of a command in the background of a script
             signal.signal(each, heard)
 
 

@@ -24,7 +24,9 @@ def read_toml(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise SettingsError(f"cannot read the file: {error.strerror}.", where=path) from None
     if len(raw) > MOST_BYTES:
-        raise SettingsError(f"too large for a TOML file of settings (maximum {MOST_BYTES:,} bytes).", where=path)
+        raise SettingsError(
+            f"too large for a TOML file of settings (maximum {MOST_BYTES:,} bytes).", where=path
+        )
     try:
         text = decode(raw, path)
     except DataError as error:
@@ -49,14 +51,34 @@ HEAD_BYTES = 4096
 SPANS = "make words with tags of it, or JSON lines (docs/extend.md)."
 KINDS = (
     (rb"\x1f\x8b", "a gzip archive", "unpack it: gunzip FILE."),
-    (rb"PK\x03\x04", "a zip archive or an Excel workbook", "unpack it, or save its sheet as CSV UTF-8."),
+    (
+        rb"PK\x03\x04",
+        "a zip archive or an Excel workbook",
+        "unpack it, or save its sheet as CSV UTF-8.",
+    ),
     (rb"PAR1", "a Parquet file", "give it the ending .parquet; only blurb score reads such files."),
     (rb"\xff\xfe|\xfe\xff|(?:\0[^\0]|[^\0]\0){4}", "text in UTF-16", "save it as UTF-8."),
-    (rb"version https://git-lfs", "a Git LFS pointer and not the file that it stands for", "run git lfs pull."),
-    (rb"\s*(?i:<!doctype html|<html[\s>])", "a web page (HTML), perhaps a login", "get the file itself."),
-    (rb"(?s)\s*(?:<\?xml.*)?<collection[\s>]|\s*[\[{](?=.*\"passages\")(?=.*\"infons\")", "BioC", SPANS),
+    (
+        rb"version https://git-lfs",
+        "a Git LFS pointer and not the file that it stands for",
+        "run git lfs pull.",
+    ),
+    (
+        rb"\s*(?i:<!doctype html|<html[\s>])",
+        "a web page (HTML), perhaps a login",
+        "get the file itself.",
+    ),
+    (
+        rb"(?s)\s*(?:<\?xml.*)?<collection[\s>]|\s*[\[{](?=.*\"passages\")(?=.*\"infons\")",
+        "BioC",
+        SPANS,
+    ),
     (rb"\s*<\?xml", "XML", "save its examples as a table or as JSON lines."),
-    (rb"\s*(?:T\d+\t\S+ \d+ \d+(?:;\d+ \d+)*\t|[RE]\d+\t\S+[ :]\S+:)", "BRAT's annotation by characters", SPANS),
+    (
+        rb"\s*(?:T\d+\t\S+ \d+ \d+(?:;\d+ \d+)*\t|[RE]\d+\t\S+[ :]\S+:)",
+        "BRAT's annotation by characters",
+        SPANS,
+    ),
     (rb"\s*\d+\|[ta]\|", "PubTator's annotation by characters", SPANS),
 )
 """Beginnings of files, what they are, and what to do."""
@@ -99,5 +121,8 @@ def refuse_separators(header: str, path: Path, marks: str, separator: str) -> No
     mark = next((mark for mark in marks if mark in header), None)
     if mark is not None and "\t" not in header and (mark == "," or "," not in header):
         raise DataError(
-            f"the cells are separated by '{mark}'", path, 1, fix=f"save the file as UTF-8 with {separator}."
+            f"the cells are separated by '{mark}'",
+            path,
+            1,
+            fix=f"save the file as UTF-8 with {separator}.",
         )

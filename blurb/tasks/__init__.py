@@ -69,7 +69,11 @@ class _Tasks(Registry[Task]):
 
     @cached_property
     def built_in(self) -> dict[str, str]:
-        return {file.stem: str(file) for folder in __path__ for file in sorted(Path(folder).glob(f"*{SUFFIX}"))}
+        return {
+            file.stem: str(file)
+            for folder in __path__
+            for file in sorted(Path(folder).glob(f"*{SUFFIX}"))
+        }
 
     def get(self, name: str) -> Task:
         return _shipped(self.built_in[name]) if name in self.built_in else super().get(name)
@@ -114,7 +118,9 @@ def check_name(name: str, where: str) -> None:
     """
     if name in RESERVED:
         raise SettingsError(
-            f"the name {name!r} is reserved", where=where, fix=f"choose another one, for example 'my-{name}'."
+            f"the name {name!r} is reserved",
+            where=where,
+            fix=f"choose another one, for example 'my-{name}'.",
         )
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]*", name):
         raise SettingsError(
@@ -127,9 +133,15 @@ def check_free(name: str, where: str) -> None:
     """Raises SettingsError if no task file can have this name: as `check_name`, or another task has it."""
     check_name(name, where)
     if name in _registry.names():
-        raise SettingsError(f"there is already a task {name} ({origin(name)})", where=where, fix="choose another name.")
+        raise SettingsError(
+            f"there is already a task {name} ({origin(name)})",
+            where=where,
+            fix="choose another name.",
+        )
     if name in ("all", TWELVE, *types.names()):
-        raise SettingsError(f"'{name}' is a word for several datasets", where=where, fix="choose another name.")
+        raise SettingsError(
+            f"'{name}' is a word for several datasets", where=where, fix="choose another name."
+        )
 
 
 def _from_file(path: Path) -> Task:
@@ -139,7 +151,11 @@ def _from_file(path: Path) -> Task:
         notify(f"{path}: these labels differ by blanks or case only: {', '.join(same)}.")
     known = _files.setdefault(task.name, task)
     if known.file != task.file:
-        raise SettingsError(f"{known.file} already declares a task {task.name}", where=path, fix="choose another name.")
+        raise SettingsError(
+            f"{known.file} already declares a task {task.name}",
+            where=path,
+            fix="choose another name.",
+        )
     _files[task.name] = task
     return task
 
@@ -186,7 +202,10 @@ def _in_order(chosen: Iterable[Task]) -> list[Task]:
 
 def load_selection(wanted: str | Iterable[str]) -> list[Task]:
     """Select tasks as typed: names as in `select`, and task files by path."""
-    return select(load(word.strip()).name if word.strip().endswith(SUFFIX) else word for word in _words(wanted))
+    return select(
+        load(word.strip()).name if word.strip().endswith(SUFFIX) else word
+        for word in _words(wanted)
+    )
 
 
 def selections() -> list[str]:
@@ -210,13 +229,21 @@ def select(wanted: str | Iterable[str]) -> list[Task]:
     chosen: dict[str, Task] = {}
     for word in (known_as(word.strip(), known) for word in words):
         if word in ("all", TWELVE, *types.names()):
-            of_blurb = (task for task in all() if task.paper_order and word in ("all", TWELVE, task.type))
-            chosen |= {task.name: task for task in of_blurb if not (word == TWELVE and task.name == UNREGISTERED)}
+            of_blurb = (
+                task for task in all() if task.paper_order and word in ("all", TWELVE, task.type)
+            )
+            chosen |= {
+                task.name: task
+                for task in of_blurb
+                if not (word == TWELVE and task.name == UNREGISTERED)
+            }
         elif word in known or word in _registry.faults:
             chosen[word] = get(word)
         elif word:
             names = [*(task.name for task in all()), *types.names(), "all", TWELVE]
             raise UnknownName("task", word, names, SEVERAL, file_beside(word))
     if not chosen:
-        raise SettingsError("No task is selected", fix="give task names, types or 'all', separated by commas.")
+        raise SettingsError(
+            "No task is selected", fix="give task names, types or 'all', separated by commas."
+        )
     return _in_order(chosen.values())

@@ -29,7 +29,10 @@ READERS = {
     "bioasq": "blurb.data.readers.tables:read_bioasq",
 }
 """Readers of BLURB's layouts."""
-ORIGINALS = {"chemprot": "blurb.corpora.originals.chemprot:read", "ddi": "blurb.corpora.originals.ddi:read"}
+ORIGINALS = {
+    "chemprot": "blurb.corpora.originals.chemprot:read",
+    "ddi": "blurb.corpora.originals.ddi:read",
+}
 BUILDERS = {
     "mtl": "blurb.corpora.build.words:build_mtl",
     "jnlpba": "blurb.corpora.build.words:build_jnlpba",
@@ -49,7 +52,9 @@ LABEL_METRICS = {"negative": "micro_f1_without", "positive": "binary_f1"}
 
 
 def _distinct(values: Sequence[Any]) -> bool:
-    return all(isinstance(value, str) and value for value in values) and len(set(values)) == len(values)
+    return all(isinstance(value, str) and value for value in values) and len(set(values)) == len(
+        values
+    )
 
 
 LIMIT = 1e300
@@ -72,13 +77,17 @@ KEYS: Mapping[str, Field] = {
     "files": Field(
         dict,
         must=f"give one path for each of {', '.join(SPLITS)}, and nothing else",
-        rule=lambda files: set(files) == set(SPLITS) and all(isinstance(path, str) for path in files.values()),
+        rule=lambda files: (
+            set(files) == set(SPLITS) and all(isinstance(path, str) for path in files.values())
+        ),
         required=True,
     ),
     "format": Field(dict, required=True),
     "seeds": COUNT,
     "max_length": COUNT,
-    "scale": Field(list, must="be the lowest and the highest score, for example [0, 4]", rule=is_scale),
+    "scale": Field(
+        list, must="be the lowest and the highest score, for example [0, 4]", rule=is_scale
+    ),
     **dict.fromkeys(("metric", *LABEL_METRICS, "title", "licence", "homepage", "citation"), TEXT),
 }
 ROWS = {
@@ -93,7 +102,9 @@ ROWS = {
 CELLS = {
     **ROWS,
     "header": Field(bool),
-    "separator": Field(str, must="be the text between two labels of a row, so not empty", rule=bool),
+    "separator": Field(
+        str, must="be the text between two labels of a row, so not empty", rule=bool
+    ),
 }
 FORMAT_KEYS: Mapping[str, Mapping[str, Field]] = {
     "conll": {"kind": TEXT, "token": Field(int), "tag": Field(int), "scheme": TEXT},
@@ -101,13 +112,21 @@ FORMAT_KEYS: Mapping[str, Mapping[str, Field]] = {
     "csv": CELLS,
     "jsonl": ROWS,
 }
-DOWNLOAD = {"url": Field(str, required=True), "path": Field(str, required=True), "size": COUNT, "sha256": TEXT}
+DOWNLOAD = {
+    "url": Field(str, required=True),
+    "path": Field(str, required=True),
+    "size": COUNT,
+    "sha256": TEXT,
+}
 SOURCE = {
     "page": Field(str, required=True),
     "files": Field(str, required=True),
     "note": TEXT,
     "downloads": Field(
-        list, must="be tables", rule=lambda files: all(isinstance(file, dict) for file in files), keys=DOWNLOAD
+        list,
+        must="be tables",
+        rule=lambda files: all(isinstance(file, dict) for file in files),
+        keys=DOWNLOAD,
     ),
 }
 SHIPPED: Mapping[str, Field] = {
@@ -131,7 +150,9 @@ def load(path: Path, shipped: bool = False) -> Task:
     :raises ErrorGroup: if several are
     """
     if not path.exists():
-        raise SettingsError("the task file does not exist; `blurb tasks new` writes one.", where=path)
+        raise SettingsError(
+            "the task file does not exist; `blurb tasks new` writes one.", where=path
+        )
     table, where, errors = text_files.read_toml(path), str(path), ErrorCollector()
     content = read(table, Field(dict, keys=SHIPPED if shipped else KEYS), where, errors)
     if shipped and not {"format", "reader"} & table.keys():
@@ -141,13 +162,21 @@ def load(path: Path, shipped: bool = False) -> Task:
         if task_type.has_labels and not table.get("labels"):
             errors.add(SettingsError("'labels' is missing or empty.", where=where))
         if not task_type.has_labels and table.get("labels"):
-            errors.add(SettingsError(f"a {content['type']} task has no labels; remove 'labels'.", where=where))
+            errors.add(
+                SettingsError(
+                    f"a {content['type']} task has no labels; remove 'labels'.", where=where
+                )
+            )
         if "format" in content:
             _check_format(content["format"], content["type"], where, errors)
         _check_metric(content, task_type, where, errors)
     for label in content.get("labels", ()):
         if BLANKS.search(label):
-            errors.add(SettingsError(f"the label {label!r} has blanks at its ends", where=where, fix="remove them."))
+            errors.add(
+                SettingsError(
+                    f"the label {label!r} has blanks at its ends", where=where, fix="remove them."
+                )
+            )
     errors.tell()
     return _task(content, path.resolve(), shipped)
 
@@ -175,7 +204,8 @@ def check_format(kind: str, form: str, where: str = "blurb tasks new") -> None:
         raise UnknownName("format", form, FORMAT_KEYS, where=where)
     if form not in possible:
         raise SettingsError(
-            f"the format {form} cannot hold a task of type {kind}; possible: {', '.join(possible)}.", where=where
+            f"the format {form} cannot hold a task of type {kind}; possible: {', '.join(possible)}.",
+            where=where,
         )
 
 
@@ -190,14 +220,22 @@ def _check_format(table: Mapping[str, Any], kind: str, where: str, errors: Error
         errors.add(_inapplicable("dummies", kind, where))
     if has_entities and name in ("tsv", "csv") and "dummies" not in table:
         what = f"'dummies' is missing. The format {name} has no spans, so the text must contain dummies in place of the"
-        errors.add(SettingsError(f'{what} two entities; for example dummies = ["@GENE$", "@DISEASE$"].', where=where))
+        errors.add(
+            SettingsError(
+                f'{what} two entities; for example dummies = ["@GENE$", "@DISEASE$"].', where=where
+            )
+        )
 
 
 def _inapplicable(key: str, kind: str, where: str) -> SettingsError:
-    return SettingsError(f"'{key}' does not apply to tasks of type {kind}", where=where, fix="remove it.")
+    return SettingsError(
+        f"'{key}' does not apply to tasks of type {kind}", where=where, fix="remove it."
+    )
 
 
-def _check_metric(content: Mapping[str, Any], task_type: TaskType, where: str, errors: ErrorCollector) -> None:
+def _check_metric(
+    content: Mapping[str, Any], task_type: TaskType, where: str, errors: ErrorCollector
+) -> None:
     """Adds what is wrong with the keys that select or configure the metric."""
     keys = [key for key in (*LABEL_METRICS, "scale") if key in content]
     for key in keys:
@@ -205,7 +243,9 @@ def _check_metric(content: Mapping[str, Any], task_type: TaskType, where: str, e
         if key not in task_type.metric_keys:
             errors.add(_inapplicable(key, content["type"], where))
         elif key in LABEL_METRICS and label not in content.get("labels", [label]):
-            errors.add(SettingsError(f"'{key}' must be one of the labels (got {label!r}).", where=where))
+            errors.add(
+                SettingsError(f"'{key}' must be one of the labels (got {label!r}).", where=where)
+            )
     named = [f"'{key}'" for key in ("metric", *LABEL_METRICS) if key in content]
     if len(named) > 1:
         what = "'negative' is micro F1 of the other classes, 'positive' F1 of this class."
@@ -233,7 +273,11 @@ def _task(content: Mapping[str, Any], path: Path, shipped: bool) -> Task:
     task_type = types.get(content["type"])
     metric, options = _metric(content, task_type)
     layout = content.get("format", {})
-    given = {name: value for name, value in content.items() if name not in ("format", "scale", *LABEL_METRICS)}
+    given = {
+        name: value
+        for name, value in content.items()
+        if name not in ("format", "scale", *LABEL_METRICS)
+    }
     given |= {name: known[given[name]] for name, known in TABLES.items() if name in given}
     if "source" in given:
         downloads = tuple(Download(**each) for each in given["source"].get("downloads", ()))
@@ -260,7 +304,9 @@ def _task(content: Mapping[str, Any], path: Path, shipped: bool) -> Task:
 CODE = (*TABLES, "source")
 """Fields that run code or say where to get files: never taken from a declaration."""
 DECLARED: Mapping[str, type | tuple[type, ...]] = {
-    **{name: key.kind for name, key in SHIPPED.items() if name != "paper_order"},  # which may be null
+    **{
+        name: key.kind for name, key in SHIPPED.items() if name != "paper_order"
+    },  # which may be null
     **dict.fromkeys(("metric_options", "layout"), dict),
     "labels": (list, tuple),
     "file": str,
@@ -284,19 +330,31 @@ def of_fields(content: Mapping[str, Any], registered: Task | None, where: str) -
     :raises StoreError: if a field is missing or of the wrong type
     """
     known = {one.name: one for one in fields(Task)}
-    declared = {name: value for name, value in content.items() if name in known and name not in CODE}
+    declared = {
+        name: value for name, value in content.items() if name in known and name not in CODE
+    }
     for name, one in known.items():
-        if name not in declared and name not in CODE and one.default is one.default_factory is MISSING:
+        if (
+            name not in declared
+            and name not in CODE
+            and one.default is one.default_factory is MISSING
+        ):
             raise StoreError(f"the declaration of the task has no '{name}'.", where=where)
     options = declared.get("metric_options", {})
     check_types(declared, DECLARED, where)
     check_types(options, OPTIONS, f"{where}, metric_options")
-    if not all(isinstance(label, str) for label in (*declared["labels"], *options.get("labels", ()))):
-        raise StoreError("'labels' in the declaration of the task must be a list of texts.", where=where)
+    if not all(
+        isinstance(label, str) for label in (*declared["labels"], *options.get("labels", ()))
+    ):
+        raise StoreError(
+            "'labels' in the declaration of the task must be a list of texts.", where=where
+        )
     if not all(isinstance(declared["files"].get(split), str) for split in SPLITS):
         raise StoreError("the declaration of the task has no file of every split.", where=where)
     if not is_scale([options.get("low", -LIMIT), options.get("high", LIMIT)]):
-        raise StoreError("'low' in the declaration of the task must be less than 'high'.", where=where)
+        raise StoreError(
+            "'low' in the declaration of the task must be less than 'high'.", where=where
+        )
     code = {} if registered is None else {name: getattr(registered, name) for name in CODE}
     return Task(**{**declared, "reader": READER, **code})
 
@@ -326,7 +384,9 @@ def template(
     :param columns: field -> column of another name
     :param negative: the class that the metric leaves out
     """
-    metric = METRIC if negative is None else {**METRIC, "negative": f"negative = {json.dumps(negative)}"}
+    metric = (
+        METRIC if negative is None else {**METRIC, "negative": f"negative = {json.dumps(negative)}"}
+    )
     task_type = types.get(kind)
     assert form in task_type.formats
     lines = [
@@ -356,7 +416,9 @@ def _labels(task_type: TaskType, labels: Sequence[str]) -> list[str]:
     if not task_type.has_labels:
         return []
     what = "entity types" if "tags" in task_type.columns else "classes"
-    return [f"labels = {json.dumps(list(labels), ensure_ascii=False)}  # {what}, in the order of the model's outputs"]
+    return [
+        f"labels = {json.dumps(list(labels), ensure_ascii=False)}  # {what}, in the order of the model's outputs"
+    ]
 
 
 def _format(task_type: TaskType, form: str, renamed: Mapping[str, str]) -> list[str]:
@@ -367,15 +429,24 @@ def _format(task_type: TaskType, form: str, renamed: Mapping[str, str]) -> list[
             'scheme = "bio"  # bio, io, iob1, bioul (or bilou, iobes)',
         ]
     columns = task_type.columns
-    fields = [*task_type.fields, *(("head", "tail") if "head" in columns and form == "jsonl" else ())]
-    lines = [f"# Expected columns or keys: {', '.join(fields)}; optional: id, doc_id. To use other names:"]
+    fields = [
+        *task_type.fields,
+        *(("head", "tail") if "head" in columns and form == "jsonl" else ()),
+    ]
+    lines = [
+        f"# Expected columns or keys: {', '.join(fields)}; optional: id, doc_id. To use other names:"
+    ]
     used = ", ".join(f'{field} = "{name}"' for field, name in renamed.items())
-    lines.append(f"columns = {{ {used} }}" if used else f'# columns = {{ {fields[0]} = "sentence" }}')
+    lines.append(
+        f"columns = {{ {used} }}" if used else f'# columns = {{ {fields[0]} = "sentence" }}'
+    )
     if form != "jsonl":
         lines.append("header = true  # false: no header row; columns gives column numbers from 0")
     if form != "jsonl" and "labels" in columns:
         lines.append('separator = "|"  # between two labels of a row')
     if "head" in columns:
         comment = "" if form != "jsonl" else "# "
-        lines.append(f'{comment}dummies = ["@GENE$", "@DISEASE$"]  # replace the two entities in the text')
+        lines.append(
+            f'{comment}dummies = ["@GENE$", "@DISEASE$"]  # replace the two entities in the text'
+        )
     return lines

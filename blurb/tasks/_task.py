@@ -109,7 +109,9 @@ class Task:
     homepage: str
     citation: str
     paper_order: Count | None = None
-    metric_options: Mapping[str, str | float | bool | Sequence[str] | None] = field(default_factory=dict)
+    metric_options: Mapping[str, str | float | bool | Sequence[str] | None] = field(
+        default_factory=dict
+    )
     sizes: Mapping[Split, Count] = field(default_factory=dict)
     released: Mapping[Split, Count] = field(default_factory=dict)
     explanation: str = ""

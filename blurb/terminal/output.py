@@ -51,7 +51,9 @@ def console(width: int = 200, stderr: bool = False) -> Console:
     from rich.segment import Segment
 
     class Ours(Console):
-        def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        def render(
+            self, renderable: RenderableType, options: ConsoleOptions | None = None
+        ) -> Iterator[Segment]:
             for text, style, control in super().render(renderable, options):
                 yield Segment(text if control else escaped(text), style, control)
 
@@ -59,12 +61,20 @@ def console(width: int = 200, stderr: bool = False) -> Console:
             """Nobody reads on: `blurb.cli._exit` ends with 141, where rich would end with 1, a regression."""
             raise BrokenPipeError
 
-    return Ours(width=None if _has_width(stderr) else width, stderr=stderr, markup=False, emoji=False, highlight=False)
+    return Ours(
+        width=None if _has_width(stderr) else width,
+        stderr=stderr,
+        markup=False,
+        emoji=False,
+        highlight=False,
+    )
 
 
 def _has_width(stderr: bool) -> bool:
     """Whether the output is a terminal, or the variable COLUMNS has a number: people set it where there is none."""
-    return (sys.stderr if stderr else sys.stdout).isatty() or os.environ.get("COLUMNS", "").strip("0").isdecimal()
+    return (sys.stderr if stderr else sys.stdout).isatty() or os.environ.get("COLUMNS", "").strip(
+        "0"
+    ).isdecimal()
 
 
 def pieces(text: str) -> list[str]:
@@ -88,7 +98,9 @@ def broken(text: str, room: int) -> list[str]:
 class _Wrapper(textwrap.TextWrapper):
     def _split(self, text: str) -> list[str]:
         words = re.findall(r"\s+|\S+", text)
-        return [part for word in words for part in ([word] if len(word) <= self.width else pieces(word))]
+        return [
+            part for word in words for part in ([word] if len(word) <= self.width else pieces(word))
+        ]
 
 
 class Name:
@@ -140,20 +152,39 @@ def show(
 
     out = console(stderr=stderr)
     cells = [
-        ["" if cell is None else f"{cell:,}" if isinstance(cell, int) else escaped(str(cell)) for cell in row]
+        [
+            "" if cell is None else f"{cell:,}" if isinstance(cell, int) else escaped(str(cell))
+            for cell in row
+        ]
         for row in rows
     ]
-    widths = [max(len(line) for row in (columns, *cells) for line in row[at].split("\n")) for at in range(len(columns))]
+    widths = [
+        max(len(line) for row in (columns, *cells) for line in row[at].split("\n"))
+        for at in range(len(columns))
+    ]
     narrow = sum(widths) + 2 * len(widths) > out.width
-    table = Table(box=SIMPLE_HEAD, header_style="bold", padding=0 if narrow else (0, 1, 0, 0), pad_edge=False)
+    table = Table(
+        box=SIMPLE_HEAD, header_style="bold", padding=0 if narrow else (0, 1, 0, 0), pad_edge=False
+    )
     for index, (column, width) in enumerate(zip(columns, widths, strict=True)):
         short = index == 0 and len(columns) > 2 and width <= out.width // 4
         if column in numbers or short:
             # Numbers, and short names in front, are never broken; texts give way on a narrow terminal.
-            table.add_column(column, justify="right" if column in numbers else "left", no_wrap=True, min_width=width)
+            table.add_column(
+                column,
+                justify="right" if column in numbers else "left",
+                no_wrap=True,
+                min_width=width,
+            )
         else:
-            longest = max(longest_piece(line) for row in (columns, *cells) for line in row[index].split("\n"))
-            table.add_column(column, overflow="fold", min_width=min(longest, max(LEAST, out.width // len(columns))))
+            longest = max(
+                longest_piece(line) for row in (columns, *cells) for line in row[index].split("\n")
+            )
+            table.add_column(
+                column,
+                overflow="fold",
+                min_width=min(longest, max(LEAST, out.width // len(columns))),
+            )
     for row in cells:
         table.add_row(*map(Name, row))
     out.print(table)
@@ -185,10 +216,17 @@ def emit(form: str, record: type, sources: Sequence[Any], table: Sequence[Column
     """
     if form != "table":
         lines = [records.of(record, source) for source in sources]
-        click.echo(render(records.columns(record), [list(line.values()) for line in lines], form), nl=False)
+        click.echo(
+            render(records.columns(record), [list(line.values()) for line in lines], form), nl=False
+        )
     elif table:
         numbers = [column.title for column in table if column.number]
-        show([column.title for column in table], [[each.cell(one) for each in table] for one in sources], form, numbers)
+        show(
+            [column.title for column in table],
+            [[each.cell(one) for each in table] for one in sources],
+            form,
+            numbers,
+        )
     return form == "table"
 
 
@@ -197,7 +235,9 @@ def render(columns: Sequence[str], rows: Sequence[Sequence[object]], form: str) 
     if form == "json":
         return json_text([dict(zip(columns, row, strict=True)) for row in rows])
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([columns, *([_cell(value) for value in row] for row in rows)])
+    csv.writer(text, lineterminator="\n").writerows(
+        [columns, *([_cell(value) for value in row] for row in rows)]
+    )
     return text.getvalue()
 
 

@@ -59,12 +59,23 @@ class Display:
         self.live = sys.stderr.isatty()
         self.running: dict[Path, tuple[Hashable, str, TrialProgress]] = {}
         self.held: dict[Path, str] = {}  # by other commands, which are waited for
-        self.lanes = expected.jobs if expected and expected.seconds else 0  # no time left if none is known
-        self.rest = {self._key(trial.job): trial.seconds for trial in expected.waiting} if expected else {}
+        self.lanes = (
+            expected.jobs if expected and expected.seconds else 0
+        )  # no time left if none is known
+        self.rest = (
+            {self._key(trial.job): trial.seconds for trial in expected.waiting} if expected else {}
+        )
         self.ended = 0.0  # predicted seconds of the trials that ran
-        self.ahead = sum(self.rest.values())  # and of those that did not end yet; a sum of many is not made each time
+        self.ahead = sum(
+            self.rest.values()
+        )  # and of those that did not end yet; a sum of many is not made each time
         self.started = time.monotonic()
-        self.drawn = Live(console=console(stderr=True), get_renderable=self._draw, refresh_per_second=4, transient=True)
+        self.drawn = Live(
+            console=console(stderr=True),
+            get_renderable=self._draw,
+            refresh_per_second=4,
+            transient=True,
+        )
 
     def __enter__(self) -> Display:
         if self.live:
@@ -72,7 +83,10 @@ class Display:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         if self.live:
             self.drawn.stop()
@@ -83,7 +97,9 @@ class Display:
             if news.held_by:
                 self.held[job.path] = news.held_by
                 if not self.live:
-                    click.echo(f"{self._which(job)}: waiting for {news.held_by}, which runs it", err=True)
+                    click.echo(
+                        f"{self._which(job)}: waiting for {news.held_by}, which runs it", err=True
+                    )
                 return
             self.held.pop(job.path, None)
             self.running[job.path] = self._key(job), self._which(job), news
@@ -101,7 +117,9 @@ class Display:
             text = f"[{self.count}/{self.total}] {self._which(outcome.job)}: {outcome.status}"
             if outcome.status == "done":
                 text += f" in {outcome.seconds:.0f} s"
-                with contextlib.suppress(BlurbError):  # what is wrong with a stored trial is told by who reads it
+                with contextlib.suppress(
+                    BlurbError
+                ):  # what is wrong with a stored trial is told by who reads it
                     text += f", dev {100 * Record(str(outcome.job.path)).score('dev'):.1f}"
             if outcome.message:
                 text += f" ({outcome.message})"
@@ -126,8 +144,16 @@ class Display:
         if not self.lanes:
             return ""
         running = list(self.running.values())
-        begun = sum(self.rest.get(key, 0.0) * news.done / news.total for key, _, news in running if news.total)
-        pace = self.lanes * (time.monotonic() - self.started) / (self.ended + begun) if self.ended else 1.0
+        begun = sum(
+            self.rest.get(key, 0.0) * news.done / news.total
+            for key, _, news in running
+            if news.total
+        )
+        pace = (
+            self.lanes * (time.monotonic() - self.started) / (self.ended + begun)
+            if self.ended
+            else 1.0
+        )
         lanes = max(1, min(self.lanes, len(self.rest)))
         return f"about {duration(max(0.0, self.ahead - begun) * pace / lanes)} left"
 
@@ -139,7 +165,9 @@ class Display:
         for _, which, news in list(self.running.values()):
             lines.add_row(Text(which, no_wrap=True, overflow="ellipsis"), told(news))
         whole = Table.grid(padding=(0, 1))
-        begun = sum(news.done / news.total for *_, news in list(self.running.values()) if news.total)
+        begun = sum(
+            news.done / news.total for *_, news in list(self.running.values()) if news.total
+        )
         bar = ProgressBar(total=max(1, self.total), completed=self.count + begun, width=20)
         if held := sorted(set(self.held.values())):
             others = f" and {len(held) - 1} more" if len(held) > 1 else ""
@@ -176,11 +204,17 @@ def show_estimate(estimate: Estimate, err: bool) -> None:
     """Prints a table by dataset and the totals in one sentence."""
     if not estimate.waiting:
         count = len(estimate.trials)
-        click.echo(f"All {plural(count, 'trial')} are done." if count > 1 else "The trial is done.", err=err)
+        click.echo(
+            f"All {plural(count, 'trial')} are done." if count > 1 else "The trial is done.",
+            err=err,
+        )
         return
     by_task = {name: part for name, part in estimate.tasks.items() if part.waiting}
     if len(by_task) > 1:
-        rows = [(name, len(part.waiting), duration_of(part), size(part.memory)) for name, part in by_task.items()]
+        rows = [
+            (name, len(part.waiting), duration_of(part), size(part.memory))
+            for name, part in by_task.items()
+        ]
         output.show(COLUMNS, rows, "table", numbers=COLUMNS[1:], stderr=err)
     click.echo(
         f"{plural(len(estimate.waiting), 'trial')}, {estimate.jobs} at a time: "
@@ -190,7 +224,9 @@ def show_estimate(estimate: Estimate, err: bool) -> None:
     click.echo(_basis(estimate), err=err)
 
 
-NOT_IN_BUDGET = "It is for the trials; planning and measuring this machine, some seconds, are not part of it."
+NOT_IN_BUDGET = (
+    "It is for the trials; planning and measuring this machine, some seconds, are not part of it."
+)
 
 
 def show_budget(budget: str, chosen: Affordable, err: bool) -> None:
@@ -198,7 +234,9 @@ def show_budget(budget: str, chosen: Affordable, err: bool) -> None:
     for rung, reason in chosen.refused.items():
         click.echo(f"  {rung.name:20} not possible: {reason}", err=err)
     for rung, each in chosen.rungs.items():
-        words = "" if rung != chosen.rung else "chosen for some tasks" if chosen.left_out else "chosen"
+        words = (
+            "" if rung != chosen.rung else "chosen for some tasks" if chosen.left_out else "chosen"
+        )
         click.echo(f"  {rung.name:20} {duration_of(each):>12}  {words}".rstrip(), err=err)
     names = ",".join(task.name for task in chosen.planned.request.tasks)
     part = f" on {names}; no time for {','.join(chosen.left_out)}" if chosen.left_out else ""
@@ -230,7 +268,9 @@ def _load() -> str:
         return ""
     if load <= cores:
         return ""
-    return f"The machine is busy (load {load:.1f} on {cores} cores): all will take longer while it is."
+    return (
+        f"The machine is busy (load {load:.1f} on {cores} cores): all will take longer while it is."
+    )
 
 
 def list_trials(planned: Sequence[Planned], cells: Sequence[str] = ()) -> None:
@@ -238,8 +278,21 @@ def list_trials(planned: Sequence[Planned], cells: Sequence[str] = ()) -> None:
 
     :param cells: names of the plans, if they are the cells of an ablation
     """
-    rows = [row for at, plan in enumerate(planned) for row in _rows(plan, cells[at] if cells else None)]
-    titles = ("kind", "cell" if cells else "model", "task", "seed", "lr", "batch", "epochs", "length", "state", "trial")
+    rows = [
+        row for at, plan in enumerate(planned) for row in _rows(plan, cells[at] if cells else None)
+    ]
+    titles = (
+        "kind",
+        "cell" if cells else "model",
+        "task",
+        "seed",
+        "lr",
+        "batch",
+        "epochs",
+        "length",
+        "state",
+        "trial",
+    )
     output.show(titles, rows, "table", numbers=titles[3:8])
     click.echo(f"{plural(len(rows), 'trial')}. Nothing was run or written.")
 
@@ -258,10 +311,16 @@ def _rows(plan: Planned, cell: str | None) -> list[tuple[object, ...]]:
                     job.trial.task,
                     job.trial.seed,
                     *(
-                        "from search" if open_ and key in plan.request.protocol.search else settings.get(key, "")
+                        "from search"
+                        if open_ and key in plan.request.protocol.search
+                        else settings.get(key, "")
                         for key in ("lr", "batch_size", "epochs", "max_length")
                     ),
-                    "from search" if open_ else "done" if rescore.is_current(store, job.path) else "to run",
+                    "from search"
+                    if open_
+                    else "done"
+                    if rescore.is_current(store, job.path)
+                    else "to run",
                     "" if open_ else job.trial.hash,
                 )
             )

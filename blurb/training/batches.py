@@ -45,7 +45,9 @@ class Batch:
 
     def to(self, device: torch.device) -> Batch:
         """Moves the batch to a device."""
-        moved = {name: None if value is None else value.to(device) for name, value in vars(self).items()}
+        moved = {
+            name: None if value is None else value.to(device) for name, value in vars(self).items()
+        }
         return Batch(**moved)  # type: ignore[arg-type]
 
 
@@ -92,7 +94,9 @@ def collate(features: Features, rows: Ints, pad_id: int, targets: Targets | None
         )  # words of padding have one sub-token: a mean needs some
         word_mask = _pad([np.ones_like(place) for place in places], 0).bool()
         if isinstance(targets, Ragged):
-            answers = _pad([targets[features.example_index[row]][features.word_ids[row]] for row in rows], 0)
+            answers = _pad(
+                [targets[features.example_index[row]][features.word_ids[row]] for row in rows], 0
+            )
     elif targets is not None:
         answers = torch.from_numpy(np.asarray(targets)[features.example_index[rows]])
     return Batch(

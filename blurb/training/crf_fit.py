@@ -38,12 +38,16 @@ class FittedChain:
         for places, mask in _batches(units):
             emissions = scores[places] * self.scale
             best = self.chain.decode(emissions, mask)
-            shares = self.chain.marginals(emissions, mask).gather(-1, best.unsqueeze(-1)).squeeze(-1)
+            shares = (
+                self.chain.marginals(emissions, mask).gather(-1, best.unsqueeze(-1)).squeeze(-1)
+            )
             tags[places[mask]], confidence[places[mask]] = best[mask], shares[mask]
         return tags, confidence
 
 
-def fit_chain(scores: Tensor, tags: Tensor, units: Tensor, problem: Problem, constrained: bool) -> FittedChain:
+def fit_chain(
+    scores: Tensor, tags: Tensor, units: Tensor, problem: Problem, constrained: bool
+) -> FittedChain:
     """The maximum-likelihood chain on fixed scores, by L-BFGS.
 
     :param scores: (words, tags)
@@ -55,7 +59,10 @@ def fit_chain(scores: Tensor, tags: Tensor, units: Tensor, problem: Problem, con
     batches = _batches(units, MOST_EXAMPLES)
     words = sum(int(mask.sum()) for _, mask in batches)
     optimizer = torch.optim.LBFGS(
-        [*chain.parameters(), scale], max_iter=STEPS, tolerance_change=1e-7, line_search_fn="strong_wolfe"
+        [*chain.parameters(), scale],
+        max_iter=STEPS,
+        tolerance_change=1e-7,
+        line_search_fn="strong_wolfe",
     )
 
     def closure() -> Tensor:

@@ -15,13 +15,17 @@ GPU_FILES = ("nvidia[0-9]*", "nvidiactl", "dxg", "kfd", "nvhost*", "nvmap")
 def check_name(wanted: str) -> None:
     """Raises a SettingsError for what is no device of any machine."""
     if not re.fullmatch(r"auto|cpu|mps|cuda(:\d+)?", wanted):
-        raise SettingsError(f"{opt('device')} must be one of auto, cpu, cuda, cuda:N, mps (got '{wanted}').")
+        raise SettingsError(
+            f"{opt('device')} must be one of auto, cpu, cuda, cuda:N, mps (got '{wanted}')."
+        )
 
 
 def check_precision(wanted: str) -> None:
     """Raises a SettingsError for what is no precision."""
     if wanted not in ("auto", "fp32", "bf16", "fp16"):
-        raise SettingsError(f"{opt('precision')} must be one of auto, fp32, bf16, fp16 (got '{wanted}').")
+        raise SettingsError(
+            f"{opt('precision')} must be one of auto, fp32, bf16, fp16 (got '{wanted}')."
+        )
 
 
 def unavailable(device: str, available: list[str]) -> SettingsError:
@@ -29,12 +33,16 @@ def unavailable(device: str, available: list[str]) -> SettingsError:
 
     :param available: the devices that it has
     """
-    return SettingsError(f"{opt('device', device)} is not available; this machine has {', '.join(available)}.")
+    return SettingsError(
+        f"{opt('device', device)} is not available; this machine has {', '.join(available)}."
+    )
 
 
 def no_fp16() -> SettingsError:
     """The error of half precision on a CPU."""
-    return SettingsError(f"{opt('precision', 'fp16')} needs a GPU; on a CPU choose fp32, bf16 or auto.")
+    return SettingsError(
+        f"{opt('precision', 'fp16')} needs a GPU; on a CPU choose fp32, bf16 or auto."
+    )
 
 
 def check_here(device: str, precision: str) -> None:

@@ -20,7 +20,11 @@ ATTENTION = "blurb_cpu"
 
 def masks(size: int, p: float) -> Tensor:
     """(size,) of int16: all bits set to keep an element, none to drop it; dropped with probability p (to 1/32768)."""
-    bits = torch.empty((size + 3) // 4, dtype=torch.int64).random_(-(2**63), None).view(torch.int16)[:size]
+    bits = (
+        torch.empty((size + 3) // 4, dtype=torch.int64)
+        .random_(-(2**63), None)
+        .view(torch.int16)[:size]
+    )
     # 15 random bits minus the threshold are negative for dropped elements; the shift spreads the sign over all bits.
     return bits.bitwise_and_(0x7FFF).sub_(round(p * 32768)).bitwise_right_shift_(15).bitwise_not_()
 
@@ -41,7 +45,9 @@ class _Dropout(torch.autograd.Function):
 
 def _apply(x: Tensor, mask: Tensor, scale: float) -> Tensor:
     scaled = x.contiguous() * scale
-    bits, wide = (torch.int16, mask) if x.element_size() == 2 else (torch.int32, mask.to(torch.int32))
+    bits, wide = (
+        (torch.int16, mask) if x.element_size() == 2 else (torch.int32, mask.to(torch.int32))
+    )
     return scaled.view(bits).bitwise_and_(wide).view(x.dtype)
 
 
@@ -77,7 +83,12 @@ def attention(
     """
     causal = getattr(module, "is_causal", False) if is_causal is None else is_causal
     if not dropout or key.shape[1] != query.shape[1] or (causal and attention_mask is None):
-        options = {"dropout": dropout, "scaling": scaling, "position_bias": position_bias, "is_causal": is_causal}
+        options = {
+            "dropout": dropout,
+            "scaling": scaling,
+            "position_bias": position_bias,
+            "is_causal": is_causal,
+        }
         return sdpa_attention_forward(  # type: ignore[no-any-return]
             module, query, key, value, attention_mask, **options, **kwargs
         )
@@ -88,7 +99,9 @@ def attention(
         if attention_mask is not None:
             if attention_mask.dtype == torch.bool:
                 low = torch.finfo(scores.dtype).min
-                attention_mask = torch.zeros_like(attention_mask, dtype=scores.dtype).masked_fill_(~attention_mask, low)
+                attention_mask = torch.zeros_like(attention_mask, dtype=scores.dtype).masked_fill_(
+                    ~attention_mask, low
+                )
             scores = scores + attention_mask.to(scores.dtype)
         if position_bias is not None:
             scores = scores + position_bias.to(scores.dtype)

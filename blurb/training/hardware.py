@@ -31,14 +31,21 @@ def choose_device(wanted: str) -> torch.device:
     try:
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError) as error:
-        raise SettingsError(f"{opt('device', wanted)} cannot be used: {str(error).splitlines()[0]}") from error
+        raise SettingsError(
+            f"{opt('device', wanted)} cannot be used: {str(error).splitlines()[0]}"
+        ) from error
     return device
 
 
 def _there() -> list[str]:
     """The devices of this machine, as values of --device."""
     gpus = [f"cuda:{index}" for index in range(torch.cuda.device_count())]
-    return ["auto", "cpu", *(["cuda", *gpus] if gpus else []), *(["mps"] if torch.backends.mps.is_available() else [])]
+    return [
+        "auto",
+        "cpu",
+        *(["cuda", *gpus] if gpus else []),
+        *(["mps"] if torch.backends.mps.is_available() else []),
+    ]
 
 
 def choose_precision(wanted: str, device: torch.device) -> Precision:
@@ -75,7 +82,9 @@ def out_of_memory(error: RuntimeError) -> bool:
     """Whether an error means out of memory, on a GPU or a CPU."""
     # What torch says on Windows, on Linux, and on Apple's GPUs.
     messages = ("not enough memory", "can't allocate memory", "out of memory")
-    return isinstance(error, torch.cuda.OutOfMemoryError) or any(text in str(error).lower() for text in messages)
+    return isinstance(error, torch.cuda.OutOfMemoryError) or any(
+        text in str(error).lower() for text in messages
+    )
 
 
 _ATEN = torch.ops.aten
@@ -85,9 +94,14 @@ PRODUCTS = {_ATEN.mm.default, _ATEN.addmm.default, _ATEN.bmm.default, _ATEN.badd
 class ProductsInFloat32(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Within it products of bf16 matrices on a CPU are computed in float32 and rounded, forward and backward."""
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
         if func in PRODUCTS and all(
-            isinstance(value, Tensor) and value.dtype is torch.bfloat16 and value.device.type == "cpu" for value in args
+            isinstance(value, Tensor)
+            and value.dtype is torch.bfloat16
+            and value.device.type == "cpu"
+            for value in args
         ):
             return func(*(value.float() for value in args), **(kwargs or {})).bfloat16()
         return func(*args, **(kwargs or {}))

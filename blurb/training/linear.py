@@ -56,7 +56,9 @@ class Design:
         if self.same is None:
             return Design(self.z[kept])
         places = kept.nonzero().squeeze(1)
-        return Design(self.z[places], self.same[places[:-1]] * (places[1:] - places[:-1] == 1).unsqueeze(1))
+        return Design(
+            self.z[places], self.same[places[:-1]] * (places[1:] - places[:-1] == 1).unsqueeze(1)
+        )
 
 
 @dataclass(frozen=True)
@@ -113,7 +115,13 @@ def ridge(z: Tensor, y: Tensor, strength: float) -> tuple[Tensor, Tensor]:
 
 
 def logistic(
-    rows: Design, y: Tensor, kind: OutputKind, labels: int, strength: float, start: Fit | None, near: float
+    rows: Design,
+    y: Tensor,
+    kind: OutputKind,
+    labels: int,
+    strength: float,
+    start: Fit | None,
+    near: float,
 ) -> Fit:
     """Logistic regression by L-BFGS; several labels are independent binary fits, as they share no weights."""
     weight = torch.zeros(labels, rows.width) if start is None else start.weight.clone()
@@ -132,7 +140,9 @@ def logistic(
     def objective() -> Tensor:
         logits = rows.scores(weight) + bias
         if kind == "multi":
-            total = functional.binary_cross_entropy_with_logits(logits, y.to(logits.dtype), reduction="sum")
+            total = functional.binary_cross_entropy_with_logits(
+                logits, y.to(logits.dtype), reduction="sum"
+            )
         else:
             total = functional.cross_entropy(logits, y, reduction="sum")
         return (total + strength / 2 * (weight**2).sum()) / len(rows)

@@ -53,7 +53,9 @@ class StandardisedLinear(nn.Linear):
         return plain
 
 
-def linear_start(trainer: Trainer, features: Features, targets: Targets, seed: int) -> dict[str, float]:
+def linear_start(
+    trainer: Trainer, features: Features, targets: Targets, seed: int
+) -> dict[str, float]:
     """Gives the head `linear` its fitted layer; returns facts for the provenance.
 
     :param targets: targets of all examples of `features`
@@ -74,7 +76,9 @@ def fold(head: Head) -> None:
         head.linear = head.linear.folded()
 
 
-def fit(x: Tensor, y: Tensor, kind: OutputKind, labels: int, strength: float) -> tuple[StandardisedLinear, float]:
+def fit(
+    x: Tensor, y: Tensor, kind: OutputKind, labels: int, strength: float
+) -> tuple[StandardisedLinear, float]:
     """The regularised fit and its mean loss.
 
     :param x: (rows, size), float32

@@ -22,9 +22,21 @@ from blurb.system.process import one_process
 from blurb.training.batches import Batch, Targets, collate, prediction_batches, training_batches
 from blurb.training.dropout import use_cpu_dropout
 from blurb.training.hardware import Precision, bf16_products, out_of_memory
-from blurb.training.network import Network, checkpoint_activations, train_used_rows, use_masks_without_waiting
+from blurb.training.network import (
+    Network,
+    checkpoint_activations,
+    train_used_rows,
+    use_masks_without_waiting,
+)
 from blurb.training.optimizer import adamw, learning_rate_factor
-from blurb.training.resuming import Checkpoints, Epoch, LoopState, Resumption, restore_weights, weights_of
+from blurb.training.resuming import (
+    Checkpoints,
+    Epoch,
+    LoopState,
+    Resumption,
+    restore_weights,
+    weights_of,
+)
 from blurb.training.tracking import Tracking
 
 log = logging.getLogger(__name__)
@@ -84,10 +96,17 @@ class Trainer:
         else:
             use_masks_without_waiting(self.network)
         # Only the encoder is prepared (accelerate wraps its forward in autocast): head and loss stay in float32.
-        self.network.encoder = self.accelerator.prepare_model(self.network.encoder, device_placement=False)
+        self.network.encoder = self.accelerator.prepare_model(
+            self.network.encoder, device_placement=False
+        )
 
     def fit(
-        self, features: Features, targets: Targets, settings: Settings, seed: int, evaluate: Callable[[], float]
+        self,
+        features: Features,
+        targets: Targets,
+        settings: Settings,
+        seed: int,
+        evaluate: Callable[[], float],
     ) -> list[Epoch]:
         """Trains in place and keeps the weights selected by the settings (best epoch on dev, or last).
 
@@ -106,28 +125,48 @@ class Trainer:
         if settings.weight_decay == 0 and encoder.get_input_embeddings().weight.requires_grad:
             used = np.union1d(features.ids.values, [self.pad_id])
             train_used_rows(encoder, torch.from_numpy(used).to(self.device))
-        optimizer = self.accelerator.prepare_optimizer(adamw(self.network, settings), device_placement=False)
+        optimizer = self.accelerator.prepare_optimizer(
+            adamw(self.network, settings), device_placement=False
+        )
         resumption = Resumption(self, optimizer, state)
         epochs = math.ceil(total / per_epoch)
         with resumption.resumable():
             for epoch in range(len(state.history) + 1, epochs + 1):
                 self.network.train()
-                batches = training_batches(lengths, settings.batch_size, state.rng)[: total - state.begun]
+                batches = training_batches(lengths, settings.batch_size, state.rng)[
+                    : total - state.begun
+                ]
                 for rows in batches[len(state.losses) :]:
                     for group in optimizer.param_groups:
                         group["lr"] = group["peak"] * factor(state.done) * group["scale"]
                     with resumption.atomic_step():
-                        state.losses.append(self._step(features, rows, targets, optimizer, settings.clip_norm))
+                        state.losses.append(
+                            self._step(features, rows, targets, optimizer, settings.clip_norm)
+                        )
                     self.on_step(state.done, total)
                     if state.done % CHECK_EVERY == 0 or len(state.losses) == len(batches):
                         _check(state.losses, epoch, state.done, settings)
                 score = evaluate() if settings.select == "best" or epoch == epochs else None
                 with resumption.atomic_step():
-                    loss, rate = float(torch.stack(state.losses).mean()), settings.lr * factor(state.done - 1)
-                    is_best = settings.select == "best" and score is not None and state.is_better(score)
-                    state.end_epoch(Epoch(epoch, loss, rate, score), weights_of(self.network) if is_best else None)
+                    loss, rate = (
+                        float(torch.stack(state.losses).mean()),
+                        settings.lr * factor(state.done - 1),
+                    )
+                    is_best = (
+                        settings.select == "best" and score is not None and state.is_better(score)
+                    )
+                    state.end_epoch(
+                        Epoch(epoch, loss, rate, score),
+                        weights_of(self.network) if is_best else None,
+                    )
                     self.tracking.log({"loss": loss, "learning_rate": rate, "dev": score}, epoch)
-                log.info("epoch %d of %d: loss %.4f, dev %s", epoch, epochs, state.history[-1].loss, score)
+                log.info(
+                    "epoch %d of %d: loss %.4f, dev %s",
+                    epoch,
+                    epochs,
+                    state.history[-1].loss,
+                    score,
+                )
                 resumption.save()
         if state.best is not None:
             restore_weights(self.network, state.best.weights)
@@ -141,7 +180,12 @@ class Trainer:
         log.warning("out of memory for one input: activations are computed twice from now on")
 
     def _step(
-        self, features: Features, rows: Ints, targets: Targets, optimizer: torch.optim.Optimizer, clip_norm: float
+        self,
+        features: Features,
+        rows: Ints,
+        targets: Targets,
+        optimizer: torch.optim.Optimizer,
+        clip_norm: float,
     ) -> torch.Tensor:
         """One optimizer step. If memory runs out, the micro-batch is halved; the effective batch size is unchanged."""
         while True:
@@ -168,9 +212,16 @@ class Trainer:
         optimizer.zero_grad()
         return loss
 
-    def _gradients(self, features: Features, rows: Ints, targets: Targets, size: int) -> torch.Tensor:
-        parts = [collate(features, rows[i : i + size], self.pad_id, targets) for i in range(0, len(rows), size)]
-        num_targets = sum(self.network.head.num_targets(_answers(part), part.word_mask) for part in parts)
+    def _gradients(
+        self, features: Features, rows: Ints, targets: Targets, size: int
+    ) -> torch.Tensor:
+        parts = [
+            collate(features, rows[i : i + size], self.pad_id, targets)
+            for i in range(0, len(rows), size)
+        ]
+        num_targets = sum(
+            self.network.head.num_targets(_answers(part), part.word_mask) for part in parts
+        )
         total = torch.zeros((), device=self.device)
         for part in parts:
             with self.products:
@@ -180,7 +231,9 @@ class Trainer:
         return total
 
     @torch.no_grad()
-    def head_features(self, features: Features, targets: Targets) -> tuple[torch.Tensor, torch.Tensor]:
+    def head_features(
+        self, features: Features, targets: Targets
+    ) -> tuple[torch.Tensor, torch.Tensor]:
         """The head's features and targets of every input, on the CPU, without dropout, words in one dimension.
 
         :param targets: targets of all examples of `features`
@@ -188,24 +241,34 @@ class Trainer:
         """
         self.network.eval()
         parts: list[tuple[torch.Tensor, torch.Tensor]] = []
-        for rows in prediction_batches(features.ids.lengths, SUBTOKENS.get(self.device.type, 8_192)):
+        for rows in prediction_batches(
+            features.ids.lengths, SUBTOKENS.get(self.device.type, 8_192)
+        ):
             batch = collate(features, rows, self.pad_id, targets).to(self.device)
             with self.products:
                 vectors, answers = self.network.features(batch), _answers(batch)
             if batch.word_mask is not None:
                 vectors, answers = vectors[batch.word_mask], answers[batch.word_mask]
             parts.append((vectors.cpu(), answers.cpu()))
-        return torch.cat([vectors for vectors, _ in parts]), torch.cat([answers for _, answers in parts])
+        return torch.cat([vectors for vectors, _ in parts]), torch.cat(
+            [answers for _, answers in parts]
+        )
 
     @torch.inference_mode()
-    def predict(self, features: Features) -> tuple[list[npt.NDArray[np.generic]], list[npt.NDArray[np.generic]]]:
+    def predict(
+        self, features: Features
+    ) -> tuple[list[npt.NDArray[np.generic]], list[npt.NDArray[np.generic]]]:
         """Predictions and scores of the head, one array per row of `features`."""
         self.network.eval()
         predicted: list[npt.NDArray[np.generic]] = [np.zeros(0)] * len(features)
         scores = list(predicted)
         with self.products:
-            for rows, (best, probabilities) in in_batches(features, self.pad_id, self.device, self.network.predict):
-                for row, value, score in zip(rows, best.cpu().numpy(), probabilities.cpu().numpy(), strict=True):
+            for rows, (best, probabilities) in in_batches(
+                features, self.pad_id, self.device, self.network.predict
+            ):
+                for row, value, score in zip(
+                    rows, best.cpu().numpy(), probabilities.cpu().numpy(), strict=True
+                ):
                     predicted[row], scores[row] = value, score
         return predicted, scores
 

@@ -33,7 +33,12 @@ class Network(nn.Module):
     """
 
     def __init__(
-        self, encoder: nn.Module, pooling: Pooling | None, head: Head, use_pooler: bool, word_pooling: str = "first"
+        self,
+        encoder: nn.Module,
+        pooling: Pooling | None,
+        head: Head,
+        use_pooler: bool,
+        word_pooling: str = "first",
     ) -> None:
         super().__init__()
         self.encoder = encoder
@@ -54,7 +59,10 @@ class Network(nn.Module):
         if self.pooling is None:
             return hidden
         pooled: Tensor = self.pooling(
-            hidden, batch.mask, output.pooler_output.float() if self.use_pooler else None, batch.entities
+            hidden,
+            batch.mask,
+            output.pooler_output.float() if self.use_pooler else None,
+            batch.entities,
         )
         return pooled
 
@@ -73,7 +81,11 @@ class Network(nn.Module):
 
     def _mask(self, batch: Batch) -> Tensor | None:
         """Mask of the features that are not padding, if an input has several."""
-        return batch.mask.bool() if self.pooling is None and batch.word_mask is None else batch.word_mask
+        return (
+            batch.mask.bool()
+            if self.pooling is None and batch.word_mask is None
+            else batch.word_mask
+        )
 
 
 ATTENTION = "blurb_device"
@@ -102,7 +114,10 @@ def checkpoint_activations(encoder: Any) -> bool:
     if not getattr(encoder, "supports_gradient_checkpointing", False):
         return False
     # Its name until transformers 5.22.
-    enable = getattr(encoder, "activation_checkpointing_enable", None) or encoder.gradient_checkpointing_enable
+    enable = (
+        getattr(encoder, "activation_checkpointing_enable", None)
+        or encoder.gradient_checkpointing_enable
+    )
     enable({"use_reentrant": False})
     return True
 

@@ -37,7 +37,11 @@ def adamw(network: Network, settings: Settings) -> torch.optim.AdamW:
         for (decay, peak, scale), chosen in by_group.items()
     ]
     return torch.optim.AdamW(
-        groups, lr=settings.lr, betas=(settings.beta1, settings.beta2), eps=settings.epsilon, fused=True
+        groups,
+        lr=settings.lr,
+        betas=(settings.beta1, settings.beta2),
+        eps=settings.epsilon,
+        fused=True,
     )
 
 
@@ -68,7 +72,12 @@ def layers(encoder: nn.Module) -> list[Any]:
     blocks = [blocks for blocks in lists if not isinstance(blocks[0], nn.ModuleList)]
     if not blocks:
         return []
-    kind = type(max(blocks, key=lambda listed: sum(p.numel() for block in listed for p in block.parameters()))[0])
+    kind = type(
+        max(
+            blocks,
+            key=lambda listed: sum(p.numel() for block in listed for p in block.parameters()),
+        )[0]
+    )
     # All of that class: Funnel has its layers in several lists.
     return [module for module in encoder.modules() if type(module) is kind]
 
@@ -111,9 +120,15 @@ def treat_layers(encoder: Any, settings: Settings) -> None:
             item._is_hf_initialized = False  # transformers leaves alone what it loaded
         block.apply(encoder._init_weights)
     table = encoder.get_input_embeddings()
-    inside = [module for module in encoder.modules() if any(child is table for child in module.modules())]
+    inside = [
+        module for module in encoder.modules() if any(child is table for child in module.modules())
+    ]
     # Word, position and segment tables and their norm: the modules with the input embeddings but no layer.
-    below = [module for module in inside if not any(child is block for child in module.modules() for block in stack)]
+    below = [
+        module
+        for module in inside
+        if not any(child is block for child in module.modules() for block in stack)
+    ]
     if settings.freeze_layers:
         for part in (*below, *stack[: settings.freeze_layers]):
             part.requires_grad_(False)

@@ -45,7 +45,9 @@ class Resumption:
     :param state: of a training that begins
     """
 
-    def __init__(self, trainer: Trainer, optimizer: torch.optim.Optimizer, state: LoopState) -> None:
+    def __init__(
+        self, trainer: Trainer, optimizer: torch.optim.Optimizer, state: LoopState
+    ) -> None:
         self.trainer, self.optimizer, self.state = trainer, optimizer, state
         # On other devices a training cannot go on as it was.
         self.checkpoints = trainer.checkpoints if trainer.device.type in ("cpu", "cuda") else None
@@ -77,12 +79,18 @@ class Resumption:
         if self.checkpoints is None:
             return
         state, trainer = self.state, self.trainer
-        is_best = state.best is not None and not state.losses and state.best.epoch == len(state.history)
-        tensors = {"network": state.best.weights if state.best and is_best else weights_of(trainer.network)}
+        is_best = (
+            state.best is not None and not state.losses and state.best.epoch == len(state.history)
+        )
+        tensors = {
+            "network": state.best.weights if state.best and is_best else weights_of(trainer.network)
+        }
         if state.best is not None and not is_best:
             tensors["best"] = state.best.weights
         moments = self.optimizer.state_dict()["state"]
-        tensors["optimizer"] = {f"{at}.{name}": value for at, each in moments.items() for name, value in each.items()}
+        tensors["optimizer"] = {
+            f"{at}.{name}": value for at, each in moments.items() for name, value in each.items()
+        }
         tensors["loop"] = {"torch": torch.get_rng_state()}
         if state.losses:
             tensors["loop"]["losses"] = torch.stack(state.losses)
@@ -96,7 +104,10 @@ class Resumption:
             "best": state.best and [state.best.epoch, state.best.score],
             "order": state.order,
             "python": random.getstate(),
-            "numpy": {**legacy, "state": {**legacy["state"], "key": legacy["state"]["key"].tolist()}},
+            "numpy": {
+                **legacy,
+                "state": {**legacy["state"], "key": legacy["state"]["key"].tolist()},
+            },
             "micro_batch": trainer.micro_batch,
             "scaler": scaler and scaler.state_dict(),
             "seconds": round(self.earlier + time.perf_counter() - self.begun, 2),
@@ -160,7 +171,9 @@ class Resumption:
             state.setdefault(int(at), {})[name] = (
                 torch.empty_like(parameters[int(at)]).copy_(value) if value.ndim else value
             )
-        self.optimizer.load_state_dict({"state": state, "param_groups": self.optimizer.state_dict()["param_groups"]})
+        self.optimizer.load_state_dict(
+            {"state": state, "param_groups": self.optimizer.state_dict()["param_groups"]}
+        )
 
 
 Weights = dict[str, torch.Tensor]
@@ -232,12 +245,18 @@ class LoopState:
 
 def learning(network: nn.Module) -> dict[str, nn.Parameter]:
     """The parameters that are not frozen, by name."""
-    return {name: each for name, each in network.named_parameters(remove_duplicate=False) if each.requires_grad}
+    return {
+        name: each
+        for name, each in network.named_parameters(remove_duplicate=False)
+        if each.requires_grad
+    }
 
 
 def changing(network: nn.Module) -> Weights:
     """All weights but frozen ones, which are what they were."""
-    frozen = dict(network.named_parameters(remove_duplicate=False)).keys() - learning(network).keys()
+    frozen = (
+        dict(network.named_parameters(remove_duplicate=False)).keys() - learning(network).keys()
+    )
     return {name: value for name, value in network.state_dict().items() if name not in frozen}
 
 

@@ -41,7 +41,9 @@ def check(tracker: str) -> None:
     from accelerate.tracking import get_available_trackers
 
     if tracker not in map(str, get_available_trackers()):
-        raise SettingsError(f"{opt('track', tracker)} needs the package {tracker}: pip install {tracker}")
+        raise SettingsError(
+            f"{opt('track', tracker)} needs the package {tracker}: pip install {tracker}"
+        )
 
 
 @dataclass
@@ -77,7 +79,9 @@ class Tracking:
         if self.tracker == "tensorboard":
             named, project = {}, f"{self.run}-{self.trial[:8]}"
         settings = {**self.settings, "trial": self.trial}
-        values = {name: value for name, value in settings.items() if isinstance(value, str | int | float)}
+        values = {
+            name: value for name, value in settings.items() if isinstance(value, str | int | float)
+        }
         self.accelerator = accelerator
         self._call(lambda: accelerator.init_trackers(project, values, {self.tracker: named}))
 
@@ -101,10 +105,15 @@ class Tracking:
         except Exception as error:  # noqa: BLE001 - a tracker must not cost anybody a training
             message = f"{self.tracker} failed; the trial continues without it: {type(error).__name__}: {error}"
             log.warning(message)
-            warnings.warn(message, stacklevel=2)  # the log of a trial is a file; whoever waits should see it too
+            warnings.warn(
+                message, stacklevel=2
+            )  # the log of a trial is a file; whoever waits should see it too
             accelerator, self.accelerator = self.accelerator, None
             for tracker in accelerator.trackers if accelerator is not None else []:
-                with contextlib.suppress(Exception), _preserved_rng_state():  # of one failure one warning is enough
+                with (
+                    contextlib.suppress(Exception),
+                    _preserved_rng_state(),
+                ):  # of one failure one warning is enough
                     tracker.finish()
 
 

@@ -100,15 +100,29 @@ def test_no_message_spells_an_option_by_itself() -> None:
     """`opt` spells it for who reads the message; commands to paste and a command's own words have `--`."""
     bare = []
     for file in Path(blurb.__file__).parent.rglob("*.py"):
-        for raised in (node for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))) if is_error(node)):
+        for raised in (
+            node for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))) if is_error(node)
+        ):
             texts = [each.value for each in ast.walk(raised) if isinstance(each, ast.Constant)]
-            words = [re.sub(r"\b(blurb|pip) [a-z]+[^\n;`]*", "", text) for text in texts if isinstance(text, str)]
-            bare += [f"{file.name}: {text}" for text in words if "cli" not in file.parts and re.search("--[a-z]", text)]
+            words = [
+                re.sub(r"\b(blurb|pip) [a-z]+[^\n;`]*", "", text)
+                for text in texts
+                if isinstance(text, str)
+            ]
+            bare += [
+                f"{file.name}: {text}"
+                for text in words
+                if "cli" not in file.parts and re.search("--[a-z]", text)
+            ]
     assert bare == []
 
 
 def is_error(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id.endswith("Error")
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id.endswith("Error")
+    )
 
 
 SEEDS = {"suite": "demo", "protocol": "smoke", "seeds": 2, "progress": False, "leaderboard": None}
@@ -124,7 +138,9 @@ def test_threads_give_the_figures_of_one_thread(model: str, tmp_path: Path) -> N
     alone: dict[str, Any] = {}
     figures("alone", alone)
     together: dict[str, Any] = {}
-    threads = [threading.Thread(target=figures, args=(str(number), together)) for number in range(3)]
+    threads = [
+        threading.Thread(target=figures, args=(str(number), together)) for number in range(3)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -149,7 +165,14 @@ def test_a_model_that_is_loaded_beside_a_run_changes_no_figure(tmp_path: Path) -
     folder = kept.trial("scratch:tiny", "biosses")
 
     def figures(name: str) -> list[dict[str, Any]]:
-        found = blurb.run("scratch:tiny", "biosses", output=tmp_path / name, device="cpu", precision="fp32", **SEEDS)
+        found = blurb.run(
+            "scratch:tiny",
+            "biosses",
+            output=tmp_path / name,
+            device="cpu",
+            precision="fp32",
+            **SEEDS,
+        )
         return found.to_pandas().to_dict("records")
 
     alone, stop = figures("alone"), threading.Event()
@@ -170,7 +193,9 @@ def test_a_model_that_is_loaded_beside_a_run_changes_no_figure(tmp_path: Path) -
 @pytest.mark.parametrize("name", ["model", "output"])
 def test_a_name_of_thousands_of_letters_is_one_short_error(name: str, tmp_path: Path) -> None:
     given = {"model": "baseline:majority", "output": str(tmp_path / "runs"), name: "a" * 5_000}
-    done = CliRunner().invoke(cli, ["run", given["model"], "--suite", "demo", "--output", given["output"]])
+    done = CliRunner().invoke(
+        cli, ["run", given["model"], "--suite", "demo", "--output", given["output"]]
+    )
     error = done.exception  # of an OSError the command line says what `of_system` does
     assert len(of_system(error) if isinstance(error, OSError) else str(error)) < 300
     assert not [*tmp_path.iterdir()]

@@ -42,7 +42,9 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, blurb.Result
 
 
 @pytest.mark.costly
-def test_both_doors_lead_to_the_same_figures(played: tuple[Path, blurb.Results], here: Path) -> None:
+def test_both_doors_lead_to_the_same_figures(
+    played: tuple[Path, blurb.Results], here: Path
+) -> None:
     folder, results = played
     command = shlex.split(
         "run scratch:tiny baseline:majority --suite demo --protocol smoke --tasks gad,biosses --seeds 2"
@@ -79,7 +81,9 @@ def test_no_name_of_the_front_door_is_that_of_a_room() -> None:
 
 def test_importing_blurb_loads_nothing() -> None:
     code = "import sys, blurb; print(sorted({m.split('.')[0] for m in sys.modules})); dir(blurb)"
-    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    output = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
     assert not [name for name in (*HEAVY, "click", "rich", "numpy") if f"'{name}'" in output]
 
 
@@ -87,13 +91,26 @@ def test_a_tidy_table(played: tuple[Path, blurb.Results]) -> None:
     """Oracle: the lines of results.csv, which the command writes."""
     folder, results = played
     table = results.to_pandas()
-    assert list(table.columns) == ["model", "configuration", "task", "seed", "split", "metric", "value"]
+    assert list(table.columns) == [
+        "model",
+        "configuration",
+        "task",
+        "seed",
+        "split",
+        "metric",
+        "value",
+    ]
     lines = [line for _, line in results_csv.read_lines(folder / "results.csv")]
     columns = ("model", "task", "seed", "split", "metric")
-    there = {tuple(map(str, key)): value for key, value in table.set_index(list(columns))["value"].items()}
+    there = {
+        tuple(map(str, key)): value
+        for key, value in table.set_index(list(columns))["value"].items()
+    }
     assert len(table) == len(lines)
     for line in lines:
-        assert there[tuple(line[column] for column in columns)] == pytest.approx(float(line["value"]), abs=1e-4)
+        assert there[tuple(line[column] for column in columns)] == pytest.approx(
+            float(line["value"]), abs=1e-4
+        )
 
 
 def test_a_wide_table(played: tuple[Path, blurb.Results]) -> None:
@@ -101,7 +118,9 @@ def test_a_wide_table(played: tuple[Path, blurb.Results]) -> None:
     table = results.leaderboard().set_index("model")
     assert table.loc["scratch:tiny", "gad"] == pytest.approx(
         results.to_pandas()
-        .query("model == 'scratch:tiny' and task == 'gad' and split == 'test' and metric == 'f1'")["value"]
+        .query("model == 'scratch:tiny' and task == 'gad' and split == 'test' and metric == 'f1'")[
+            "value"
+        ]
         .mean(),
         abs=1e-12,
     )
@@ -131,7 +150,9 @@ def test_predictions_are_those_of_the_trial(played: tuple[Path, blurb.Results]) 
     _, results = played
     answers = results.predictions("scratch:tiny", "gad", 2).query("split == 'test'")
     score = 100 * f1_score(answers["gold"] == "1", answers["prediction"] == "1", zero_division=0)
-    table = results.to_pandas().query("model == 'scratch:tiny' and task == 'gad' and seed == 2 and split == 'test'")
+    table = results.to_pandas().query(
+        "model == 'scratch:tiny' and task == 'gad' and seed == 2 and split == 'test'"
+    )
     assert table.set_index("metric").loc["f1", "value"] == pytest.approx(score)
     with pytest.raises(UnknownName, match="scratch:tiny"):
         results.predictions("scratch:tny", "gad")
@@ -141,7 +162,10 @@ def test_predictions_are_those_of_the_trial(played: tuple[Path, blurb.Results]) 
 
 def test_results_show_themselves(played: tuple[Path, blurb.Results]) -> None:
     folder, results = played
-    assert repr(results) == f"<Results of {folder / 'runs'}: baseline:majority smoke demo, scratch:tiny smoke demo>"
+    assert (
+        repr(results)
+        == f"<Results of {folder / 'runs'}: baseline:majority smoke demo, scratch:tiny smoke demo>"
+    )
     shown = results._repr_html_()
     assert "<th>similarity</th>" in shown
     assert "scratch:tiny smoke" in shown
@@ -163,11 +187,15 @@ def test_rows_and_verdicts_show_themselves_in_a_line(played: tuple[Path, blurb.R
     assert "<th>outcome</th>" in decision._repr_html_()
 
 
-def test_load_results_of_a_store_and_its_tables(played: tuple[Path, blurb.Results], tmp_path: Path) -> None:
+def test_load_results_of_a_store_and_its_tables(
+    played: tuple[Path, blurb.Results], tmp_path: Path
+) -> None:
     folder, results = played
     frames = [blurb.load_results(folder / name).to_pandas() for name in ("runs", "results.csv")]
     for frame in frames:
-        merged = frame.merge(results.to_pandas(), on=["model", "configuration", "task", "seed", "split", "metric"])
+        merged = frame.merge(
+            results.to_pandas(), on=["model", "configuration", "task", "seed", "split", "metric"]
+        )
         assert len(merged) == len(frame) == len(results.to_pandas())
         assert (merged["value_x"] - merged["value_y"]).abs().max() <= 1e-4
     with pytest.raises(DataError, match="no such file or folder"):
@@ -181,7 +209,15 @@ def test_compare_and_check_say_what_the_commands_say(played: tuple[Path, blurb.R
     folder, results = played
     majority, tiny = results.rows
     compared = blurb.compare(majority, tiny)
-    arguments = ["compare", "baseline:majority", "scratch:tiny", "--output", str(folder / "runs"), "--format", "json"]
+    arguments = [
+        "compare",
+        "baseline:majority",
+        "scratch:tiny",
+        "--output",
+        str(folder / "runs"),
+        "--format",
+        "json",
+    ]
     told = json.loads(CliRunner().invoke(cli, arguments, catch_exceptions=False).stdout)
     assert [(line["name"], line["verdict"]) for line in told] == [
         (line.name, line.verdict(0.05)) for line in compared.lines
@@ -189,7 +225,9 @@ def test_compare_and_check_say_what_the_commands_say(played: tuple[Path, blurb.R
     table = compared.to_pandas().set_index("name")
     assert {*told[0]} - {"within_max_drop"} == {"name", *table.columns}
     assert all(line["reason"] for line in told if line["verdict"] == "cannot judge")
-    assert table.loc["gad", "difference"] == pytest.approx(compared["gad"].first - compared["gad"].other)
+    assert table.loc["gad", "difference"] == pytest.approx(
+        compared["gad"].first - compared["gad"].other
+    )
     assert "<table" in compared._repr_html_()
 
     decision = blurb.check(tiny, "baseline:majority", max_drop=100, output=folder / "runs")
@@ -201,7 +239,14 @@ def test_compare_and_check_say_what_the_commands_say(played: tuple[Path, blurb.R
 
 def test_a_run_with_a_check(played: tuple[Path, blurb.Results]) -> None:
     folder, results = played
-    again = blurb.run("scratch:tiny", **SMOKE, seeds=2, output=folder / "runs", progress=False, check=results.rows[0])
+    again = blurb.run(
+        "scratch:tiny",
+        **SMOKE,
+        seeds=2,
+        output=folder / "runs",
+        progress=False,
+        check=results.rows[0],
+    )
     (decision,) = again.decisions
     assert decision.candidate == "scratch:tiny smoke demo"
     assert {finding.name for finding in decision.findings} == {"gad", "biosses"}
@@ -219,7 +264,9 @@ def test_settings_are_keywords_of_their_types(tmp_path: Path) -> None:
     )
     assert made.rows[0].limits("max_eval") == {"gad": 7}
     assert [path.name for path in tmp_path.iterdir()] == ["runs"]  # the tables are in it
-    assert {"leaderboard.csv", "results.csv"} <= {path.name for path in (tmp_path / "runs").iterdir()}
+    assert {"leaderboard.csv", "results.csv"} <= {
+        path.name for path in (tmp_path / "runs").iterdir()
+    }
     for wrong, told in (
         ({"max_eval": "many"}, "^max_eval must be a whole number"),
         ({"epochs": True}, "^epochs must be a whole number"),
@@ -231,15 +278,24 @@ def test_settings_are_keywords_of_their_types(tmp_path: Path) -> None:
 
 
 def test_a_dry_run_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    made = blurb.run("baseline:majority", suite="demo", protocol="smoke", output=tmp_path / "runs", dry_run=True)
+    made = blurb.run(
+        "baseline:majority", suite="demo", protocol="smoke", output=tmp_path / "runs", dry_run=True
+    )
     assert not made.rows
     assert "Nothing was run or written." in capsys.readouterr().out
     assert os.listdir(tmp_path) == []
 
 
-def test_nothing_is_said_without_progress(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_nothing_is_said_without_progress(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     blurb.run(
-        "baseline:majority", tasks="gad", suite="demo", protocol="smoke", output=tmp_path / "runs", progress=False
+        "baseline:majority",
+        tasks="gad",
+        suite="demo",
+        protocol="smoke",
+        output=tmp_path / "runs",
+        progress=False,
     )
     assert capfd.readouterr() == ("", "")
 

@@ -33,19 +33,25 @@ def played(checkpoint: Builder, tmp_path_factory: pytest.TempPathFactory) -> blu
 
 @pytest.mark.costly
 @pytest.mark.parametrize("task", TYPES)
-def test_the_kept_model_predicts_what_the_trial_stored(played: blurb.Results, task: str, tmp_path: Path) -> None:
+def test_the_kept_model_predicts_what_the_trial_stored(
+    played: blurb.Results, task: str, tmp_path: Path
+) -> None:
     trial = played.trial("m", task)
     assert predicted(blurb.load_model(trial)) == stored(trial)
     moved = shutil.copytree(trial / "model", tmp_path / "elsewhere")
     assert predicted(blurb.load_model(moved)) == stored(trial)
-    assert not [path for path in moved.rglob("*") if path.suffix in (".bin", ".pt", ".pkl", ".pickle")]
+    assert not [
+        path for path in moved.rglob("*") if path.suffix in (".bin", ".pt", ".pkl", ".pickle")
+    ]
 
 
 FAST = ("roberta", "modernbert")
 
 
 @pytest.mark.costly
-@pytest.mark.parametrize("kind", [pytest.param(kind, marks=[] if kind in FAST else pytest.mark.slow) for kind in KINDS])
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=[] if kind in FAST else pytest.mark.slow) for kind in KINDS]
+)
 def test_taggers_of_every_architecture(kind: str, checkpoint: Builder, tmp_path: Path) -> None:
     """Kept as AutoModelForTokenClassification, transformers gives our scores; else our own format does."""
     import torch
@@ -80,17 +86,25 @@ def test_taggers_of_every_architecture(kind: str, checkpoint: Builder, tmp_path:
         ("biosses", {"reinit_layers": 1, "layer_decay": 0.9, "weight_decay": 0.01}),
     ],
 )
-def test_heads_and_inputs(task: str, settings: dict[str, Any], checkpoint: Builder, tmp_path: Path) -> None:
+def test_heads_and_inputs(
+    task: str, settings: dict[str, Any], checkpoint: Builder, tmp_path: Path
+) -> None:
     trial = fine_tuned(checkpoint("bert_uncased"), task, tmp_path, **settings).trial("m", task)
     assert predicted(blurb.load_model(trial)) == stored(trial)
 
 
-def test_rows_of_the_embedding_that_training_left_out_are_there(played: blurb.Results, checkpoint: Builder) -> None:
+def test_rows_of_the_embedding_that_training_left_out_are_there(
+    played: blurb.Results, checkpoint: Builder
+) -> None:
     """Training changes the rows of the words it saw; the others are those of the checkpoint."""
     from transformers import AutoModel
 
     before = AutoModel.from_pretrained(checkpoint("bert_uncased")).get_input_embeddings().weight
-    after = AutoModel.from_pretrained(played.trial("m", "ncbi-disease") / "model").get_input_embeddings().weight
+    after = (
+        AutoModel.from_pretrained(played.trial("m", "ncbi-disease") / "model")
+        .get_input_embeddings()
+        .weight
+    )
     changed = (before != after).any(1)
     assert before.shape == after.shape
     assert 0 < int(changed.sum()) < len(before)
@@ -132,14 +146,24 @@ def test_raw_text(played: blurb.Results, tmp_path: Path) -> None:
         ("chemprot", "text alone", "JSON with text, head"),
         (
             "chemprot",
-            {"text": "ab", "head": {"start": 0, "end": 1, "type": "x"}, "tail": {"start": 1, "end": 9}},
+            {
+                "text": "ab",
+                "head": {"start": 0, "end": 1, "type": "x"},
+                "tail": {"start": 1, "end": 9},
+            },
             "'tail' must be an object with",
         ),
-        ("chemprot", {"text": "ab", "head": {"start": 0, "end": 3, "type": "x"}}, "text has 2 code points"),
+        (
+            "chemprot",
+            {"text": "ab", "head": {"start": 0, "end": 3, "type": "x"}},
+            "text has 2 code points",
+        ),
         ("pubmedqa", {"question": "why?", "context": 3}, "'context' must be text"),
     ],
 )
-def test_inputs_that_lack_something(played: blurb.Results, task: str, given: Any, told: str) -> None:
+def test_inputs_that_lack_something(
+    played: blurb.Results, task: str, given: Any, told: str
+) -> None:
     with pytest.raises(DataError, match=told):
         blurb.predict(played.trial("m", task), [given])
 
@@ -147,21 +171,39 @@ def test_inputs_that_lack_something(played: blurb.Results, task: str, given: Any
 @pytest.mark.costly
 def test_the_command(played: blurb.Results, tmp_path: Path) -> None:
     trial = played.trial("m", "ncbi-disease")
-    asked = CliRunner().invoke(cli, ["predict", str(trial), "--text", "cystic fibrosis"], catch_exceptions=False)
+    asked = CliRunner().invoke(
+        cli, ["predict", str(trial), "--text", "cystic fibrosis"], catch_exceptions=False
+    )
     exact, shown = blurb.predict(trial, "cystic fibrosis")[0], json.loads(asked.stdout)
-    assert shown == {**exact, "spans": [{**span, "score": round(span["score"], 4)} for span in exact["spans"]]}
+    assert shown == {
+        **exact,
+        "spans": [{**span, "score": round(span["score"], 4)} for span in exact["spans"]],
+    }
     assert asked.stderr == "The model was trained under smoke: smoke test: scores mean nothing.\n"
-    texts = CliRunner().invoke(cli, ["predict", str(played.trial("m", "hoc")), "--text", "a", "--text", "b"])
-    scores = [score for line in texts.stdout.splitlines() for score in json.loads(line)["scores"].values()]
+    texts = CliRunner().invoke(
+        cli, ["predict", str(played.trial("m", "hoc")), "--text", "a", "--text", "b"]
+    )
+    scores = [
+        score for line in texts.stdout.splitlines() for score in json.loads(line)["scores"].values()
+    ]
     assert scores
     assert all(score == round(score, 4) for score in scores)
     assert texts.stderr.count("scores mean nothing") == 1
-    (tmp_path / "texts.jsonl").write_text('{"id": "x", "tokens": ["cystic", "fibrosis"]}\n', encoding="utf-8")
+    (tmp_path / "texts.jsonl").write_text(
+        '{"id": "x", "tokens": ["cystic", "fibrosis"]}\n', encoding="utf-8"
+    )
     (tmp_path / "texts.txt").write_text("a text\n\nanother text\n", encoding="utf-8")
     row = ["predict", f"{played.path}:m", "--task", "ncbi-disease"]
-    assert CliRunner().invoke(cli, [*row, str(tmp_path / "texts.txt")], catch_exceptions=False).stdout.count("\n") == 2
+    assert (
+        CliRunner()
+        .invoke(cli, [*row, str(tmp_path / "texts.txt")], catch_exceptions=False)
+        .stdout.count("\n")
+        == 2
+    )
     out = tmp_path / "out.jsonl"
-    CliRunner().invoke(cli, [*row, str(tmp_path / "texts.jsonl"), "--out", str(out)], catch_exceptions=False)
+    CliRunner().invoke(
+        cli, [*row, str(tmp_path / "texts.jsonl"), "--out", str(out)], catch_exceptions=False
+    )
     assert json.loads(out.read_text())["id"] == "x"
     (tmp_path / "bad.jsonl").write_text('{"tokens": ["a"]}\n{"tokens": []}\n', encoding="utf-8")
     with pytest.raises(DataError, match=r"bad\.jsonl:2: 'tokens' must be"):
@@ -204,7 +246,9 @@ def test_in_another_environment_a_finished_trial_keeps_its_word(
     checkpoint: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = checkpoint("bert_uncased")
-    trial = fine_tuned(folder, "biosses", tmp_path / "runs", keep_model="none").trial("m", "biosses")
+    trial = fine_tuned(folder, "biosses", tmp_path / "runs", keep_model="none").trial(
+        "m", "biosses"
+    )
     before = (trial / "DONE.json").read_bytes()
     real = worker.environment
     monkeypatch.setattr(worker, "environment", lambda device: {**real(device), "torch": "1.0"})
@@ -223,9 +267,13 @@ def test_other_predictions_do_not_replace_the_stored_ones(
     checkpoint: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = checkpoint("bert_uncased")
-    trial = fine_tuned(folder, "biosses", tmp_path / "runs", keep_model="none").trial("m", "biosses")
+    trial = fine_tuned(folder, "biosses", tmp_path / "runs", keep_model="none").trial(
+        "m", "biosses"
+    )
     columns = read_predictions(trial / "predictions.parquet")
-    write_predictions(trial / "predictions.parquet", {**columns, "prediction": [0.5] * len(columns["id"])})
+    write_predictions(
+        trial / "predictions.parquet", {**columns, "prediction": [0.5] * len(columns["id"])}
+    )
     Store(tmp_path / "runs").seal(trial)
     options = {**FEW, "output": tmp_path / "runs", "name": "m"}
     (failed,) = blurb.run(folder, "biosses", **options, keep_model="best").failed

@@ -36,7 +36,11 @@ def test_a_loaded_model_scores_what_its_folder_does(checkpoint: Builder, tmp_pat
     folder = checkpoint("bert_uncased")
     model, tokenizer = loaded(folder)
     model.train()
-    before = copy.deepcopy(model.state_dict()), copy.deepcopy(model.config.to_dict()), model.training
+    before = (
+        copy.deepcopy(model.state_dict()),
+        copy.deepcopy(model.config.to_dict()),
+        model.training,
+    )
     ours = blurb.run(model, tokenizer=tokenizer, name="mine", output=tmp_path / "a", **FEW)
     theirs = blurb.run(folder, name="mine", output=tmp_path / "b", **FEW)
     assert ours.rows[0].values("biosses") == theirs.rows[0].values("biosses")

@@ -24,7 +24,9 @@ from tests.conftest import Builder
         ("bertweet", ["no fast version", "Unknown tokens in", "are cut to 128 sub-tokens"]),
     ],
 )
-def test_every_kind_of_task_runs_and_what_is_odd_is_told(kind: str, surprises: list[str], checkpoint: Builder) -> None:
+def test_every_kind_of_task_runs_and_what_is_odd_is_told(
+    kind: str, surprises: list[str], checkpoint: Builder
+) -> None:
     found = check_model(str(checkpoint(kind)))
     assert [one.error for one in found.tries] == [""] * len(TRIES)
     assert len(found.surprises) == len(surprises)
@@ -51,7 +53,11 @@ def test_a_try_that_fails_is_told_with_its_reason(checkpoint: Builder, tmp_path:
     found = json.loads(result.stdout)
     failed = {one["task"] for one in found["tries"] if one["error"]}
     assert failed == {"biosses", "pubmedqa"}
-    assert all("table of segments (type_vocab_size) has 1" in one["error"] for one in found["tries"] if one["error"])
+    assert all(
+        "table of segments (type_vocab_size) has 1" in one["error"]
+        for one in found["tries"]
+        if one["error"]
+    )
     assert any("segments of a pair" in said for said in found["surprises"])
 
 

@@ -44,8 +44,21 @@ def results(root: Path, card: str = "NVIDIA H100", **changed: Any) -> dict[str, 
     :param changed: keys of the manifest
     """
     head = code.git(root, "rev-parse", "HEAD")
-    manifest = {"commit": head, "dirty": False, "small": False, "trees": code.trees(root, head), **changed}
-    facts = {"card": card, "cards": 1, "memory": 79.6, "cuda": "13.0", "torch": "2.11.0", "transformers": "5.17.0"}
+    manifest = {
+        "commit": head,
+        "dirty": False,
+        "small": False,
+        "trees": code.trees(root, head),
+        **changed,
+    }
+    facts = {
+        "card": card,
+        "cards": 1,
+        "memory": 79.6,
+        "cuda": "13.0",
+        "torch": "2.11.0",
+        "transformers": "5.17.0",
+    }
     return {
         "kind": KIND,
         "version": VERSION,
@@ -56,7 +69,9 @@ def results(root: Path, card: str = "NVIDIA H100", **changed: Any) -> dict[str, 
     }
 
 
-def part(cells: dict[str, Any], state: str = COMPLETE, why: str = "", **told: str) -> dict[str, Any]:
+def part(
+    cells: dict[str, Any], state: str = COMPLETE, why: str = "", **told: str
+) -> dict[str, Any]:
     return {"state": state, "why": why, "seconds": 100.0, "cells": cells, "told": told}
 
 

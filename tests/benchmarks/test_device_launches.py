@@ -18,7 +18,10 @@ def test_working_weights_give_the_forward_pass_of_autocast(checkpoint: Builder, 
     for module in encoder.modules():
         if isinstance(module, torch.nn.Dropout):
             module.p = 0.0
-    plain, working = (launches.Step(copy.deepcopy(encoder), variant, "cpu", 4, 12) for variant in launches.VARIANTS)
+    plain, working = (
+        launches.Step(copy.deepcopy(encoder), variant, "cpu", 4, 12)
+        for variant in launches.VARIANTS
+    )
     plain.encoder.eval()
     working.encoder.eval()
     assert torch.equal(plain.forward(), working.forward())
@@ -28,7 +31,10 @@ def test_working_weights_give_the_forward_pass_of_autocast(checkpoint: Builder, 
     for step in (plain, working):
         step.encoder.train()
         step()
-    moved = [not torch.equal(one, other) for one, other in zip(before, working.weights.masters, strict=True)]
+    moved = [
+        not torch.equal(one, other)
+        for one, other in zip(before, working.weights.masters, strict=True)
+    ]
     assert sum(moved) > 0.8 * len(moved)
     for master, copied in zip(working.weights.masters, working.weights.working, strict=True):
         assert torch.equal(master.bfloat16(), copied)

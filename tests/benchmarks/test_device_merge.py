@@ -65,7 +65,10 @@ def test_a_second_merge_changes_nothing(root: Path, back: Path) -> None:
 def test_results_of_other_code_are_refused(root: Path, back: Path) -> None:
     put(back, results(root))
     repository.change(root, "benchmarks/x.py")
-    with pytest.raises(BlurbError, match=r"made by other code: benchmarks changed since commit .* Pack and run HEAD"):
+    with pytest.raises(
+        BlurbError,
+        match=r"made by other code: benchmarks changed since commit .* Pack and run HEAD",
+    ):
         merge(back, root)
     assert page.BEGIN + "\n" + page.END in performance(root)
 
@@ -84,7 +87,9 @@ def test_a_commit_beside_the_history_is_refused(root: Path, back: Path, commit: 
         commit = repository.change(root, "README.md")
         code.git(root, "reset", "--quiet", "--hard", first)
     put(back, results(root, commit=commit))
-    with pytest.raises(BlurbError, match=f"made by commit {commit[:8]}, which is no ancestor of HEAD"):
+    with pytest.raises(
+        BlurbError, match=f"made by commit {commit[:8]}, which is no ancestor of HEAD"
+    ):
         merge(back, root)
 
 
@@ -97,7 +102,9 @@ def test_a_commit_beside_the_history_is_refused(root: Path, back: Path, commit: 
         ({}, "CPU", "measured on no GPU"),
     ],
 )
-def test_what_means_nothing_is_refused(root: Path, back: Path, changed: dict[str, Any], card: str, said: str) -> None:
+def test_what_means_nothing_is_refused(
+    root: Path, back: Path, changed: dict[str, Any], card: str, said: str
+) -> None:
     put(back, results(root, card, **changed))
     with pytest.raises(BlurbError, match=said):
         merge(back, root)
@@ -108,11 +115,16 @@ def test_what_means_nothing_is_refused(root: Path, back: Path, changed: dict[str
     [
         ('{"kind": "blurb dev', "cannot be read as JSON; copy it again"),
         ("[]", "no results of benchmarks.device"),
-        ('{"kind": "blurb device results", "version": 1, "card": {}}', "lacks its manifest and parts; copy it again"),
+        (
+            '{"kind": "blurb device results", "version": 1, "card": {}}',
+            "lacks its manifest and parts; copy it again",
+        ),
         ('{"kind": "blurb device results", "version": 9}', "version 9 of the results, not 1"),
     ],
 )
-def test_a_damaged_file_is_told_and_the_others_are_merged(root: Path, back: Path, text: str, said: str) -> None:
+def test_a_damaged_file_is_told_and_the_others_are_merged(
+    root: Path, back: Path, text: str, said: str
+) -> None:
     put(back, results(root))
     (back / "another.json").write_text(text, encoding="utf-8")
     first, second = merge(back, root)
@@ -130,7 +142,9 @@ def test_what_was_cut_off_is_told_and_its_figures_stay(root: Path, back: Path) -
     content["parts"] = {
         "jobs": part({"1": trials(60)}, CUT, "it was killed"),
         "memory": part({}, SKIPPED, "no GPU"),
-        "estimates": part({}, **{"BERT-large, biosses": "not tried: it needs 24 GiB of memory, and there are 16"}),
+        "estimates": part(
+            {}, **{"BERT-large, biosses": "not tried: it needs 24 GiB of memory, and there are 16"}
+        ),
     }
     put(back, content)
     assert merge(back, root)[1:] == [
@@ -140,7 +154,10 @@ def test_what_was_cut_off_is_told_and_its_figures_stay(root: Path, back: Path) -
     ]
     text = performance(root)
     assert "| NVIDIA H100 | 1 | no | 8 | 60 | 8.0 | 1.00 | 3.2 |" in text
-    assert "* NVIDIA H100: cut off (it was killed); the lines above are what was measured before." in text
+    assert (
+        "* NVIDIA H100: cut off (it was killed); the lines above are what was measured before."
+        in text
+    )
     assert "* NVIDIA H100: not measured, no GPU" in text
     assert "* NVIDIA H100, BERT-large, biosses: not tried: it needs 24 GiB of memory" in text
 
@@ -156,7 +173,9 @@ def test_two_cards_are_kept_apart(root: Path, back: Path) -> None:
     text = performance(root)
     assert text.count("### Several trials on one card") == 1
     assert "| NVIDIA H100 | 4 | no | 8 | 48 | 10.0 | 2.50 | 3.2 |" in text
-    assert "| NVIDIA H200 | 4 | no | 8 | 48 | 10.0 | 2.00 | 3.2 |" in text  # beside the one of its own card
+    assert (
+        "| NVIDIA H200 | 4 | no | 8 | 48 | 10.0 | 2.00 | 3.2 |" in text
+    )  # beside the one of its own card
 
 
 def test_parts_of_one_card_add_up_over_calls(root: Path, back: Path) -> None:
@@ -174,8 +193,14 @@ def test_parts_of_one_card_add_up_over_calls(root: Path, back: Path) -> None:
 def test_a_figure_that_was_not_finished_replaces_none_that_was(root: Path, back: Path) -> None:
     """Calls on two machines, each of which began anew: nothing of the first is lost."""
     first, later = results(root), results(root)
-    first["parts"] = {"jobs": part({"1": trials(120)}, CUT, "killed", **{"4": "failed: OSError: x", "8": "failed: y"})}
-    later["parts"] = {"jobs": part({"1": {**trials(60), "unfinished": True}, "4": trials(48)}, CUT, "killed")}
+    first["parts"] = {
+        "jobs": part(
+            {"1": trials(120)}, CUT, "killed", **{"4": "failed: OSError: x", "8": "failed: y"}
+        )
+    }
+    later["parts"] = {
+        "jobs": part({"1": {**trials(60), "unfinished": True}, "4": trials(48)}, CUT, "killed")
+    }
     for content in (first, later):
         put(back, content)
         merge(back, root)
@@ -184,7 +209,9 @@ def test_a_figure_that_was_not_finished_replaces_none_that_was(root: Path, back:
     assert jobs["told"] == {"8": "failed: y"}
 
 
-def test_figures_of_other_libraries_replace_all_of_a_card_and_that_is_told(root: Path, back: Path) -> None:
+def test_figures_of_other_libraries_replace_all_of_a_card_and_that_is_told(
+    root: Path, back: Path
+) -> None:
     put(back, results(root))
     merge(back, root)
     later = results(root)
@@ -198,7 +225,9 @@ def test_figures_of_other_libraries_replace_all_of_a_card_and_that_is_told(root:
 
 
 def test_a_page_without_its_marks_is_said(tmp_path: Path) -> None:
-    with pytest.raises(BlurbError, match=r"docs/performance\.md: the marks of the device figures are gone; restore"):
+    with pytest.raises(
+        BlurbError, match=r"docs/performance\.md: the marks of the device figures are gone; restore"
+    ):
         page.fill("# Performance\n", tmp_path)
 
 

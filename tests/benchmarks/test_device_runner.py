@@ -17,7 +17,14 @@ from benchmarks.device.cells import Cell, Context, Figures, Part, Unfinished
 from benchmarks.device.results import FILE, read
 from blurb.messages.errors import BlurbError, UnknownName
 
-H100 = {"card": "NVIDIA H100", "cards": 1, "memory": 79.6, "cuda": "13.0", "torch": "2.13.0", "transformers": "5.23.0"}
+H100 = {
+    "card": "NVIDIA H100",
+    "cards": 1,
+    "memory": 79.6,
+    "cuda": "13.0",
+    "torch": "2.13.0",
+    "transformers": "5.23.0",
+}
 NONE = {**H100, "card": "CPU", "cards": 0, "cuda": None}
 
 
@@ -26,11 +33,17 @@ class Played:
 
     def __init__(self, bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.bundle, self.back, self.patch = bundle, bundle / "back", monkeypatch
-        manifest = {"commit": "c" * 40, "versions": {"torch": "2.13.0"}, "digest": code.digest(bundle / "code")}
+        manifest = {
+            "commit": "c" * 40,
+            "versions": {"torch": "2.13.0"},
+            "digest": code.digest(bundle / "code"),
+        }
         (bundle / "manifest.json").write_text(json.dumps(manifest))
         self.on(H100)
         monkeypatch.setattr(parts, "PARTS", {})
-        monkeypatch.setattr(runner, "_process", lambda part, *rest: runner.run_part(part.name, *rest) or "")
+        monkeypatch.setattr(
+            runner, "_process", lambda part, *rest: runner.run_part(part.name, *rest) or ""
+        )
 
     def on(self, facts: Mapping[str, Any]) -> None:
         self.patch.setattr(cards, "describe", lambda: dict(facts))
@@ -78,10 +91,15 @@ def test_figures_are_written_with_card_and_commit(played: Played) -> None:
     ("facts", "said"),
     [
         (NONE, "no GPU: torch 2.13.0 was built without CUDA"),
-        ({**NONE, "cuda": "13.0"}, "no GPU: torch 2.13.0 was built for CUDA 13.0 and finds no card that its driver"),
+        (
+            {**NONE, "cuda": "13.0"},
+            "no GPU: torch 2.13.0 was built for CUDA 13.0 and finds no card that its driver",
+        ),
     ],
 )
-def test_without_a_gpu_every_part_is_skipped_and_says_why(played: Played, facts: dict[str, Any], said: str) -> None:
+def test_without_a_gpu_every_part_is_skipped_and_says_why(
+    played: Played, facts: dict[str, Any], said: str
+) -> None:
     played.on(facts)
     played.part("one", Cell("x", fails(AssertionError("must not be measured"))))
     played.part("two", Cell("x", fails(AssertionError("must not be measured"))))
@@ -98,7 +116,9 @@ def test_a_rehearsal_needs_none(played: Played) -> None:
     assert played.run(small=True)[0].startswith("one: complete")
 
 
-def test_other_versions_are_told_and_measured(played: Played, capsys: pytest.CaptureFixture[str]) -> None:
+def test_other_versions_are_told_and_measured(
+    played: Played, capsys: pytest.CaptureFixture[str]
+) -> None:
     played.on({**H100, "torch": "2.11.0+cu130"})
     played.part("one", Cell("x", gives()))
     assert played.run()[0].startswith("one: complete")
@@ -106,10 +126,14 @@ def test_other_versions_are_told_and_measured(played: Played, capsys: pytest.Cap
     assert f"Note: {sentence}" in capsys.readouterr().out
     assert read(played.back / FILE)["differences"] == [sentence]
     assert cards.differences({"versions": {"torch": "2.13.0"}}, {"torch": "2.13.0+cu130"}) == []
-    assert cards.differences({"versions": {"numpy": "2"}}, {}) == ["numpy is missing here; the tests pass with 2"]
+    assert cards.differences({"versions": {"numpy": "2"}}, {}) == [
+        "numpy is missing here; the tests pass with 2"
+    ]
 
 
-def test_code_that_someone_changed_is_told_and_marked(played: Played, capsys: pytest.CaptureFixture[str]) -> None:
+def test_code_that_someone_changed_is_told_and_marked(
+    played: Played, capsys: pytest.CaptureFixture[str]
+) -> None:
     """What Python compiles is no change."""
     played.part("one", Cell("x", gives()))
     for name, changed in (("blurb/__pycache__/x.pyc", False), ("blurb/x.py", True)):
@@ -124,7 +148,9 @@ def test_code_that_someone_changed_is_told_and_marked(played: Played, capsys: py
 def test_too_little_memory_leaves_a_figure_out(played: Played) -> None:
     played.on({**H100, "memory": 16.0})
     played.part(
-        "one", Cell("large", fails(AssertionError("tried")), memory=24.0), Cell("small", gives(s=1), memory=16.0)
+        "one",
+        Cell("large", fails(AssertionError("tried")), memory=24.0),
+        Cell("small", gives(s=1), memory=16.0),
     )
     (line,) = played.run()
     assert "large: not tried: it needs 24 GiB of memory, and there are 16" in line
@@ -135,23 +161,33 @@ def test_a_figure_that_fails_is_told_without_folders_and_the_rest_goes_on(played
     error = FileNotFoundError(2, "No such file", f"{played.bundle}/scratch/x.json")
     played.part("one", Cell("bad", fails(error)), Cell("good", gives(s=1)))
     played.run()
-    assert played.found("one")["told"] == {"bad": "failed: FileNotFoundError: [Errno 2] No such file: 'x.json'"}
+    assert played.found("one")["told"] == {
+        "bad": "failed: FileNotFoundError: [Errno 2] No such file: 'x.json'"
+    }
     assert played.found("one")["cells"] == {"good": {"s": 1}}
     assert str(played.bundle) not in (played.back / FILE).read_text(encoding="utf-8")
 
 
 def test_a_command_that_was_cut_is_told_without_its_words(played: Played) -> None:
-    played.part("one", Cell("x", fails(subprocess.TimeoutExpired(["python", "--data", "/home/x"], 10))))
+    played.part(
+        "one", Cell("x", fails(subprocess.TimeoutExpired(["python", "--data", "/home/x"], 10)))
+    )
     played.run()
     assert played.found("one")["told"] == {"x": "failed: the time was up"}
 
 
 def test_after_an_error_of_cuda_the_part_ends_and_the_next_one_runs(played: Played) -> None:
     """The same command first measures what came after that error."""
-    played.part("one", Cell("bad", fails(RuntimeError("CUDA error: an illegal address"))), Cell("x", gives()))
+    played.part(
+        "one",
+        Cell("bad", fails(RuntimeError("CUDA error: an illegal address"))),
+        Cell("x", gives()),
+    )
     played.part("two", Cell("x", gives()))
     first, second = played.run()
-    assert first.startswith("one: cut off (the card cannot be used any more in this process; the same command goes on)")
+    assert first.startswith(
+        "one: cut off (the card cannot be used any more in this process; the same command goes on)"
+    )
     assert second.startswith("two: complete")
     assert played.run()[0].startswith("one: cut off")
     assert list(played.found("one")["cells"]) == ["x"]
@@ -173,7 +209,12 @@ def test_the_same_command_goes_on(played: Played) -> None:
 
         return Cell(name, measure)
 
-    played.part("one", counted("a", 1), counted("b", OSError("once"), 2), counted("c", Unfinished({"s": 3}), 4))
+    played.part(
+        "one",
+        counted("a", 1),
+        counted("b", OSError("once"), 2),
+        counted("c", Unfinished({"s": 3}), 4),
+    )
     (line,) = played.run()
     assert line.startswith("one: cut off (the time was up; the same command goes on), 2 figures")
     assert played.found("one")["cells"]["c"] == {"s": 3, "unfinished": True}
@@ -199,7 +240,9 @@ def test_what_failed_is_tried_again_by_the_same_command(played: Played) -> None:
             raise error
         return {"s": 2}
 
-    played.part("one", Cell("bad", measure), Cell("good", gives(s=1)), Cell("large", gives(), memory=1e9))
+    played.part(
+        "one", Cell("bad", measure), Cell("good", gives(s=1)), Cell("large", gives(), memory=1e9)
+    )
     (line,) = played.run()
     assert line.startswith("one: incomplete, 1 figures, ")
     assert "bad: failed: TypeError: unexpected keyword argument" in line
@@ -218,7 +261,9 @@ def test_another_folder_gets_what_is_complete_already(played: Played, tmp_path: 
 
 
 @pytest.mark.parametrize("changed", ["card", "commit"])
-def test_figures_of_another_card_or_commit_are_not_gone_on_from(played: Played, changed: str) -> None:
+def test_figures_of_another_card_or_commit_are_not_gone_on_from(
+    played: Played, changed: str
+) -> None:
     played.part("one", Cell("a", gives(s=1)))
     played.run()
     trial = played.bundle / "scratch" / "rows" / "DONE.json"
@@ -233,13 +278,19 @@ def test_figures_of_another_card_or_commit_are_not_gone_on_from(played: Played, 
 
 
 def test_a_folder_that_is_no_bundle(tmp_path: Path) -> None:
-    with pytest.raises(BlurbError, match=r"no bundle of benchmarks\.device; unpack one and use its run\.sh"):
+    with pytest.raises(
+        BlurbError, match=r"no bundle of benchmarks\.device; unpack one and use its run\.sh"
+    ):
         runner.run([], tmp_path, tmp_path, False, False)
 
 
 def test_every_test_for_gpus_is_among_those_that_run() -> None:
     root = Path(__file__).parents[2]
-    marked = {path for path in (root / "tests").rglob("test_*.py") if "pytest.mark.gpu" in path.read_text("utf-8")}
+    marked = {
+        path
+        for path in (root / "tests").rglob("test_*.py")
+        if "pytest.mark.gpu" in path.read_text("utf-8")
+    }
     assert marked - {Path(__file__)} == {root / file for file in measure_tests.FILES}
 
 
@@ -259,7 +310,10 @@ def test_parts_fit_into_a_command_of_ten_minutes() -> None:
 @pytest.mark.parametrize(
     ("code", "said"),
     [
-        ("raise SystemExit('no such library: /home/x/y.so')", "its process ended with 1: no such library: y.so"),
+        (
+            "raise SystemExit('no such library: /home/x/y.so')",
+            "its process ended with 1: no such library: y.so",
+        ),
         ("import time; time.sleep(60)", "its 0.01 minutes were over"),
     ],
 )

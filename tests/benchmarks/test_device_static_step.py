@@ -59,7 +59,9 @@ def test_twenty_steps_are_those_of_the_loop_to_the_bit(checkpoint: Builder, kind
         type(static.encoder).forward.__get__(static.encoder)
     )
     steps = StaticSteps(static, 0, 3, [8, 12], CPU)
-    optimizers = [torch.optim.AdamW(one.parameters(), lr=1e-3, fused=True) for one in (plain, static)]
+    optimizers = [
+        torch.optim.AdamW(one.parameters(), lr=1e-3, fused=True) for one in (plain, static)
+    ]
     addresses: list[int] = []
     for number, pieces in zip(range(20), itertools.cycle([5, 8, 10, 12])):
         batch = random_batch(static.encoder.config.vocab_size, 3, pieces)  # type: ignore[union-attr, arg-type]

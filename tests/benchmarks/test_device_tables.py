@@ -17,7 +17,10 @@ from benchmarks.device.measure_rows import mean_of_types
 def table(name: str, cells: dict[str, Any]) -> list[dict[str, str]]:
     """The lines of a part's table by column; columns of one name are numbered."""
     part = parts.get(name)
-    columns = [f"{column}{part.columns[:place].count(column) or ''}" for place, column in enumerate(part.columns)]
+    columns = [
+        f"{column}{part.columns[:place].count(column) or ''}"
+        for place, column in enumerate(part.columns)
+    ]
     return [dict(zip(columns, map(str, row), strict=True)) for row in part.rows(cells)]
 
 
@@ -35,7 +38,9 @@ def test_speeds_are_compared_within_encoder_batch_and_precision() -> None:
             "MiniLM, 32, blurb bf16": speed(9_000, 9_000),
         },
     )
-    ratios = [(line["variant"], line["x recipe"], line["x tuned"], line["x tuned1"]) for line in lines]
+    ratios = [
+        (line["variant"], line["x recipe"], line["x tuned"], line["x tuned1"]) for line in lines
+    ]
     assert ratios == [
         ("recipe fp32", "1.00", "0.50", "0.50"),
         ("recipe bf16, grouped by length", "2.00", "1.00", "1.00"),
@@ -48,12 +53,22 @@ def test_speeds_are_compared_within_encoder_batch_and_precision() -> None:
 
 def test_a_row_has_minutes_and_the_mean_of_the_means_of_types() -> None:
     one = {"train": 50.0, "choose": 5.0, "predict": 10.0}
-    sets = {"bc5-chem": {**one, "test": 80.0}, "bc2gm": {**one, "test": 90.0}, "gad": {**one, "test": 75.0}}
+    sets = {
+        "bc5-chem": {**one, "test": 80.0},
+        "bc2gm": {**one, "test": 90.0},
+        "gad": {**one, "test": 75.0},
+    }
     assert mean_of_types(sets) == (85 + 75) / 2
     assert mean_of_types({"gad": one}) is None
     cells = {
         "MiniLM, quick, 1": {"wall": 90.0, "jobs": 4, "asked": 3, "sets": sets},
-        "MiniLM, quick, 2": {"wall": 60.0, "jobs": 4, "asked": 3, "sets": {"gad": sets["gad"]}, "unfinished": True},
+        "MiniLM, quick, 2": {
+            "wall": 60.0,
+            "jobs": 4,
+            "asked": 3,
+            "sets": {"gad": sets["gad"]},
+            "unfinished": True,
+        },
         "MiniLM, quick, 3": {"wall": 60.0, "jobs": 4, "asked": 1, "sets": {"gad": sets["gad"]}},
         "MiniLM, quick, 4": {"wall": 60.0, "jobs": 4, "asked": 3, "sets": {"gad": sets["gad"]}},
     }
@@ -81,21 +96,41 @@ def test_jobs_that_did_not_end_are_compared_with_nothing() -> None:
         "8": {**eight, "unfinished": True},
         "4, MPS": {**eight, "seconds": 30.0},
     }
-    lines = [(line["at a time"], line["MPS"], line["x one at a time"]) for line in table("jobs", cells)]
+    lines = [
+        (line["at a time"], line["MPS"], line["x one at a time"]) for line in table("jobs", cells)
+    ]
     assert lines == [("1", "no", "1.00"), ("4", "no", "3.00"), ("4", "yes", "4.00")]
 
 
 def test_the_other_tables() -> None:
     (line,) = table(
         "estimates",
-        {"MiniLM, hoc, epochs=2": {"predicted": 40, "measured": 50, "predicted memory": 2e9, "measured memory": 1.5e9}},
+        {
+            "MiniLM, hoc, epochs=2": {
+                "predicted": 40,
+                "measured": 50,
+                "predicted memory": 2e9,
+                "measured memory": 1.5e9,
+            }
+        },
     )
-    assert (line["task"], line["ratio"], line["predicted GB"], line["measured GB"]) == ("hoc", "1.25", "2.00", "1.50")
-    (line,) = table("resume", {"MiniLM, SIGKILL": {"differ": 0, "step": 170, "whole": 30.0, "rest": 22.0}})
+    assert (line["task"], line["ratio"], line["predicted GB"], line["measured GB"]) == (
+        "hoc",
+        "1.25",
+        "2.00",
+        "1.50",
+    )
+    (line,) = table(
+        "resume", {"MiniLM, SIGKILL": {"differ": 0, "step": 170, "whole": 30.0, "rest": 22.0}}
+    )
     assert (line["went on after step"], line["answers that differ"]) == ("170", "0")
-    (line,) = table("resume", {"MiniLM, SIGTERM": {"differ": 0, "step": None, "whole": None, "rest": 22.0}})
+    (line,) = table(
+        "resume", {"MiniLM, SIGTERM": {"differ": 0, "step": None, "whole": None, "rest": 22.0}}
+    )
     assert (line["went on after step"], line["seconds without"]) == ("the beginning", "")
-    (line,) = table("prediction", {"MiniLM, hoc, bf16": {"seconds": 2.0, "tokens": 5_000, "padding": 0.0213}})
+    (line,) = table(
+        "prediction", {"MiniLM, hoc, bf16": {"seconds": 2.0, "tokens": 5_000, "padding": 0.0213}}
+    )
     assert (line["test set"], line["tokens/s"], line["padding"]) == ("hoc", "2,500", "2.1%")
 
 

@@ -38,7 +38,11 @@ COMMANDS = {
     "where_the_score_comes_from": "",
 }
 """Each with as little work as it can do."""
-TRIED_ELSEWHERE = {"device": "test_device_rehearsal", "mutants": "make mutants", "to_schema_1": "test_to_schema_1"}
+TRIED_ELSEWHERE = {
+    "device": "test_device_rehearsal",
+    "mutants": "make mutants",
+    "to_schema_1": "test_to_schema_1",
+}
 SECONDS = 12
 """Of processor time, start-up included: a command that is still at work then has started."""
 STOPPED = {0, -signal.SIGXCPU, -signal.SIGKILL, 256 - signal.SIGXCPU}
@@ -48,13 +52,24 @@ STARTED = ("blurb.messages.errors.", "SIGXCPU", "worker process died")
 
 
 def pages() -> list[Path]:
-    named = ("*.md", "docs/**/*.md", "benchmarks/**/*.jinja", "Makefile", "action.yml", "blurb/**/*.py")
+    named = (
+        "*.md",
+        "docs/**/*.md",
+        "benchmarks/**/*.jinja",
+        "Makefile",
+        "action.yml",
+        "blurb/**/*.py",
+    )
     return [page for pattern in named for page in code.ROOT.glob(pattern)]
 
 
 def test_every_command_of_a_page_is_tried() -> None:
     texts = [page.read_text(encoding="utf-8") for page in pages()]
-    found = {name.removesuffix(".py").strip("./").replace("/", ".") for text in texts for name in NAMED.findall(text)}
+    found = {
+        name.removesuffix(".py").strip("./").replace("/", ".")
+        for text in texts
+        for name in NAMED.findall(text)
+    }
     assert {"calibration", "throughput"} <= found
     assert found <= COMMANDS.keys() | TRIED_ELSEWHERE.keys() | {"X"}
 
@@ -78,9 +93,22 @@ def test_a_command_of_a_page_starts(name: str, copy: Path) -> None:
     def limited() -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 5))
 
-    environment = {**os.environ, "PYTHONPATH": str(copy), "OMP_NUM_THREADS": "1", "MPLBACKEND": "agg"}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(copy),
+        "OMP_NUM_THREADS": "1",
+        "MPLBACKEND": "agg",
+    }
     command = [sys.executable, "-m", f"benchmarks.{name}", *COMMANDS[name].split()]
     ended = subprocess.run(
-        command, cwd=copy, env=environment, preexec_fn=limited, capture_output=True, text=True, check=False
+        command,
+        cwd=copy,
+        env=environment,
+        preexec_fn=limited,
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    assert ended.returncode in STOPPED or any(each in ended.stderr for each in STARTED), ended.stderr[-2000:]
+    assert ended.returncode in STOPPED or any(each in ended.stderr for each in STARTED), (
+        ended.stderr[-2000:]
+    )

@@ -59,7 +59,12 @@ _OTHERS: tuple[Callable[[Path], None], ...] = (
     families.ultrabert,
     families.embedding_gemma2,
 )
-_DECODERS: tuple[Callable[[Path], None], ...] = (families.qwen3, families.llama, families.mistral, families.gemma3)
+_DECODERS: tuple[Callable[[Path], None], ...] = (
+    families.qwen3,
+    families.llama,
+    families.mistral,
+    families.gemma3,
+)
 _REFUSED: tuple[Callable[[Path], None], ...] = (families.funnel_base, families.canine)
 KINDS = tuple(builder.__name__ for builder in _USUAL)
 """What most tests go through: every kind of tokenizer, and of positions."""

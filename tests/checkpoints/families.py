@@ -27,14 +27,20 @@ def _of(tokenizer: Any) -> dict[str, Any]:
 
 def xlm_roberta(folder: Path) -> None:
     """Unigram behind a metaspace, RoBERTa's positions, no segments."""
-    tokenizer = t.XLMRobertaTokenizer(vocab=[*unigram(ROBERTA, "<unk>"), ("<mask>", 0.0)], model_max_length=512)
-    config = t.XLMRobertaConfig(**_of(tokenizer), max_position_embeddings=514, type_vocab_size=1, **SIZES)
+    tokenizer = t.XLMRobertaTokenizer(
+        vocab=[*unigram(ROBERTA, "<unk>"), ("<mask>", 0.0)], model_max_length=512
+    )
+    config = t.XLMRobertaConfig(
+        **_of(tokenizer), max_position_embeddings=514, type_vocab_size=1, **SIZES
+    )
     save(tokenizer, t.XLMRobertaForMaskedLM(config), folder)
 
 
 def albert(folder: Path) -> None:
     """Unigram that lower-cases; all layers have the same weights; small embeddings behind a projection."""
-    tokenizer = t.AlbertTokenizer(vocab=unigram(UNIGRAM, "<unk>", lowercase=True), model_max_length=512)
+    tokenizer = t.AlbertTokenizer(
+        vocab=unigram(UNIGRAM, "<unk>", lowercase=True), model_max_length=512
+    )
     config = t.AlbertConfig(**_of(tokenizer), embedding_size=16, **SIZES)
     save(tokenizer, t.AlbertForMaskedLM(config), folder)
 
@@ -52,7 +58,11 @@ def deberta_v1(folder: Path) -> None:
     merges = [tuple(merge) for merge in model["merges"]]
     tokenizer = t.DebertaTokenizer(vocab=model["vocab"], merges=merges, model_max_length=512)
     config = t.DebertaConfig(
-        **_of(tokenizer), relative_attention=True, pos_att_type=["c2p", "p2c"], position_biased_input=False, **SIZES
+        **_of(tokenizer),
+        relative_attention=True,
+        pos_att_type=["c2p", "p2c"],
+        position_biased_input=False,
+        **SIZES,
     )
     save(tokenizer, t.DebertaModel(config), folder)
 
@@ -75,7 +85,9 @@ def mpnet(folder: Path) -> None:
 def eurobert(folder: Path) -> None:
     """Llama's kind of byte-level BPE between tokens that begin and end a text, none called a classification token."""
     vocabulary = byte_level([])
-    tokenizer = Tokenizer(models.BPE(vocabulary["vocab"], [tuple(merge) for merge in vocabulary["merges"]]))
+    tokenizer = Tokenizer(
+        models.BPE(vocabulary["vocab"], [tuple(merge) for merge in vocabulary["merges"]])
+    )
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
             pre_tokenizers.Split(Regex(LLAMA_3), "isolated"),
@@ -86,7 +98,9 @@ def eurobert(folder: Path) -> None:
     begin, end = "<|begin_of_text|>", "<|end_of_text|>"
     tokenizer.add_special_tokens([begin, end, "<|mask|>", "<|pad|>"])
     ids = [(name, tokenizer.token_to_id(name)) for name in (begin, end)]
-    tokenizer.post_processor = processors.TemplateProcessing(f"{begin} $A {end}", f"{begin} $A {end} $B {end}", ids)
+    tokenizer.post_processor = processors.TemplateProcessing(
+        f"{begin} $A {end}", f"{begin} $A {end} $B {end}", ids
+    )
     fast = t.PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         bos_token=begin,
@@ -119,7 +133,11 @@ def longformer(folder: Path) -> None:
     merges = [tuple(merge) for merge in model["merges"]]
     tokenizer = t.RobertaTokenizer(vocab=model["vocab"], merges=merges, model_max_length=4_096)
     config = t.LongformerConfig(
-        **_of(tokenizer), attention_window=8, max_position_embeddings=4_098, type_vocab_size=1, **SIZES
+        **_of(tokenizer),
+        attention_window=8,
+        max_position_embeddings=4_098,
+        type_vocab_size=1,
+        **SIZES,
     )
     save(tokenizer, t.LongformerForMaskedLM(config), folder)
 
@@ -129,16 +147,28 @@ def big_bird(folder: Path) -> None:
     vocabulary = unigram(("<pad>", "</s>", "<s>", "<unk>", "[SEP]", "[MASK]", "[CLS]"), "<unk>")
     tokenizer = t.BigBirdTokenizer(vocab=vocabulary, model_max_length=4_096)
     config = t.BigBirdConfig(
-        **_of(tokenizer), sep_token_id=tokenizer.sep_token_id, block_size=2, num_random_blocks=1, **SIZES
+        **_of(tokenizer),
+        sep_token_id=tokenizer.sep_token_id,
+        block_size=2,
+        num_random_blocks=1,
+        **SIZES,
     )
     save(tokenizer, t.BigBirdForMaskedLM(config), folder)
 
 
 def _funnel() -> tuple[Any, Any]:
     special = ("<pad>", "<unk>", "<cls>", "<sep>", "<mask>", "<s>", "</s>")
-    tokenizer = t.FunnelTokenizer(vocab=wordpiece(special, lowercase=True, unknown="<unk>"), model_max_length=512)
+    tokenizer = t.FunnelTokenizer(
+        vocab=wordpiece(special, lowercase=True, unknown="<unk>"), model_max_length=512
+    )
     config = t.FunnelConfig(
-        **_of(tokenizer), block_sizes=[1, 1], num_decoder_layers=1, d_model=32, n_head=2, d_head=16, d_inner=64
+        **_of(tokenizer),
+        block_sizes=[1, 1],
+        num_decoder_layers=1,
+        d_model=32,
+        n_head=2,
+        d_head=16,
+        d_inner=64,
     )
     return tokenizer, config
 
@@ -170,14 +200,18 @@ def xlnet(folder: Path) -> None:
 
 def canine(folder: Path) -> None:
     """Characters by their code points, hashed: no vocabulary, no sub-tokens, no table of their embeddings."""
-    config = t.CanineConfig(num_hash_buckets=64, max_position_embeddings=512, local_transformer_stride=16, **SIZES)
+    config = t.CanineConfig(
+        num_hash_buckets=64, max_position_embeddings=512, local_transformer_stride=16, **SIZES
+    )
     save(t.CanineTokenizer(model_max_length=512), t.CanineModel(config), folder)
 
 
 def _byte_tokenizer(begin: str, end: str, pad: str) -> Any:
     """Byte-level BPE of today's decoders: `begin` before a text and `end` behind it, if they are given."""
     vocabulary = byte_level([])
-    tokenizer = Tokenizer(models.BPE(vocabulary["vocab"], [tuple(merge) for merge in vocabulary["merges"]]))
+    tokenizer = Tokenizer(
+        models.BPE(vocabulary["vocab"], [tuple(merge) for merge in vocabulary["merges"]])
+    )
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
             pre_tokenizers.Split(Regex(LLAMA_3), "isolated"),
@@ -187,10 +221,15 @@ def _byte_tokenizer(begin: str, end: str, pad: str) -> Any:
     tokenizer.decoder = decoders.ByteLevel()
     names = list(dict.fromkeys(name for name in (begin, end, pad) if name))
     tokenizer.add_special_tokens(names)
-    frame, ids = f"{begin} {{}} {end}".strip(), [(name, tokenizer.token_to_id(name)) for name in (begin, end) if name]
+    frame, ids = (
+        f"{begin} {{}} {end}".strip(),
+        [(name, tokenizer.token_to_id(name)) for name in (begin, end) if name],
+    )
     if ids:
         tokenizer.post_processor = processors.TemplateProcessing(
-            frame.format("$A"), frame.format("$A") + " " + frame.format("$B").removeprefix(begin).strip(), ids
+            frame.format("$A"),
+            frame.format("$A") + " " + frame.format("$B").removeprefix(begin).strip(),
+            ids,
         )
     return t.PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
@@ -210,7 +249,9 @@ def _decoder(folder: Path, config: Any, model: Any, tokenizer: Any, **fields: An
 
 def qwen3(folder: Path) -> None:
     """Qwen3-Embedding: a decoder whose texts end with the token that also pads them, and begin with none."""
-    _decoder(folder, t.Qwen3Config, t.Qwen3Model, _byte_tokenizer("", "<|endoftext|>", "<|endoftext|>"))
+    _decoder(
+        folder, t.Qwen3Config, t.Qwen3Model, _byte_tokenizer("", "<|endoftext|>", "<|endoftext|>")
+    )
 
 
 def llama(folder: Path) -> None:
@@ -229,7 +270,14 @@ def gemma3(folder: Path) -> None:
     """A decoder with layers of both kinds: a window of attention, and all of it."""
     tokenizer = _byte_tokenizer("<bos>", "<eos>", "<pad>")
     kinds = ["sliding_attention", "full_attention"]
-    _decoder(folder, t.Gemma3TextConfig, t.Gemma3TextModel, tokenizer, sliding_window=8, layer_types=kinds)
+    _decoder(
+        folder,
+        t.Gemma3TextConfig,
+        t.Gemma3TextModel,
+        tokenizer,
+        sliding_window=8,
+        layer_types=kinds,
+    )
 
 
 def ultrabert(folder: Path) -> None:
@@ -237,7 +285,14 @@ def ultrabert(folder: Path) -> None:
     tokenizer = _byte_tokenizer("[CLS]", "[SEP]", "[PAD]")
     config = t.AutoConfig.for_model("ultrabert").__class__
     kinds = ["sliding_attention", "full_attention"]
-    _decoder(folder, config, t.AutoModelForMaskedLM.from_config, tokenizer, sliding_window=8, layer_types=kinds)
+    _decoder(
+        folder,
+        config,
+        t.AutoModelForMaskedLM.from_config,
+        tokenizer,
+        sliding_window=8,
+        layer_types=kinds,
+    )
 
 
 def embedding_gemma2(folder: Path) -> None:
@@ -252,5 +307,7 @@ def embedding_gemma2(folder: Path) -> None:
     )
     save(tokenizer, t.AutoModel.from_config(config), folder)
     stored = json.loads((folder / "config.json").read_text())
-    stored["vision_config"] = {"model_type": "gemma4_vision"}  # the release has the parts, which are left out
+    stored["vision_config"] = {
+        "model_type": "gemma4_vision"
+    }  # the release has the parts, which are left out
     (folder / "config.json").write_text(json.dumps(stored))

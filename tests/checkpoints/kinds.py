@@ -6,7 +6,15 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import (
+    Tokenizer,
+    decoders,
+    models,
+    normalizers,
+    pre_tokenizers,
+    processors,
+    trainers,
+)
 from transformers import (
     BertConfig,
     BertForMaskedLM,
@@ -28,14 +36,21 @@ from transformers import (
 
 from tests.checkpoints.vocabularies import byte_level, trained, unigram, wordpiece
 
-SIZES: dict[str, Any] = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
+SIZES: dict[str, Any] = {
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 64,
+}
 BERT = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 ROBERTA = ("<s>", "<pad>", "</s>", "<unk>")
 
 
 def bert_tokenizer(lowercase: bool) -> BertTokenizer:
     """BERT's own WordPiece."""
-    return BertTokenizer(vocab=wordpiece(BERT, lowercase), do_lower_case=lowercase, model_max_length=512)
+    return BertTokenizer(
+        vocab=wordpiece(BERT, lowercase), do_lower_case=lowercase, model_max_length=512
+    )
 
 
 def save(tokenizer: Any, model: Any, folder: Path) -> None:
@@ -60,23 +75,31 @@ def roberta(folder: Path) -> None:
     """Byte-level BPE; 514 positions, of which 512 can be used; no segment ids."""
     model = byte_level([*ROBERTA, "<mask>"])
     tokenizer = RobertaTokenizer(
-        vocab=model["vocab"], merges=[tuple(merge) for merge in model["merges"]], model_max_length=512
+        vocab=model["vocab"],
+        merges=[tuple(merge) for merge in model["merges"]],
+        model_max_length=512,
     )
-    config = RobertaConfig(vocab_size=len(tokenizer), max_position_embeddings=514, type_vocab_size=1, **SIZES)
+    config = RobertaConfig(
+        vocab_size=len(tokenizer), max_position_embeddings=514, type_vocab_size=1, **SIZES
+    )
     save(tokenizer, RobertaForMaskedLM(config), folder)
 
 
 def modernbert(folder: Path) -> None:
     """Byte-level BPE of the GPT-NeoX kind: NFC, special tokens behind the rest, and added tokens for runs of blanks."""
     vocabulary = byte_level([])
-    tokenizer = Tokenizer(models.BPE(vocabulary["vocab"], [tuple(merge) for merge in vocabulary["merges"]]))
+    tokenizer = Tokenizer(
+        models.BPE(vocabulary["vocab"], [tuple(merge) for merge in vocabulary["merges"]])
+    )
     tokenizer.normalizer = normalizers.NFC()
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, trim_offsets=True)
     tokenizer.decoder = decoders.ByteLevel()
     tokenizer.add_special_tokens(["[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]"])
     tokenizer.add_tokens(["    ", "   ", "  "])
     ids = [(name, tokenizer.token_to_id(name)) for name in ("[CLS]", "[SEP]")]
-    tokenizer.post_processor = processors.TemplateProcessing("[CLS] $A [SEP]", "[CLS] $A [SEP] $B [SEP]", ids)
+    tokenizer.post_processor = processors.TemplateProcessing(
+        "[CLS] $A [SEP]", "[CLS] $A [SEP] $B [SEP]", ids
+    )
     fast = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         unk_token="[UNK]",
@@ -87,7 +110,9 @@ def modernbert(folder: Path) -> None:
         model_input_names=["input_ids", "attention_mask"],
         model_max_length=8_192,
     )
-    special = {f"{role}_token_id": getattr(fast, f"{role}_token_id") for role in ("pad", "cls", "sep")}
+    special = {
+        f"{role}_token_id": getattr(fast, f"{role}_token_id") for role in ("pad", "cls", "sep")
+    }
     config = ModernBertConfig(
         vocab_size=len(fast),
         bos_token_id=special["cls_token_id"],
@@ -122,9 +147,17 @@ def deberta(folder: Path) -> None:
 def t5(folder: Path) -> None:
     """An encoder-decoder whose tokenizer adds no classification token."""
     vocabulary = unigram(["<pad>", "</s>", "<unk>"], "<unk>")
-    tokenizer = T5Tokenizer(vocab=vocabulary, extra_ids=0, additional_special_tokens=[], model_max_length=512)
+    tokenizer = T5Tokenizer(
+        vocab=vocabulary, extra_ids=0, additional_special_tokens=[], model_max_length=512
+    )
     config = T5Config(
-        vocab_size=len(tokenizer), d_model=32, d_kv=16, d_ff=64, num_layers=2, num_heads=2, decoder_start_token_id=0
+        vocab_size=len(tokenizer),
+        d_model=32,
+        d_kv=16,
+        d_ff=64,
+        num_layers=2,
+        num_heads=2,
+        decoder_start_token_id=0,
     )
     save(tokenizer, T5ForConditionalGeneration(config), folder)
 
@@ -137,10 +170,13 @@ def bertweet(folder: Path) -> None:
     model = trained(tokenizer, trainer)
     # Pieces inside a word end in @@, the last one has no mark; the dictionary holds ids from 4 on by its order.
     subtokens = dict.fromkeys(
-        piece.removesuffix("</w>") if piece.endswith("</w>") else f"{piece}@@" for piece in model["vocab"]
+        piece.removesuffix("</w>") if piece.endswith("</w>") else f"{piece}@@"
+        for piece in model["vocab"]
     )
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "vocab.txt").write_text("".join(f"{piece} 1\n" for piece in subtokens), encoding="utf-8")
+    (folder / "vocab.txt").write_text(
+        "".join(f"{piece} 1\n" for piece in subtokens), encoding="utf-8"
+    )
     merges = "".join(f"{first} {second} 1\n" for first, second in model["merges"])
     (folder / "bpe.codes").write_text(merges, encoding="utf-8")
     settings = {"tokenizer_class": "BertweetTokenizer", "model_max_length": 128}

@@ -15,7 +15,12 @@ from typing import Any
 import peft
 import pytest
 import torch
-from transformers import AutoModel, AutoModelForMaskedLM, AutoModelForSequenceClassification, AutoTokenizer
+from transformers import (
+    AutoModel,
+    AutoModelForMaskedLM,
+    AutoModelForSequenceClassification,
+    AutoTokenizer,
+)
 
 from blurb.checkpoints import Checkpoint, adapter, resolve
 from blurb.messages import ModelError
@@ -56,7 +61,9 @@ def _edited(folder: Path, to: Path, **fields: Any) -> Path:
 def _vectors(encoder: Any) -> torch.Tensor:
     ids = torch.arange(5, 17).view(2, 6)
     with torch.no_grad():
-        hidden: torch.Tensor = encoder.eval()(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state
+        hidden: torch.Tensor = encoder.eval()(
+            input_ids=ids, attention_mask=torch.ones_like(ids)
+        ).last_hidden_state
     return hidden
 
 
@@ -79,7 +86,9 @@ def test_every_field_is_understood_or_refused_by_its_name(
     if name in adapter.OF_NO_WEIGHT.split() and name != "peft_type":
         assert adapter.read_config(folder)
         return
-    with pytest.raises(ModelError, match="only adapters of the type LORA" if name == "peft_type" else name):
+    with pytest.raises(
+        ModelError, match="only adapters of the type LORA" if name == "peft_type" else name
+    ):
         resolve(str(folder), base=str(checkpoint("bert_uncased")))
 
 
@@ -120,7 +129,9 @@ def test_a_value_that_is_not_understood_is_refused(
     checkpoint: Builder, plain: Path, tmp_path: Path, field: str, value: Any
 ) -> None:
     folder = _edited(plain, tmp_path / "adapter", **{field: value})
-    with pytest.raises(ModelError, match=rf"adapter_config.json.*{'which layers' if value == '(query' else field}"):
+    with pytest.raises(
+        ModelError, match=rf"adapter_config.json.*{'which layers' if value == '(query' else field}"
+    ):
         resolve(str(folder), base=str(checkpoint("bert_uncased")))
 
 
@@ -132,7 +143,9 @@ def test_beginnings_that_leave_the_base_alone_are_merged_as_peft_does(
     folder = _edited(plain, tmp_path / "adapter", init_lora_weights=init)
     theirs = peft.PeftModel.from_pretrained(AutoModel.from_pretrained(base), plain)
     assert torch.allclose(_ours(folder, base), _vectors(theirs), atol=1e-5)
-    assert not torch.allclose(_ours(folder, base), _vectors(AutoModel.from_pretrained(base)), atol=1e-3)
+    assert not torch.allclose(
+        _ours(folder, base), _vectors(AutoModel.from_pretrained(base)), atol=1e-3
+    )
 
 
 # Which matrices there should be
@@ -140,7 +153,11 @@ def test_beginnings_that_leave_the_base_alone_are_merged_as_peft_does(
 
 def _linear_names(model: Any) -> list[str]:
     kinds = (torch.nn.Linear,)
-    names = [name for name, one in model.named_modules() if isinstance(one, kinds) or type(one).__name__ == "Conv1D"]
+    names = [
+        name
+        for name, one in model.named_modules()
+        if isinstance(one, kinds) or type(one).__name__ == "Conv1D"
+    ]
     return sorted({name.rpartition(".")[2] for name in names if "pooler" not in name})
 
 
@@ -149,10 +166,21 @@ TARGETS: dict[str, Callable[[list[str]], dict[str, Any]]] = {
     "names": lambda names: {"target_modules": names[:2]},
     "expression": lambda names: {"target_modules": rf".*\.(0|1)\..*\.({names[0]}|{names[-1]})"},
     "layers": lambda names: {"target_modules": names, "layers_to_transform": [1]},
-    "one layer": lambda names: {"target_modules": names, "layers_to_transform": 0, "layers_pattern": "layers?"},
-    "patterns": lambda names: {"target_modules": names, "layers_to_transform": [0], "layers_pattern": ["h", "layer"]},
+    "one layer": lambda names: {
+        "target_modules": names,
+        "layers_to_transform": 0,
+        "layers_pattern": "layers?",
+    },
+    "patterns": lambda names: {
+        "target_modules": names,
+        "layers_to_transform": [0],
+        "layers_pattern": ["h", "layer"],
+    },
     "excluded": lambda names: {"target_modules": names, "exclude_modules": names[:1]},
-    "excluded by expression": lambda names: {"target_modules": "all-linear", "exclude_modules": r".*\.0\..*"},
+    "excluded by expression": lambda names: {
+        "target_modules": "all-linear",
+        "exclude_modules": r".*\.0\..*",
+    },
 }
 
 
@@ -162,21 +190,31 @@ def test_the_layers_are_those_of_peft(checkpoint: Builder, kind: str, targets: s
     """Oracle: the modules into which PEFT itself injects matrices, on every family of encoders and decoders."""
     encoder = Checkpoint(checkpoint(kind)).outline
     fields = TARGETS[targets](_linear_names(encoder))
-    linear = {name for name, one in encoder.named_modules() if type(one).__name__ in ("Linear", "Conv1D")}
+    linear = {
+        name for name, one in encoder.named_modules() if type(one).__name__ in ("Linear", "Conv1D")
+    }
     ours = {
         name
         for name, _ in encoder.named_modules()
-        if name and adapter.is_target(fields, name) and (name in linear or fields["target_modules"] != "all-linear")
+        if name
+        and adapter.is_target(fields, name)
+        and (name in linear or fields["target_modules"] != "all-linear")
     }
     fresh = Checkpoint(checkpoint(kind)).outline
     config = peft.LoraConfig(**fields)
     if not ours:
-        with pytest.raises(ValueError, match=r"not found in the base model|No modules were targeted"):
+        with pytest.raises(
+            ValueError, match=r"not found in the base model|No modules were targeted"
+        ):
             peft.inject_adapter_in_model(config, fresh)
         return
     with torch.device("meta"):
         peft.inject_adapter_in_model(config, fresh)
-    theirs = {name.removesuffix(".lora_A") for name, _ in fresh.named_modules() if name.endswith(".lora_A")}
+    theirs = {
+        name.removesuffix(".lora_A")
+        for name, _ in fresh.named_modules()
+        if name.endswith(".lora_A")
+    }
     assert ours == theirs
 
 
@@ -188,8 +226,12 @@ def test_an_adapter_that_lacks_or_has_one_more_is_refused(
     base = checkpoint(kind)
     model, _ = Checkpoint(base).load_encoder()
     folder = _trained(model, tmp_path / "whole", **TARGETS[targets](_linear_names(model)))
-    untouched = next(name for name, one in model.named_modules() if type(one).__name__.endswith("Norm"))
-    layers = sorted(name for name, _ in model.named_modules() if hasattr(model.get_submodule(name), "lora_A"))
+    untouched = next(
+        name for name, one in model.named_modules() if type(one).__name__.endswith("Norm")
+    )
+    layers = sorted(
+        name for name, _ in model.named_modules() if hasattr(model.get_submodule(name), "lora_A")
+    )
     resolve(str(folder), base=str(base))
 
     def without(state: State) -> State:
@@ -206,7 +248,9 @@ def test_an_adapter_that_lacks_or_has_one_more_is_refused(
             resolve(str(changed), base=str(base))
 
 
-def test_a_layer_that_is_no_target_is_refused(checkpoint: Builder, plain: Path, tmp_path: Path) -> None:
+def test_a_layer_that_is_no_target_is_refused(
+    checkpoint: Builder, plain: Path, tmp_path: Path
+) -> None:
     for fields in (
         {"target_modules": ["query"]},
         {"exclude_modules": ["value"]},
@@ -218,7 +262,9 @@ def test_a_layer_that_is_no_target_is_refused(checkpoint: Builder, plain: Path, 
             resolve(str(folder), base=str(checkpoint("bert_uncased")))
 
 
-def test_an_expression_without_end_is_left(checkpoint: Builder, plain: Path, tmp_path: Path) -> None:
+def test_an_expression_without_end_is_left(
+    checkpoint: Builder, plain: Path, tmp_path: Path
+) -> None:
     folder = _edited(plain, tmp_path / "slow", target_modules="(e|n|c|[a-z.0-9]+)+x")
     with pytest.raises(ModelError, match=r"cannot tell which layers|names no layer"):
         resolve(str(folder), base=str(checkpoint("bert_uncased")))
@@ -231,11 +277,21 @@ def test_of_an_encoder_decoder_only_an_adapter_of_its_encoder_is_taken(
     from transformers import T5ForConditionalGeneration
 
     base = checkpoint("t5")
-    targets = {"encoder": r"encoder\..*\.(q|v)", "decoder": r"decoder\..*\.(q|v)", "both": ["q", "v"]}[half]
-    folder = _trained(T5ForConditionalGeneration.from_pretrained(base), tmp_path / half, target_modules=targets)
+    targets = {
+        "encoder": r"encoder\..*\.(q|v)",
+        "decoder": r"decoder\..*\.(q|v)",
+        "both": ["q", "v"],
+    }[half]
+    folder = _trained(
+        T5ForConditionalGeneration.from_pretrained(base), tmp_path / half, target_modules=targets
+    )
     if half == "encoder":
-        theirs = peft.PeftModel.from_pretrained(T5ForConditionalGeneration.from_pretrained(base), folder)
-        assert torch.allclose(_ours(folder, base), _vectors(theirs.get_base_model().encoder), atol=1e-5)
+        theirs = peft.PeftModel.from_pretrained(
+            T5ForConditionalGeneration.from_pretrained(base), folder
+        )
+        assert torch.allclose(
+            _ours(folder, base), _vectors(theirs.get_base_model().encoder), atol=1e-5
+        )
     else:
         with pytest.raises(ModelError, match=r"names no layer|has no place"):
             resolve(str(folder), base=str(base))
@@ -258,9 +314,13 @@ def test_layers_in_the_form_of_gpt2_are_merged_as_peft_does(
     base = _under_the_tokenizer_of_bert(checkpoint, GPT2Model(config), tmp_path / "gpt2")
     model = GPT2LMHeadModel if head else GPT2Model
     task = "CAUSAL_LM" if head else None
-    folder = _trained(model.from_pretrained(base), tmp_path / "a", target_modules=targets, task_type=task)
+    folder = _trained(
+        model.from_pretrained(base), tmp_path / "a", target_modules=targets, task_type=task
+    )
     theirs = peft.PeftModel.from_pretrained(model.from_pretrained(base), folder).get_base_model()
-    assert torch.allclose(_ours(folder, base), _vectors(theirs.transformer if head else theirs), atol=1e-5)
+    assert torch.allclose(
+        _ours(folder, base), _vectors(theirs.transformer if head else theirs), atol=1e-5
+    )
 
 
 @pytest.mark.parametrize("half", ["encoder", "decoder", "both"])
@@ -274,13 +334,17 @@ def test_of_bart_only_an_adapter_of_its_encoder_is_taken(
     sizes = {"d_model": 32, "max_position_embeddings": 64, "vocab_size": 350}
     for part in ("encoder", "decoder"):
         sizes |= {f"{part}_layers": 2, f"{part}_attention_heads": 2, f"{part}_ffn_dim": 64}
-    base = _under_the_tokenizer_of_bert(checkpoint, BartModel(BartConfig(**sizes)), tmp_path / "bart")
+    base = _under_the_tokenizer_of_bert(
+        checkpoint, BartModel(BartConfig(**sizes)), tmp_path / "bart"
+    )
     model = BartForConditionalGeneration if whole else BartModel
     part = {"encoder": "encoder", "decoder": "decoder", "both": "(en|de)coder"}[half]
     targets = rf".*{part}\.layers\.\d\.self_attn\.q_proj"
     folder = _trained(model.from_pretrained(base), tmp_path / "a", target_modules=targets)
     if half == "encoder":
-        theirs = peft.PeftModel.from_pretrained(model.from_pretrained(base), folder).get_base_model()
+        theirs = peft.PeftModel.from_pretrained(
+            model.from_pretrained(base), folder
+        ).get_base_model()
         encoder = theirs.model.encoder if whole else theirs.encoder
         assert torch.allclose(_ours(folder, base), _vectors(encoder), atol=1e-5)
     else:
@@ -297,12 +361,20 @@ def _classifier(base: Path) -> Any:
 
 @pytest.mark.parametrize("targets", [["query", "value"], ["dense"], "all-linear"])
 @pytest.mark.parametrize("kind", ["bert_uncased", "roberta", "deberta", "modernbert"])
-def test_the_head_of_a_classifier_is_ignored(checkpoint: Builder, tmp_path: Path, kind: str, targets: Any) -> None:
+def test_the_head_of_a_classifier_is_ignored(
+    checkpoint: Builder, tmp_path: Path, kind: str, targets: Any
+) -> None:
     """`task_type` alone makes PEFT save a head; its matrices and weights are outside of the encoder."""
     base = checkpoint(kind)
     names = _linear_names(AutoModel.from_pretrained(base))
-    chosen = targets if isinstance(targets, str) else [name for name in targets if name in names] or names[:1]
-    folder = _trained(_classifier(base), tmp_path / "head", task_type="SEQ_CLS", target_modules=chosen)
+    chosen = (
+        targets
+        if isinstance(targets, str)
+        else [name for name in targets if name in names] or names[:1]
+    )
+    folder = _trained(
+        _classifier(base), tmp_path / "head", task_type="SEQ_CLS", target_modules=chosen
+    )
     assert json.loads((folder / "adapter_config.json").read_text())["modules_to_save"]
     theirs = peft.PeftModel.from_pretrained(_classifier(base), folder).merge_and_unload()
     assert torch.allclose(_ours(folder, base), _vectors(theirs.base_model), atol=1e-5)
@@ -323,13 +395,20 @@ def test_a_module_of_the_encoder_that_was_saved_whole_is_refused(
     base = checkpoint("bert_uncased")
     folder = _trained(_classifier(base), tmp_path / "a")
     with pytest.raises(ModelError, match="modules_to_save names what is no head"):
-        resolve(str(_edited(folder, tmp_path / "b", modules_to_save=["classifier", name])), base=str(base))
+        resolve(
+            str(_edited(folder, tmp_path / "b", modules_to_save=["classifier", name])),
+            base=str(base),
+        )
 
 
-def test_a_pooler_that_was_drawn_at_random_is_in_no_hash_and_not_used(checkpoint: Builder, tmp_path: Path) -> None:
+def test_a_pooler_that_was_drawn_at_random_is_in_no_hash_and_not_used(
+    checkpoint: Builder, tmp_path: Path
+) -> None:
     base = checkpoint("bert_cased")  # without a pooler in its file
     for number, targets in enumerate((["query"], ["dense"], "all-linear")):
-        folder = _trained(AutoModel.from_pretrained(base), tmp_path / str(number), target_modules=targets)
+        folder = _trained(
+            AutoModel.from_pretrained(base), tmp_path / str(number), target_modules=targets
+        )
         sources = [resolve(str(folder), base=str(base)) for _ in range(3)]
         assert len({(one.weights, one.location) for one in sources}) == 1
         assert [one.checkpoint.load_encoder()[1] for one in sources] == [False] * 3
@@ -337,7 +416,8 @@ def test_a_pooler_that_was_drawn_at_random_is_in_no_hash_and_not_used(checkpoint
         assert not [
             path
             for path in files
-            if "pooler" in path.read_bytes()[:9_000].decode("latin-1") and "adapter" not in str(path)
+            if "pooler" in path.read_bytes()[:9_000].decode("latin-1")
+            and "adapter" not in str(path)
         ]
 
 
@@ -345,7 +425,9 @@ def test_a_pooler_of_the_file_is_merged(checkpoint: Builder, tmp_path: Path) -> 
     base = checkpoint("bert_uncased")
     folder = _trained(AutoModel.from_pretrained(base), tmp_path / "a", target_modules=["dense"])
     ours, trained = resolve(str(folder), base=str(base)).checkpoint.load_encoder()
-    theirs: Any = peft.PeftModel.from_pretrained(AutoModel.from_pretrained(base), folder).merge_and_unload()
+    theirs: Any = peft.PeftModel.from_pretrained(
+        AutoModel.from_pretrained(base), folder
+    ).merge_and_unload()
     assert trained
     assert torch.allclose(ours.pooler.dense.weight, theirs.pooler.dense.weight, atol=1e-6)
 
@@ -360,11 +442,20 @@ def test_a_table_that_was_resized_and_one_with_matrices_have_their_own_sentences
     tokenizer.add_tokens(["<a>", "<b>"])
     whole = _trained(model, tmp_path / "whole")
     tokenizer.save_pretrained(whole)
-    state = {"base_model.model.embeddings.word_embeddings.weight": model.get_input_embeddings().weight.data.clone()}
+    state = {
+        "base_model.model.embeddings.word_embeddings.weight": model.get_input_embeddings().weight.data.clone()
+    }
     reweigh(whole / "adapter_model.safetensors", lambda filed: {**filed, **state})
     alone = Path(shutil.copytree(whole, tmp_path / "alone"))
-    reweigh(alone / "adapter_model.safetensors", lambda filed: {n: v for n, v in filed.items() if "lora_" in n})
-    beside = _trained(AutoModel.from_pretrained(base), tmp_path / "beside", target_modules=["query", "word_embeddings"])
+    reweigh(
+        alone / "adapter_model.safetensors",
+        lambda filed: {n: v for n, v in filed.items() if "lora_" in n},
+    )
+    beside = _trained(
+        AutoModel.from_pretrained(base),
+        tmp_path / "beside",
+        target_modules=["query", "word_embeddings"],
+    )
     nothing = Path(shutil.copytree(alone, tmp_path / "nothing"))
     reweigh(nothing / "adapter_model.safetensors", lambda filed: {})
     for folder, said in (
@@ -382,7 +473,10 @@ def test_matrices_that_are_not_finite_are_told_with_the_name_of_the_adapter(
     checkpoint: Builder, plain: Path, tmp_path: Path, value: float
 ) -> None:
     folder = Path(shutil.copytree(plain, tmp_path / "diverged"))
-    reweigh(folder / "adapter_model.safetensors", lambda state: {n: v.fill_(value) for n, v in state.items()})
+    reweigh(
+        folder / "adapter_model.safetensors",
+        lambda state: {n: v.fill_(value) for n, v in state.items()},
+    )
     with pytest.raises(ModelError, match=r"diverged on .*not finite, or huge"):
         resolve(str(folder), base=str(checkpoint("bert_uncased")))
 
@@ -390,13 +484,19 @@ def test_matrices_that_are_not_finite_are_told_with_the_name_of_the_adapter(
 # Identity
 
 
-def test_the_hash_is_of_base_matrices_and_scale(checkpoint: Builder, plain: Path, tmp_path: Path) -> None:
+def test_the_hash_is_of_base_matrices_and_scale(
+    checkpoint: Builder, plain: Path, tmp_path: Path
+) -> None:
     base = str(checkpoint("bert_uncased"))
     first = resolve(str(plain), base=base).weights
     moved = Path(shutil.copytree(plain, tmp_path / "moved"))
     reweigh(moved / "adapter_model.safetensors", lambda state: dict(reversed(state.items())))
     about = json.loads((moved / "adapter_config.json").read_text())
-    about |= {"peft_version": "0.1", "target_modules": sorted(about["target_modules"], reverse=True), "lora_alpha": 8.0}
+    about |= {
+        "peft_version": "0.1",
+        "target_modules": sorted(about["target_modules"], reverse=True),
+        "lora_alpha": 8.0,
+    }
     (moved / "adapter_config.json").write_text(json.dumps(about, indent=7))
     assert resolve(str(moved), base=base).weights == first
     others = [
@@ -405,15 +505,23 @@ def test_the_hash_is_of_base_matrices_and_scale(checkpoint: Builder, plain: Path
         resolve(base).weights,
     ]
     changed = Path(shutil.copytree(plain, tmp_path / "changed"))
-    reweigh(changed / "adapter_model.safetensors", lambda state: {name: value + 1e-6 for name, value in state.items()})
+    reweigh(
+        changed / "adapter_model.safetensors",
+        lambda state: {name: value + 1e-6 for name, value in state.items()},
+    )
     others.append(resolve(str(changed), base=base).weights)
     base_of_others = Path(shutil.copytree(base, tmp_path / "bert_uncased"))
-    reweigh(base_of_others / "model.safetensors", lambda state: {name: value + 1e-6 for name, value in state.items()})
+    reweigh(
+        base_of_others / "model.safetensors",
+        lambda state: {name: value + 1e-6 for name, value in state.items()},
+    )
     others.append(resolve(str(plain), base=str(base_of_others)).weights)
     assert len({first, *others}) == 6
 
 
-def test_a_change_of_the_merged_adapter_is_noticed_before_a_trial(checkpoint: Builder, plain: Path) -> None:
+def test_a_change_of_the_merged_adapter_is_noticed_before_a_trial(
+    checkpoint: Builder, plain: Path
+) -> None:
     from blurb.checkpoints.source import check_unchanged
 
     source = resolve(str(plain), base=str(checkpoint("bert_uncased")))

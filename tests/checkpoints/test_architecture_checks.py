@@ -38,27 +38,41 @@ NO_TEXT = "is not a text-only model: .*choose an encoder of text"
     ("kind", "message"),
     [
         ("canine", f"CanineModel {NO_TABLE}"),
-        ("funnel_base", r"FunnelBaseModel gives 5 vectors for 9 sub-tokens, .*choose a checkpoint that restores"),
+        (
+            "funnel_base",
+            r"FunnelBaseModel gives 5 vectors for 9 sub-tokens, .*choose a checkpoint that restores",
+        ),
     ],
 )
-def test_families_without_a_vector_for_each_sub_token(checkpoint: Builder, kind: str, message: str) -> None:
+def test_families_without_a_vector_for_each_sub_token(
+    checkpoint: Builder, kind: str, message: str
+) -> None:
     with pytest.raises(ModelError, match=message):
         resolve(str(checkpoint(kind)))
 
 
 def _vision(folder: Path) -> None:
-    t.ViTModel(t.ViTConfig(image_size=32, patch_size=16, **checkpoints.SIZES)).save_pretrained(folder)
+    t.ViTModel(t.ViTConfig(image_size=32, patch_size=16, **checkpoints.SIZES)).save_pretrained(
+        folder
+    )
 
 
 def _speech(folder: Path) -> None:
-    sizes = {"num_conv_pos_embeddings": 4, "num_conv_pos_embedding_groups": 2, "conv_dim": [8], "conv_kernel": [3]}
+    sizes = {
+        "num_conv_pos_embeddings": 4,
+        "num_conv_pos_embedding_groups": 2,
+        "conv_dim": [8],
+        "conv_kernel": [3],
+    }
     t.Wav2Vec2Model(
         t.Wav2Vec2Config(**sizes, conv_stride=[2], num_feat_extract_layers=1, **checkpoints.SIZES)
     ).save_pretrained(folder)
 
 
 @pytest.mark.parametrize("build", [_vision, _speech])
-def test_pictures_and_speech_lack_no_tokenizer(build: Callable[[Path], None], tmp_path: Path) -> None:
+def test_pictures_and_speech_lack_no_tokenizer(
+    build: Callable[[Path], None], tmp_path: Path
+) -> None:
     build(tmp_path)
     with pytest.raises(ModelError, match=NO_TEXT):
         resolve(str(tmp_path))
@@ -70,7 +84,10 @@ def test_pictures_and_speech_lack_no_tokenizer(build: Callable[[Path], None], tm
 def test_the_command_says_it_and_writes_nothing(here: Path) -> None:
     _vision(here / "vision")
     before = sorted(here.rglob("*"))
-    for arguments in (["run", "vision", "--suite", "demo", "--protocol", "smoke"], ["models", "check", "vision"]):
+    for arguments in (
+        ["run", "vision", "--suite", "demo", "--protocol", "smoke"],
+        ["models", "check", "vision"],
+    ):
         with pytest.raises(ModelError, match=NO_TEXT):
             CliRunner().invoke(cli, arguments, catch_exceptions=False)
     assert sorted(here.rglob("*")) == before
@@ -93,30 +110,41 @@ def _proteins(folder: Path) -> None:
 
 def test_a_vocabulary_of_proteins_is_not_one_of_text(tmp_path: Path) -> None:
     _proteins(tmp_path / "proteins")
-    with pytest.raises(ModelError, match=r"none of the words the, .*not one of English text .*choose an encoder"):
+    with pytest.raises(
+        ModelError, match=r"none of the words the, .*not one of English text .*choose an encoder"
+    ):
         resolve(str(tmp_path / "proteins"))
 
 
 @pytest.mark.parametrize(
-    "content", [b"\xff\xfe\x00", b"\x80\x04\x95binary\x00", "[PAD]\n[UNK]\n[CLS]\nnaïve".encode("latin-1")]
+    "content",
+    [b"\xff\xfe\x00", b"\x80\x04\x95binary\x00", "[PAD]\n[UNK]\n[CLS]\nnaïve".encode("latin-1")],
 )
 def test_a_vocabulary_file_that_is_not_text(copy: Path, content: bytes) -> None:
     (copy / "tokenizer.json").unlink()
     (copy / "vocab.txt").write_bytes(content)
-    with pytest.raises(ModelError, match=r"mine: cannot load the tokenizer: .*UTF-8; download the checkpoint again"):
+    with pytest.raises(
+        ModelError, match=r"mine: cannot load the tokenizer: .*UTF-8; download the checkpoint again"
+    ):
         resolve(str(copy))
 
 
 def _decoder(folder: Path) -> None:
     """GPT-2 as it is on the Hub: no token for padding, none for classification."""
     vocabulary = byte_level(["<|endoftext|>"])
-    tokenizer = Tokenizer(models.BPE(vocabulary["vocab"], [tuple(merge) for merge in vocabulary["merges"]]))
+    tokenizer = Tokenizer(
+        models.BPE(vocabulary["vocab"], [tuple(merge) for merge in vocabulary["merges"]])
+    )
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     end = "<|endoftext|>"
-    fast: Any = t.PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token=end, eos_token=end, unk_token=end)
+    fast: Any = t.PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, bos_token=end, eos_token=end, unk_token=end
+    )
     fast.save_pretrained(folder)
-    t.GPT2LMHeadModel(t.GPT2Config(vocab_size=len(fast), n_embd=32, n_layer=2, n_head=2)).save_pretrained(folder)
+    t.GPT2LMHeadModel(
+        t.GPT2Config(vocab_size=len(fast), n_embd=32, n_layer=2, n_head=2)
+    ).save_pretrained(folder)
 
 
 def test_a_decoder_without_padding_runs_as_the_messages_say(tmp_path: Path) -> None:
@@ -131,15 +159,23 @@ def test_a_decoder_without_padding_runs_as_the_messages_say(tmp_path: Path) -> N
     check(source, bind(tasks.get("gad"), Settings(max_length=48, pooling="mean")))
 
 
-@pytest.mark.parametrize(("kind", "tolerance"), [("bert_uncased", 0.05), ("roberta", 0.05), ("t5", 0.1)])
+@pytest.mark.parametrize(
+    ("kind", "tolerance"), [("bert_uncased", 0.05), ("roberta", 0.05), ("t5", 0.1)]
+)
 @pytest.mark.parametrize("length", [8, 64])
-def test_operations_are_those_that_torch_counts(kind: str, tolerance: float, length: int, checkpoint: Builder) -> None:
+def test_operations_are_those_that_torch_counts(
+    kind: str, tolerance: float, length: int, checkpoint: Builder
+) -> None:
     encoder, _ = Checkpoint(checkpoint(kind)).load_encoder()
     if getattr(encoder, "pooler", None) is not None:
         encoder.pooler = None
     ids = torch.full((3, length), 5)
     counter = FlopCounterMode(display=False)
-    with counter, torch.no_grad(), torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+    with (
+        counter,
+        torch.no_grad(),
+        torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH),
+    ):
         encoder.eval()(input_ids=ids, attention_mask=torch.ones_like(ids))
     assert Checkpoint(checkpoint(kind)).size.forward(3, length) == pytest.approx(
         counter.get_total_flops(), rel=tolerance
@@ -171,4 +207,6 @@ def test_the_width_is_that_of_the_vectors(copy: Path) -> None:
     AutoModel.from_config(config).save_pretrained(copy)
     read = Checkpoint(copy)
     encoder, _ = read.load_encoder()
-    assert read.width == encoder(torch.ones(1, 5, dtype=torch.long)).last_hidden_state.shape[-1] == 48
+    assert (
+        read.width == encoder(torch.ones(1, 5, dtype=torch.long)).last_hidden_state.shape[-1] == 48
+    )

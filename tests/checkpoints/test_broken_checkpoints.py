@@ -40,33 +40,68 @@ CONFIGS: list[tuple[dict[str, Any], str]] = [
     ({"hidden_act": "evil"}, "its config.json does not describe a text encoder: .*evil"),
     ({"dtype": "evil"}, r"dtype must be one of float32, .* .got 'evil'."),
     ({"torch_dtype": 3}, r"torch_dtype must be one of float32, .* .got 3."),
-    ({"attn_implementation": "evil/kernel"}, r"attn_implementation must be one of eager, .* .got 'evil/kernel'."),
-    ({"_attn_implementation": ["x"]}, r"_attn_implementation must be one of eager, .* .got \['x'\]."),
-    ({"_attn_implementation_internal": "evil/kernel"}, r"_attn_implementation_internal must be one of eager"),
-    ({"_experts_implementation_internal": "evil/kernel"}, r"_experts_implementation_internal must be one of eager"),
-    ({"experts_implementation": {"": "evil/kernel"}}, r"experts_implementation must be one of eager"),
-    ({"text_config": {"_attn_implementation": "evil/kernel"}}, r"_attn_implementation must be one of eager"),
-    ({"deep": [{"x": {"attn_implementation": "evil/kernel"}}]}, r"attn_implementation must be one of eager"),
+    (
+        {"attn_implementation": "evil/kernel"},
+        r"attn_implementation must be one of eager, .* .got 'evil/kernel'.",
+    ),
+    (
+        {"_attn_implementation": ["x"]},
+        r"_attn_implementation must be one of eager, .* .got \['x'\].",
+    ),
+    (
+        {"_attn_implementation_internal": "evil/kernel"},
+        r"_attn_implementation_internal must be one of eager",
+    ),
+    (
+        {"_experts_implementation_internal": "evil/kernel"},
+        r"_experts_implementation_internal must be one of eager",
+    ),
+    (
+        {"experts_implementation": {"": "evil/kernel"}},
+        r"experts_implementation must be one of eager",
+    ),
+    (
+        {"text_config": {"_attn_implementation": "evil/kernel"}},
+        r"_attn_implementation must be one of eager",
+    ),
+    (
+        {"deep": [{"x": {"attn_implementation": "evil/kernel"}}]},
+        r"attn_implementation must be one of eager",
+    ),
     ({"trust_remote_code": True}, "it asks for trust_remote_code itself; that is for you to say"),
-    ({"model_type": "lightglue", "trust_remote_code": True}, "it asks for trust_remote_code itself"),
+    (
+        {"model_type": "lightglue", "trust_remote_code": True},
+        "it asks for trust_remote_code itself",
+    ),
     ({"deep": {"trust_remote_code": "yes"}}, "it asks for trust_remote_code itself"),
     ({"model_type": "lightglue"}, "'lightglue' is not a text-only model"),
     ({"model_type": "vision-text-dual-encoder"}, "is not a text-only model"),
     ({"quantization_config": "x"}, "the weights are quantised .*dequantise them"),
-    ({"quantization_config": {"quant_method": "bitsandbytes", "load_in_4bit": True}}, "the weights are quantised"),
+    (
+        {"quantization_config": {"quant_method": "bitsandbytes", "load_in_4bit": True}},
+        "the weights are quantised",
+    ),
     (
         {"hidden_size": 4_000, "vocab_size": 1_000_000},
         r"an encoder of [\d,]+ parameters, but the weights are [\d,]+ by",
     ),
     ({"transformers_weights": "x.bin"}, "transformers_weights must name a safetensors file"),
-    ({"transformers_weights": "../x.safetensors"}, "config.json names '../x.safetensors', which is outside"),
+    (
+        {"transformers_weights": "../x.safetensors"},
+        "config.json names '../x.safetensors', which is outside",
+    ),
     ({"model_type": "encodec"}, "'encodec' is not a text-only model"),
-    ({"encoder": {"model_type": "bert", "num_hidden_layers": 10**9}}, "num_hidden_layers must be from 1 to 500"),
+    (
+        {"encoder": {"model_type": "bert", "num_hidden_layers": 10**9}},
+        "num_hidden_layers must be from 1 to 500",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("values", "message"), CONFIGS)
-def test_a_configuration_that_cannot_be_built(copy: Path, values: dict[str, Any], message: str) -> None:
+def test_a_configuration_that_cannot_be_built(
+    copy: Path, values: dict[str, Any], message: str
+) -> None:
     rewrite(copy / "config.json", **values)
     start = time.process_time()
     with pytest.raises(ModelError, match=rf"mine(/config.json)?: .*{message}"):
@@ -86,7 +121,10 @@ IDS: list[tuple[Callable[[dict[str, Any]], None], str]] = [
     (_set("kalo", -1), "the id of 'kalo' must be a whole number .*got -1"),
     (_set("kalo", "7"), "the id of 'kalo' must be a whole number .*got '7'"),
     (_set("kalo", 5_000), "the tokenizer has 351 entries, but the encoder has only 350 embeddings"),
-    (_set("wos", 5_000), "the tokenizer has an entry with id 5000, but the encoder has only 350 embeddings"),
+    (
+        _set("wos", 5_000),
+        "the tokenizer has an entry with id 5000, but the encoder has only 350 embeddings",
+    ),
     (
         lambda content: content["added_tokens"][0].update(id=10**12),
         "the id of '.PAD.' must be a whole number .*got 1000",
@@ -112,16 +150,22 @@ def test_token_ids_that_no_tokenizer_can_hold(copy: Path, change: Any, message: 
         ("\udcff", "cannot|codec"),
     ],
 )
-def test_files_of_the_tokenizer_that_are_no_object(copy: Path, name: str, content: str, message: str) -> None:
+def test_files_of_the_tokenizer_that_are_no_object(
+    copy: Path, name: str, content: str, message: str
+) -> None:
     (copy / name).write_bytes(content.encode("utf-8", "surrogateescape"))
     with pytest.raises(ModelError, match=f"mine: cannot load the tokenizer: {name} .*{message}"):
         resolve(str(copy))
 
 
-@pytest.mark.parametrize("content", ["[]", '"x"', "[" * 100_000, '{"a":' * 100_000, "9" * 5_000, ""])
+@pytest.mark.parametrize(
+    "content", ["[]", '"x"', "[" * 100_000, '{"a":' * 100_000, "9" * 5_000, ""]
+)
 def test_a_configuration_that_is_no_object(copy: Path, content: str) -> None:
     (copy / "config.json").write_text(content, encoding="utf-8")
-    with pytest.raises(ModelError, match=r"mine: config.json (must contain a JSON object|is not a valid JSON file)"):
+    with pytest.raises(
+        ModelError, match=r"mine: config.json (must contain a JSON object|is not a valid JSON file)"
+    ):
         resolve(str(copy))
 
 
@@ -153,7 +197,10 @@ def test_new_tokens_never_share_the_id_of_another(copy: Path) -> None:
     """Where ids have a gap, tokenizers may give a token that is added the id of one that is there."""
     edit(copy / "tokenizer.json", _set("kalo", 355))
     tokenizer = Checkpoint(copy).tokenizer
-    with pytest.raises(ModelError, match=r"mine have gaps, so a new token such as @DRUG\$ would get the id of another"):
+    with pytest.raises(
+        ModelError,
+        match=r"mine have gaps, so a new token such as @DRUG\$ would get the id of another",
+    ):
         tokenizer.extended(["@DRUG$", "@GENE$", *(f"[{number}]" for number in range(9))])
 
 
@@ -165,15 +212,20 @@ def test_no_healthy_checkpoint_is_refused(checkpoint: Builder, kind: str) -> Non
 def test_the_command_ends_with_2_and_writes_nothing(copy: Path, here: Path) -> None:
     rewrite(copy / "config.json", hidden_act=None)
     before = sorted(here.rglob("*"))
-    done = CliRunner().invoke(cli, ["run", str(copy), "--suite", "demo", "--protocol", "smoke", "--tasks", "gad"])
+    done = CliRunner().invoke(
+        cli, ["run", str(copy), "--suite", "demo", "--protocol", "smoke", "--tasks", "gad"]
+    )
     assert isinstance(done.exception, ModelError)  # `blurb.cli.main` prints these and exits with 2
     assert sorted(here.rglob("*")) == before
 
 
 @pytest.mark.parametrize(
-    ("architectures", "kind"), [(["BertForMaskedLM"], "bert"), (["DebertaV2Model"], "deberta-v2"), (None, "bert ")]
+    ("architectures", "kind"),
+    [(["BertForMaskedLM"], "bert"), (["DebertaV2Model"], "deberta-v2"), (None, "bert ")],
 )
-def test_no_model_type_says_which_to_add(copy: Path, architectures: list[str] | None, kind: str) -> None:
+def test_no_model_type_says_which_to_add(
+    copy: Path, architectures: list[str] | None, kind: str
+) -> None:
     edit(copy / "config.json", lambda content: content.pop("model_type"))
     rewrite(copy / "config.json", architectures=architectures)
     with pytest.raises(ModelError, match=f'has no model_type.*; add "model_type": "{kind}'):
@@ -193,18 +245,25 @@ def test_no_model_type_says_which_to_add(copy: Path, architectures: list[str] | 
     ],
 )
 @pytest.mark.parametrize("with_config", [True, False])
-def test_the_release_of_another_library_is_named(copy: Path, name: str, said: str, with_config: bool) -> None:
+def test_the_release_of_another_library_is_named(
+    copy: Path, name: str, said: str, with_config: bool
+) -> None:
     (copy / "model.safetensors").rename(copy / name)
     if not with_config:
         (copy / "config.json").unlink()
-    with pytest.raises(ModelError, match=f"no {'weights' if with_config else 'config.json'};.*{said}"):
+    with pytest.raises(
+        ModelError, match=f"no {'weights' if with_config else 'config.json'};.*{said}"
+    ):
         resolve(str(copy))
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("return_dict", False), ("chunk_size_feed_forward", 2), ("use_return_dict", False)]
+    ("name", "value"),
+    [("return_dict", False), ("chunk_size_feed_forward", 2), ("use_return_dict", False)],
 )
-def test_switches_that_change_the_form_of_a_pass_are_reset(copy: Path, name: str, value: object) -> None:
+def test_switches_that_change_the_form_of_a_pass_are_reset(
+    copy: Path, name: str, value: object
+) -> None:
     """transformers obeys them, and every trial would fail."""
     rewrite(copy / "config.json", **{name: value})
     encoder, _ = resolve(str(copy)).checkpoint.load_encoder()

@@ -45,7 +45,9 @@ def spoilt(checkpoint: Builder, tmp_path: Path, request: pytest.FixtureRequest) 
         (folder / "tokenizer_config.json").unlink()
         vocabulary = file["model"]["vocab"]
         (folder / "tokenizer.json").unlink()
-        (folder / "vocab.txt").write_text("\n".join(sorted(vocabulary, key=vocabulary.__getitem__)) + "\n", "utf-8")
+        (folder / "vocab.txt").write_text(
+            "\n".join(sorted(vocabulary, key=vocabulary.__getitem__)) + "\n", "utf-8"
+        )
     return folder
 
 
@@ -56,7 +58,11 @@ def test_it_is_refused_until_somebody_says_what_is_meant(spoilt: Path) -> None:
 
 def test_cased_gives_the_tokenizer_that_was_meant(spoilt: Path, healthy: ModelSource) -> None:
     source = resolve(str(spoilt), casing="cased")
-    assert (source.tokenizer, source.weights, source.casing) == (healthy.tokenizer, healthy.weights, "cased")
+    assert (source.tokenizer, source.weights, source.casing) == (
+        healthy.tokenizer,
+        healthy.weights,
+        "cased",
+    )
     subtokens = source.checkpoint.tokenizer.inner.tokenize("Kalo KALO")
     assert subtokens != source.checkpoint.tokenizer.inner.tokenize("kalo kalo")
 
@@ -81,13 +87,16 @@ def test_wherever_the_tokenizer_is_loaded_again_it_is_the_same(spoilt: Path, cas
 
 
 @pytest.mark.parametrize("kind", checkpoints.KINDS)
-def test_a_healthy_checkpoint_needs_no_word_and_keeps_its_hash(checkpoint: Builder, kind: str) -> None:
+def test_a_healthy_checkpoint_needs_no_word_and_keeps_its_hash(
+    checkpoint: Builder, kind: str
+) -> None:
     folder = str(checkpoint(kind))
     source = resolve(folder)
     lower = kind == "bert_uncased"
     assert resolve(folder, casing="uncased" if lower else "cased").tokenizer == source.tokenizer
     with pytest.raises(
-        ModelError, match="--casing cased is not possible" if lower else "--casing uncased is not possible"
+        ModelError,
+        match="--casing cased is not possible" if lower else "--casing uncased is not possible",
     ):
         resolve(folder, casing="cased" if lower else "uncased")
 
@@ -113,7 +122,9 @@ def test_presets_know_it_by_short_name_and_by_id(
     assert resolve(reference, casing="uncased").tokenizer != healthy.tokenizer
 
 
-def test_other_checkpoints_of_the_hub_are_refused(spoilt: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_checkpoints_of_the_hub_are_refused(
+    spoilt: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *_, **__: str(spoilt))
     with pytest.raises(ModelError, match=REFUSED):
         resolve("some-org/cased-model")
@@ -124,8 +135,20 @@ def _command(*arguments: str) -> Result:
 
 
 @pytest.mark.parametrize("command", [["run"], ["ablate", "--axis", "tagging"]])
-def test_the_commands_that_train_take_the_word(spoilt: Path, command: list[str], tmp_path: Path) -> None:
-    plan = [*command, str(spoilt), "--suite", "demo", "--protocol", "smoke", "--tasks", "bc2gm", "--dry-run"]
+def test_the_commands_that_train_take_the_word(
+    spoilt: Path, command: list[str], tmp_path: Path
+) -> None:
+    plan = [
+        *command,
+        str(spoilt),
+        "--suite",
+        "demo",
+        "--protocol",
+        "smoke",
+        "--tasks",
+        "bc2gm",
+        "--dry-run",
+    ]
     plan += ["--output", str(tmp_path / "runs")]
     assert isinstance(_command(*plan).exception, ModelError)
     done = _command(*plan, "--casing", "cased")
@@ -137,7 +160,16 @@ def test_the_commands_that_train_take_the_word(spoilt: Path, command: list[str],
 def test_the_commands_that_look_take_the_word(spoilt: Path, command: str) -> None:
     from blurb.corpora import demo
 
-    look = ["data", command, "--data", str(demo.prepare()), "--tasks", "biosses", "--model", str(spoilt)]
+    look = [
+        "data",
+        command,
+        "--data",
+        str(demo.prepare()),
+        "--tasks",
+        "biosses",
+        "--model",
+        str(spoilt),
+    ]
     assert isinstance(_command(*look).exception, ModelError)
     done = _command(*look, "--casing", "uncased")
     assert done.exit_code == 0, done.output

@@ -28,9 +28,13 @@ def _config(kind: str, size: int) -> Any:
     import transformers as t
 
     return {
-        "gpt2": lambda: t.GPT2Config(n_embd=32, n_layer=2, n_head=2, vocab_size=size, bos_token_id=1, eos_token_id=1),
+        "gpt2": lambda: t.GPT2Config(
+            n_embd=32, n_layer=2, n_head=2, vocab_size=size, bos_token_id=1, eos_token_id=1
+        ),
         "llama": lambda: t.LlamaConfig(vocab_size=size, num_key_value_heads=2, **checkpoints.SIZES),
-        "qwen3": lambda: t.Qwen3Config(vocab_size=size, num_key_value_heads=2, head_dim=16, **checkpoints.SIZES),
+        "qwen3": lambda: t.Qwen3Config(
+            vocab_size=size, num_key_value_heads=2, head_dim=16, **checkpoints.SIZES
+        ),
         "bert": lambda: t.BertConfig(vocab_size=size, is_decoder=True, **checkpoints.SIZES),
         "bloom": lambda: t.BloomConfig(hidden_size=32, n_layer=2, n_head=2, vocab_size=size),
         "mamba": lambda: t.MambaConfig(hidden_size=32, num_hidden_layers=2, vocab_size=size),
@@ -44,7 +48,9 @@ def decoder(checkpoint: Builder, tmp_path_factory: pytest.TempPathFactory) -> Bu
     def build(kind: str) -> Path:
         from transformers import AutoModel
 
-        folder = Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path_factory.mktemp("decoders") / kind))
+        folder = Path(
+            shutil.copytree(checkpoint("bert_uncased"), tmp_path_factory.mktemp("decoders") / kind)
+        )
         AutoModel.from_config(_config(kind, 350)).save_pretrained(folder)
         return folder
 
@@ -54,7 +60,9 @@ def decoder(checkpoint: Builder, tmp_path_factory: pytest.TempPathFactory) -> Bu
 def _sees_nothing(folder: Path) -> bool:
     encoder = Checkpoint(folder).load_encoder()[0].eval()
     vectors = encoder.get_input_embeddings()(torch.arange(5, 13)[None]).detach().requires_grad_()
-    encoder(inputs_embeds=vectors, attention_mask=torch.ones(1, 8)).last_hidden_state[0, 0].square().sum().backward()
+    encoder(inputs_embeds=vectors, attention_mask=torch.ones(1, 8)).last_hidden_state[
+        0, 0
+    ].square().sum().backward()
     return not bool(vectors.grad[0, 1:].any())
 
 
@@ -66,7 +74,9 @@ def test_a_decoder_is_causal(decoder: Builder, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["llama", "qwen3"])
-def test_a_decoder_that_config_makes_bidirectional_is_not(decoder: Builder, tmp_path: Path, kind: str) -> None:
+def test_a_decoder_that_config_makes_bidirectional_is_not(
+    decoder: Builder, tmp_path: Path, kind: str
+) -> None:
     """Its modules still say that they are causal (transformers 5.2 and later)."""
     folder = Path(shutil.copytree(decoder(kind), tmp_path / kind))
     rewrite(folder / "config.json", is_causal=False)
@@ -96,7 +106,9 @@ def test_cls_is_refused_with_what_would_work(decoder: Builder, kind: str, poolin
         check(source, bind(tasks.get("hoc"), dataclasses.replace(settings, pooling=other)))
 
 
-def test_a_classification_token_at_the_end_has_seen_everything(decoder: Builder, tmp_path: Path) -> None:
+def test_a_classification_token_at_the_end_has_seen_everything(
+    decoder: Builder, tmp_path: Path
+) -> None:
     folder = Path(shutil.copytree(decoder("gpt2"), tmp_path / "last"))
 
     def last(content: dict[str, Any]) -> None:

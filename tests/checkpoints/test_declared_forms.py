@@ -40,21 +40,30 @@ def test_whole_numbers_for_weights_are_refused(
 ) -> None:
     """Half of a quantised checkpoint; buffers that are whole numbers stay."""
     folder = _copy(checkpoint, kind, tmp_path / "whole")
-    reweigh(folder / "model.safetensors", lambda state: state | {"embeddings.position_ids": torch.arange(9)})
+    reweigh(
+        folder / "model.safetensors",
+        lambda state: state | {"embeddings.position_ids": torch.arange(9)},
+    )
     resolve(str(folder))
     part = "query" if kind == "bert_uncased" else "q_proj"
     reweigh(
         folder / "model.safetensors",
         lambda state: {
-            name: (value * 127).to(number) if f"{part}.weight" in name else value for name, value in state.items()
+            name: (value * 127).to(number) if f"{part}.weight" in name else value
+            for name, value in state.items()
         },
     )
     binary = _copy(checkpoint, kind, tmp_path / "binary")
     torch.save(load_file(folder / "model.safetensors"), binary / "pytorch_model.bin")
     (binary / "model.safetensors").unlink()
-    with pytest.raises(ModelError, match=rf"pytorch_model.bin has weights that are whole .*{part}.weight.*dequantise"):
+    with pytest.raises(
+        ModelError,
+        match=rf"pytorch_model.bin has weights that are whole .*{part}.weight.*dequantise",
+    ):
         resolve(str(binary))
-    with pytest.raises(ModelError, match=rf"weights that are whole numbers \(.*{part}.weight.*dequantise them"):
+    with pytest.raises(
+        ModelError, match=rf"weights that are whole numbers \(.*{part}.weight.*dequantise them"
+    ):
         resolve(str(folder))
 
 
@@ -65,14 +74,18 @@ def test_a_type_may_have_the_name_of_its_library(
 ) -> None:
     folder = _copy(checkpoint, "bert_uncased", tmp_path / "typed")
     content = {
-        name: one for name, one in json.loads((folder / "config.json").read_text()).items() if "dtype" not in name
+        name: one
+        for name, one in json.loads((folder / "config.json").read_text()).items()
+        if "dtype" not in name
     }
     (folder / "config.json").write_text(json.dumps({**content, field: value}))
     assert resolve(str(folder)).checkpoint.load_encoder()[0].dtype == torch.float32
 
 
 @pytest.mark.parametrize("kind", ["qwen3", "bert_uncased"])
-def test_a_class_of_its_own_that_was_not_allowed_is_told(checkpoint: Builder, tmp_path: Path, kind: str) -> None:
+def test_a_class_of_its_own_that_was_not_allowed_is_told(
+    checkpoint: Builder, tmp_path: Path, kind: str
+) -> None:
     folder = _copy(checkpoint, kind, tmp_path / "own", auto_map=OWN)
     (surprise,) = [one for one in check_model(str(folder)).surprises if SAID in one]
     assert "attention=bidirectional" in surprise
@@ -80,15 +93,25 @@ def test_a_class_of_its_own_that_was_not_allowed_is_told(checkpoint: Builder, tm
     pooling = {"pooling": "mean"} if kind == "bert_uncased" else {"pooling": "last"}
     for lr in (None, 1e-4):
         options = RunOptions(
-            model=str(folder), suite="demo", tasks="gad", protocol="smoke", output=tmp_path / "runs", lr=lr, **pooling
+            model=str(folder),
+            suite="demo",
+            tasks="gad",
+            protocol="smoke",
+            output=tmp_path / "runs",
+            lr=lr,
+            **pooling,
         )
         request, *_ = checked(options)
         planned = [job.trial for job in trials.prepare(request).final]
         assert SAID in trials.remarks_on_rates(request, request.sources[0], planned)["gad"]
 
 
-@pytest.mark.parametrize("named", [{"AutoConfig": "a.B"}, {"AutoTokenizer": ["a.B", None]}, {}, None])
-def test_code_for_other_parts_is_no_class_of_the_model(checkpoint: Builder, tmp_path: Path, named: Any) -> None:
+@pytest.mark.parametrize(
+    "named", [{"AutoConfig": "a.B"}, {"AutoTokenizer": ["a.B", None]}, {}, None]
+)
+def test_code_for_other_parts_is_no_class_of_the_model(
+    checkpoint: Builder, tmp_path: Path, named: Any
+) -> None:
     folder = _copy(checkpoint, "bert_uncased", tmp_path / "other", auto_map=named)
     assert Checkpoint(folder).ignored_code == ""
     assert Checkpoint(folder, remote_code=True).ignored_code == ""

@@ -72,7 +72,9 @@ def test_every_kind_of_task_runs_and_what_surprises_is_told(checkpoint: Builder,
     found = check_model(str(checkpoint(kind)))
     assert [one.error for one in found.tries] == [""] * len(TRIES)
     assert found.facts["longest_input"] == LIMITS[kind]
-    told = [said for said in found.surprises if not said.startswith("Unknown tokens in")]  # of its small vocabulary
+    told = [
+        said for said in found.surprises if not said.startswith("Unknown tokens in")
+    ]  # of its small vocabulary
     assert len(told) == len(SURPRISES[kind])
     assert all(expected in said for said, expected in zip(told, SURPRISES[kind], strict=True))
     pooling = {"pooling": "mean"} if NO_CLS in SURPRISES[kind] else {}
@@ -80,9 +82,12 @@ def test_every_kind_of_task_runs_and_what_surprises_is_told(checkpoint: Builder,
 
 
 @pytest.mark.parametrize(
-    ("kind", "truth"), [(kind, truth) for kind, truth in PRESETS.items() if kind not in checkpoints.MISSING]
+    ("kind", "truth"),
+    [(kind, truth) for kind, truth in PRESETS.items() if kind not in checkpoints.MISSING],
 )
-def test_what_it_is_and_how_to_use_a_decoder_is_told(checkpoint: Builder, kind: str, truth: tuple[str, bool]) -> None:
+def test_what_it_is_and_how_to_use_a_decoder_is_told(
+    checkpoint: Builder, kind: str, truth: tuple[str, bool]
+) -> None:
     found = check_model(str(checkpoint(kind)))
     said = " ".join(found.surprises)
     assert (found.facts["architecture"], "causal decoder" in said) == truth
@@ -99,7 +104,9 @@ def test_the_longest_input_fits_and_one_more_does_not(checkpoint: Builder, kind:
     assert capacity(encoder) == 512
     ids = torch.full((1, 513), 5)
     with torch.no_grad():
-        assert encoder(ids[:, :512], torch.ones_like(ids[:, :512])).last_hidden_state.shape[1] == 512
+        assert (
+            encoder(ids[:, :512], torch.ones_like(ids[:, :512])).last_hidden_state.shape[1] == 512
+        )
         if kind != "deberta_v1":
             with pytest.raises((IndexError, RuntimeError)):
                 encoder(ids, torch.ones_like(ids))
@@ -113,9 +120,13 @@ def test_padding_changes_no_vector_but_in_funnel(checkpoint: Builder, kind: str)
     mask = torch.cat([torch.ones_like(ids), torch.zeros_like(padding)], dim=1)
     with torch.no_grad():
         alone = encoder(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state
-        padded = encoder(input_ids=torch.cat([ids, padding], dim=1), attention_mask=mask).last_hidden_state
+        padded = encoder(
+            input_ids=torch.cat([ids, padding], dim=1), attention_mask=mask
+        ).last_hidden_state
     same = torch.allclose(alone, padded[:, : ids.shape[1]], atol=1e-5)
-    assert same is (kind != "funnel")  # it halves the length, and an odd last sub-token shares its place with padding
+    assert same is (
+        kind != "funnel"
+    )  # it halves the length, and an odd last sub-token shares its place with padding
 
 
 @pytest.mark.parametrize("kind", ["albert", "funnel", "xlnet"])
@@ -135,9 +146,14 @@ def test_segments_that_an_encoder_knows_nothing_of_do_no_harm(checkpoint: Builde
     """DistilBERT has BERT's tokenizer, which numbers the texts of a pair."""
     encoder = Checkpoint(checkpoint("distilbert")).load_encoder()[0].eval()
     special_tokens = Checkpoint(checkpoint("distilbert")).tokenizer.special_tokens
-    ids, types = torch.tensor([special_tokens.pair([7, 8], [9])]), torch.tensor([special_tokens.pair_types(2, 1)])
+    ids, types = (
+        torch.tensor([special_tokens.pair([7, 8], [9])]),
+        torch.tensor([special_tokens.pair_types(2, 1)]),
+    )
     assert types.max() == 1
     with torch.no_grad():
-        with_types = encoder(input_ids=ids, attention_mask=torch.ones_like(ids), token_type_ids=types)
+        with_types = encoder(
+            input_ids=ids, attention_mask=torch.ones_like(ids), token_type_ids=types
+        )
         without = encoder(input_ids=ids, attention_mask=torch.ones_like(ids))
     assert torch.equal(with_types.last_hidden_state, without.last_hidden_state)

@@ -45,7 +45,12 @@ CHANGES = {
         {"type": "Replace", "pattern": {"String": "IL-2"}, "content": "min"},
     ],
     "pre_tokenizer": [
-        {"type": "Split", "pattern": {"Regex": "(?<=[A-Z])-(?=[0-9])"}, "behavior": "Isolated", "invert": False},
+        {
+            "type": "Split",
+            "pattern": {"Regex": "(?<=[A-Z])-(?=[0-9])"},
+            "behavior": "Isolated",
+            "invert": False,
+        },
         {"type": "Digits", "individual_digits": True},
         {"type": "Split", "pattern": {"String": "k"}, "behavior": "Isolated", "invert": False},
         {"type": "Punctuation", "behavior": "Isolated"},
@@ -77,35 +82,54 @@ def with_file(checkpoint: Builder, tmp_path: Path, request: pytest.FixtureReques
 
 @pytest.mark.parametrize("with_file", KINDS, indirect=True)
 def test_a_tokenizer_that_agrees_is_left_as_it_is(with_file: Path) -> None:
-    assert Checkpoint(with_file).tokenizer.hash == Tokenizer(AutoTokenizer.from_pretrained(str(with_file))).hash
+    assert (
+        Checkpoint(with_file).tokenizer.hash
+        == Tokenizer(AutoTokenizer.from_pretrained(str(with_file))).hash
+    )
 
 
-@pytest.mark.parametrize(("part", "change"), CASES, ids=[f"{one['type']}{n}" for n, (_, one) in enumerate(CASES)])
+@pytest.mark.parametrize(
+    ("part", "change"), CASES, ids=[f"{one['type']}{n}" for n, (_, one) in enumerate(CASES)]
+)
 @pytest.mark.parametrize("with_file", KINDS, indirect=True)
 def test_what_the_file_adds_is_done(with_file: Path, part: str, change: dict[str, Any]) -> None:
     def added(content: dict[str, Any]) -> None:
         inner = "normalizers" if part == "normalizer" else "pretokenizers"
-        content[part] = {"type": "Sequence", inner: [change, *([content[part]] if content[part] else [])]}
+        content[part] = {
+            "type": "Sequence",
+            inner: [change, *([content[part]] if content[part] else [])],
+        }
 
     before = Checkpoint(with_file).tokenizer
     edit(with_file / "tokenizer.json", added)
-    after = Checkpoint(with_file, casing="uncased" if change["type"] == "Lowercase" else "").tokenizer
+    after = Checkpoint(
+        with_file, casing="uncased" if change["type"] == "Lowercase" else ""
+    ).tokenizer
     assert _of(after) == _ids(with_file)
     assert after.hash != before.hash or _of(after) == _of(before)
     assert after.special_tokens == before.special_tokens
 
 
-@pytest.mark.parametrize("name", ["RobertaTokenizerFast", "DebertaTokenizer", "T5TokenizerFast", "BertTokenizer"])
+@pytest.mark.parametrize(
+    "name", ["RobertaTokenizerFast", "DebertaTokenizer", "T5TokenizerFast", "BertTokenizer"]
+)
 @pytest.mark.parametrize("kind", ["bert_uncased", "roberta", "modernbert"])
-def test_a_class_of_another_family(checkpoint: Builder, tmp_path: Path, kind: str, name: str) -> None:
+def test_a_class_of_another_family(
+    checkpoint: Builder, tmp_path: Path, kind: str, name: str
+) -> None:
     """A WordPiece file under RobertaTokenizerFast was cut into single letters, and unknown letters vanished."""
     folder = Path(shutil.copytree(checkpoint(kind), tmp_path / "ck"))
     before = Checkpoint(folder).tokenizer
     rewrite(folder / "tokenizer_config.json", tokenizer_class=name)
     after = Checkpoint(folder).tokenizer
     assert _of(after) == _ids(folder)
-    segments = {"types": before.special_tokens.types, "single_suffix_types": before.special_tokens.single_suffix_types}
-    assert replace(after.special_tokens, **segments) == before.special_tokens  # a class decides about these alone
+    segments = {
+        "types": before.special_tokens.types,
+        "single_suffix_types": before.special_tokens.single_suffix_types,
+    }
+    assert (
+        replace(after.special_tokens, **segments) == before.special_tokens
+    )  # a class decides about these alone
 
 
 def test_a_class_that_cannot_be_made_of_the_file(copy: Path) -> None:
@@ -117,7 +141,9 @@ def test_a_class_that_cannot_be_made_of_the_file(copy: Path) -> None:
 
 
 @pytest.mark.parametrize("lower", [True, False])
-def test_a_switch_counts_only_where_it_is_stated(checkpoint: Builder, tmp_path: Path, lower: bool) -> None:
+def test_a_switch_counts_only_where_it_is_stated(
+    checkpoint: Builder, tmp_path: Path, lower: bool
+) -> None:
     folder = Path(shutil.copytree(checkpoint("bert_cased"), tmp_path / "ck"))
     edit(folder / "tokenizer_config.json", lambda content: content.pop("do_lower_case"))
     assert not Checkpoint(folder).tokenizer.lower_cases  # the class would lower-case by default
@@ -125,7 +151,9 @@ def test_a_switch_counts_only_where_it_is_stated(checkpoint: Builder, tmp_path: 
     assert Checkpoint(folder, casing="uncased" if lower else "").tokenizer.lower_cases == lower
 
 
-def test_the_tokenizer_of_another_folder_is_as_its_file_says(checkpoint: Builder, copy: Path) -> None:
+def test_the_tokenizer_of_another_folder_is_as_its_file_says(
+    checkpoint: Builder, copy: Path
+) -> None:
     from blurb.checkpoints.staged_checkpoint import with_tokenizer
 
     rewrite(copy / "tokenizer.json", normalizer=None)
@@ -138,22 +166,39 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "deberta-v2": (
         "spm.model",
         "DebertaV2Tokenizer",
-        SPECIAL | {"pad_piece": "[PAD]", "bos_piece": "[CLS]", "eos_piece": "[SEP]", "unk_piece": "[UNK]"},
+        SPECIAL
+        | {"pad_piece": "[PAD]", "bos_piece": "[CLS]", "eos_piece": "[SEP]", "unk_piece": "[UNK]"},
     ),
     "xlm-roberta": ("sentencepiece.bpe.model", "XLMRobertaTokenizer", {}),
     "camembert": ("sentencepiece.bpe.model", "CamembertTokenizer", {}),
     "albert": (
         "spiece.model",
         "AlbertTokenizer",
-        {"pad_id": 0, "unk_id": 1, "bos_id": -1, "eos_id": -1, "control_symbols": ["[CLS]", "[SEP]", "[MASK]"]},
+        {
+            "pad_id": 0,
+            "unk_id": 1,
+            "bos_id": -1,
+            "eos_id": -1,
+            "control_symbols": ["[CLS]", "[SEP]", "[MASK]"],
+        },
     ),
-    "xlnet": ("spiece.model", "XLNetTokenizer", {"control_symbols": ["<cls>", "<sep>", "<pad>", "<mask>"]}),
+    "xlnet": (
+        "spiece.model",
+        "XLNetTokenizer",
+        {"control_symbols": ["<cls>", "<sep>", "<pad>", "<mask>"]},
+    ),
     "t5": ("spiece.model", "T5Tokenizer", {"pad_id": 0, "eos_id": 1, "unk_id": 2, "bos_id": -1}),
     "fnet": ("spiece.model", "FNetTokenizer", {"control_symbols": ["[CLS]", "[SEP]", "[MASK]"]}),
     "big_bird": (
         "spiece.model",
         "BigBirdTokenizer",
-        {"pad_id": 0, "eos_id": 1, "bos_id": 2, "unk_id": 3, "control_symbols": ["[SEP]", "[MASK]", "[CLS]"]},
+        {
+            "pad_id": 0,
+            "eos_id": 1,
+            "bos_id": 2,
+            "unk_id": 3,
+            "control_symbols": ["[SEP]", "[MASK]", "[CLS]"],
+        },
     ),
 }
 """Type -> file as published, class, and how it was trained."""
@@ -162,20 +207,41 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
 def _published(folder: Path, kind: str, **options: Any) -> sentencepiece.SentencePieceProcessor:
     """A folder as published: a model of SentencePiece and the name of a class."""
     name, cls, own = MODELS[kind]
-    syllables = ("ka", "lo", "min", "tox", "µ", "2", "fi", "é", "α", "the", "of", "and", "12", "h", "o", "x")
+    syllables = (
+        "ka",
+        "lo",
+        "min",
+        "tox",
+        "µ",
+        "2",
+        "fi",
+        "é",
+        "α",
+        "the",
+        "of",
+        "and",
+        "12",
+        "h",
+        "o",
+        "x",
+    )
     words = ["".join(syllables[(n * k + n) % 16] for k in range(1 + n % 3)) for n in range(1, 400)]
     if kind != "albert":
         words += [word.title() for word in words]
     text = folder / "text.txt"
     folder.mkdir(parents=True)
-    text.write_text("\n".join(" ".join(words[n : n + 9]) for n in range(0, len(words), 3)), encoding="utf-8")
+    text.write_text(
+        "\n".join(" ".join(words[n : n + 9]) for n in range(0, len(words), 3)), encoding="utf-8"
+    )
     sentencepiece.SentencePieceTrainer.train(
         input=str(text), model_prefix=str(folder / "m"), vocab_size=150, hard_vocab_limit=False, minloglevel=2,
         character_coverage=1.0, **own, **options,
     )  # fmt: skip
     (folder / "m.model").rename(folder / name)
     text.unlink()
-    (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": cls}), encoding="utf-8")
+    (folder / "tokenizer_config.json").write_text(
+        json.dumps({"tokenizer_class": cls}), encoding="utf-8"
+    )
     return sentencepiece.SentencePieceProcessor(model_file=str(folder / name))
 
 
@@ -187,7 +253,8 @@ def test_a_model_of_sentencepiece_alone(tmp_path: Path, kind: str, rule: str) ->
     for text in TEXTS if kind not in ("albert", "xlnet") else PLAIN:
         unknown = tokenizer.inner.unk_token
         pieces = [
-            unknown if processor.is_unknown(one) else processor.id_to_piece(one) for one in processor.encode(text)
+            unknown if processor.is_unknown(one) else processor.id_to_piece(one)
+            for one in processor.encode(text)
         ]
         assert tokenizer.inner.convert_ids_to_tokens(tokenizer.subtokens([text])[0].ids) == pieces
 
@@ -202,7 +269,9 @@ def test_symbols_of_a_model_are_its_own_or_it_is_refused(tmp_path: Path, kind: s
     else:
         for text in ("@GENE$", "the <e1> of", "kalo "):
             pieces = [processor.id_to_piece(one) for one in processor.encode(text)]
-            assert tokenizer.inner.convert_ids_to_tokens(tokenizer.subtokens([text])[0].ids) == pieces
+            assert (
+                tokenizer.inner.convert_ids_to_tokens(tokenizer.subtokens([text])[0].ids) == pieces
+            )
 
 
 def test_a_difference_that_stays_is_refused(tmp_path: Path) -> None:
@@ -210,14 +279,21 @@ def test_a_difference_that_stays_is_refused(tmp_path: Path) -> None:
     folder = tmp_path / "ck"
     _published(folder, "xlm-roberta")
     (folder / "sentencepiece.bpe.model").rename(folder / "sentencepiece.model")
-    (folder / "tokenizer_config.json").write_text('{"tokenizer_class": "RemBertTokenizer"}', encoding="utf-8")
-    with pytest.raises(ModelError, match=r"that transformers makes of sentencepiece.model is another one: of 'ka.lo'"):
+    (folder / "tokenizer_config.json").write_text(
+        '{"tokenizer_class": "RemBertTokenizer"}', encoding="utf-8"
+    )
+    with pytest.raises(
+        ModelError,
+        match=r"that transformers makes of sentencepiece.model is another one: of 'ka.lo'",
+    ):
         _ = Checkpoint(folder).tokenizer
 
 
 def test_what_is_no_model(tmp_path: Path) -> None:
     (tmp_path / "spm.model").write_bytes(b"none")
-    (tmp_path / "tokenizer_config.json").write_text('{"tokenizer_class": "DebertaV2Tokenizer"}', encoding="utf-8")
+    (tmp_path / "tokenizer_config.json").write_text(
+        '{"tokenizer_class": "DebertaV2Tokenizer"}', encoding="utf-8"
+    )
     with pytest.raises(ModelError, match=r"spm.model is no model of SentencePiece") as caught:
         _ = Checkpoint(tmp_path).tokenizer
     assert "tiktoken" not in str(caught.value)

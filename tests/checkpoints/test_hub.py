@@ -40,7 +40,9 @@ class Hub:
             (folder / name).write_bytes(b"x" * 1000)
         return folder
 
-    def snapshot_download(self, repository: str, revision: str | None, allow_patterns: Sequence[str]) -> str:
+    def snapshot_download(
+        self, repository: str, revision: str | None, allow_patterns: Sequence[str]
+    ) -> str:
         if self.breaks:
             raise self.breaks
         here = self.root / "cache" / repository / (TAGGED if revision in ("v1", TAGGED) else HEAD)
@@ -64,10 +66,16 @@ def test_it_is_the_checkpoint_of_its_folder(hub: Hub, checkpoint: Builder) -> No
     assert (online.name, online.revision) == ("model", TAGGED)
     assert (online.weights, online.tokenizer) == (here.weights, here.tokenizer)
     names = {path.name for path in Path(online.location).iterdir()}
-    assert not names & {"tf_model.h5", "pytorch_model.bin", "modeling.py"}  # no other weights, no code
+    assert not names & {
+        "tf_model.h5",
+        "pytorch_model.bin",
+        "modeling.py",
+    }  # no other weights, no code
 
 
-def test_pickled_weights_are_fetched_where_there_are_no_others(hub: Hub, checkpoint: Builder) -> None:
+def test_pickled_weights_are_fetched_where_there_are_no_others(
+    hub: Hub, checkpoint: Builder
+) -> None:
     source = hub.add("org/old", checkpoint("bert_uncased"))
     torch.save(load_file(source / "model.safetensors"), source / "pytorch_model.bin")
     (source / "model.safetensors").unlink()
@@ -82,7 +90,13 @@ def test_what_presets_state_holds(hub: Hub, checkpoint: Builder) -> None:
 
 
 def test_a_folder_of_an_earlier_download_says_its_revision(copy: Path) -> None:
-    record = {"repository": "org/model", "revision": TAGGED, "asked": "v1", "remote_code": False, "sizes": {}}
+    record = {
+        "repository": "org/model",
+        "revision": TAGGED,
+        "asked": "v1",
+        "remote_code": False,
+        "sizes": {},
+    }
     (copy / RECORD).write_text(json.dumps(record), encoding="utf-8")
     assert resolve(str(copy)).revision == TAGGED
     (copy / RECORD).write_text('{"repository": 1}', encoding="utf-8")
@@ -93,15 +107,29 @@ def test_a_folder_of_an_earlier_download_says_its_revision(copy: Path) -> None:
 def test_what_the_hub_says_is_one_sentence(hub: Hub) -> None:
     response: Any = SimpleNamespace(headers={}, request=None)
     for problem, message in (
-        (errors.RepositoryNotFoundError("404", response=response), "the Hub has no such model, or a private one"),
-        (errors.GatedRepoError("403", response=response), "its makers ask for consent; give it on its page"),
+        (
+            errors.RepositoryNotFoundError("404", response=response),
+            "the Hub has no such model, or a private one",
+        ),
+        (
+            errors.GatedRepoError("403", response=response),
+            "its makers ask for consent; give it on its page",
+        ),
         (errors.RevisionNotFoundError("404", response=response), "it has no such revision"),
-        (errors.OfflineModeIsEnabled("offline"), "HF_HUB_OFFLINE is set; unset it, or fetch .* with hf download"),
-        (RuntimeError("[Errno -2] Name or service not known"), "Name or service not known; check the connection"),
+        (
+            errors.OfflineModeIsEnabled("offline"),
+            "HF_HUB_OFFLINE is set; unset it, or fetch .* with hf download",
+        ),
+        (
+            RuntimeError("[Errno -2] Name or service not known"),
+            "Name or service not known; check the connection",
+        ),
         (OSError(28, "No space left on device"), "No space left on device"),
     ):
         hub.breaks = problem
-        with pytest.raises(ModelError, match=f"^org/model is neither a local folder nor in the local .*: {message}"):
+        with pytest.raises(
+            ModelError, match=f"^org/model is neither a local folder nor in the local .*: {message}"
+        ):
             resolve("org/model")
 
 

@@ -30,7 +30,9 @@ def test_every_kind_gives_vectors_in_float32(checkpoint: Builder, kind: str) -> 
 
 def test_weights_stored_in_bfloat16_become_float32(copy: Path) -> None:
     path = copy / "model.safetensors"
-    checkpoints.reweigh(path, lambda state: {name: value.to(torch.bfloat16) for name, value in state.items()})
+    checkpoints.reweigh(
+        path, lambda state: {name: value.to(torch.bfloat16) for name, value in state.items()}
+    )
     rewrite(copy / "config.json", dtype="bfloat16")
     encoder, _ = Checkpoint(copy).load_encoder()
     assert {parameter.dtype for parameter in encoder.parameters()} == {torch.float32}
@@ -39,7 +41,8 @@ def test_weights_stored_in_bfloat16_become_float32(copy: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "trained"), [("bert_uncased", True), ("bert_cased", False), ("roberta", False), ("t5", False)]
+    ("kind", "trained"),
+    [("bert_uncased", True), ("bert_cased", False), ("roberta", False), ("t5", False)],
 )
 def test_a_pooler_counts_only_if_its_weights_are_in_the_checkpoint(
     checkpoint: Builder, kind: str, trained: bool
@@ -49,20 +52,36 @@ def test_a_pooler_counts_only_if_its_weights_are_in_the_checkpoint(
 
 def test_only_the_encoder_of_an_encoder_decoder_is_loaded(checkpoint: Builder) -> None:
     encoder, _ = Checkpoint(checkpoint("t5")).load_encoder()
-    assert not [name for name, _ in encoder.named_parameters() if "decoder" in name or "lm_head" in name]
-    assert torch.equal(encoder.shared.weight, load_file(checkpoint("t5") / "model.safetensors")["shared.weight"])
+    assert not [
+        name for name, _ in encoder.named_parameters() if "decoder" in name or "lm_head" in name
+    ]
+    assert torch.equal(
+        encoder.shared.weight, load_file(checkpoint("t5") / "model.safetensors")["shared.weight"]
+    )
 
 
 @pytest.mark.parametrize(
     ("kind", "most"),
-    [("bert_uncased", 512), ("roberta", 512), ("bertweet", 128), ("modernbert", 8_192), ("deberta", 512), ("t5", None)],
+    [
+        ("bert_uncased", 512),
+        ("roberta", 512),
+        ("bertweet", 128),
+        ("modernbert", 8_192),
+        ("deberta", 512),
+        ("t5", None),
+    ],
 )
 def test_capacity(checkpoint: Builder, kind: str, most: int | None) -> None:
     encoder, _ = Checkpoint(checkpoint(kind)).load_encoder()
     assert capacity(encoder) == most
     if most is not None and most <= 512:
         ids = torch.full((1, most), 5)
-        assert encoder.eval()(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state.shape[1] == most
+        assert (
+            encoder.eval()(
+                input_ids=ids, attention_mask=torch.ones_like(ids)
+            ).last_hidden_state.shape[1]
+            == most
+        )
 
 
 def test_one_sub_token_more_than_roberta_holds_fails(checkpoint: Builder) -> None:
@@ -80,10 +99,13 @@ def test_one_sub_token_more_than_roberta_holds_fails(checkpoint: Builder) -> Non
         ({"intermediate_size": 128}, r"encoder.layer.0.intermediate.dense"),
     ],
 )
-def test_weights_that_do_not_belong_to_the_configuration(copy: Path, values: dict[str, int], weight: str) -> None:
+def test_weights_that_do_not_belong_to_the_configuration(
+    copy: Path, values: dict[str, int], weight: str
+) -> None:
     rewrite(copy / "config.json", **values)
     with pytest.raises(
-        ModelError, match=rf"weights of the encoder are missing in the checkpoint.*{weight}.*do not match"
+        ModelError,
+        match=rf"weights of the encoder are missing in the checkpoint.*{weight}.*do not match",
     ):
         Checkpoint(copy).load_encoder()
 
@@ -121,7 +143,8 @@ def test_weights_that_are_no_numbers_are_named(copy: Path, value: float) -> None
     weights["bert.encoder.layer.1.output.dense.weight"][3, :2] = value
     checkpoints.reweigh(copy / "model.safetensors", lambda state: weights)
     with pytest.raises(
-        ModelError, match=r"mine: 2 of the 2,048 values of encoder.layer.1.output.dense.weight are NaN or infinite"
+        ModelError,
+        match=r"mine: 2 of the 2,048 values of encoder.layer.1.output.dense.weight are NaN or infinite",
     ):
         Checkpoint(copy).load_encoder()
 
@@ -133,7 +156,9 @@ class Strange:
         return Path.touch, (Path("/tmp/blurb-test-code-ran"),)
 
 
-def test_code_in_a_pickle_does_not_run(copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_in_a_pickle_does_not_run(
+    copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     marker = tmp_path / "ran"
     monkeypatch.setattr(Strange, "__reduce__", lambda self: (Path.touch, (marker,)))
     _pickled(copy, {"embeddings.word_embeddings.weight": Strange()})
@@ -149,18 +174,29 @@ def test_a_t5_that_was_saved_without_its_decoder(checkpoint: Builder, tmp_path: 
     folder = checkpoint("t5")
     T5EncoderModel.from_pretrained(folder).save_pretrained(tmp_path)
     AutoTokenizer.from_pretrained(folder).save_pretrained(tmp_path)
-    whole, alone = (Checkpoint(place).load_encoder()[0].state_dict() for place in (folder, tmp_path))
+    whole, alone = (
+        Checkpoint(place).load_encoder()[0].state_dict() for place in (folder, tmp_path)
+    )
     assert all((alone[name] == value).all() for name, value in whole.items())
     assert Checkpoint(tmp_path).parameters == Checkpoint(folder).parameters
 
 
 @pytest.mark.parametrize("whole", [True, False])
-def test_a_longt5_that_was_saved_with_and_without_its_decoder(checkpoint: Builder, tmp_path: Path, whole: bool) -> None:
+def test_a_longt5_that_was_saved_with_and_without_its_decoder(
+    checkpoint: Builder, tmp_path: Path, whole: bool
+) -> None:
     """LongT5 has no class of an encoder alone in AutoModelForTextEncoding: AutoModel looks for the decoder, too."""
     from transformers import AutoTokenizer, LongT5Config, LongT5EncoderModel, LongT5Model
 
     config = LongT5Config(
-        vocab_size=200, d_model=16, d_kv=8, d_ff=32, num_layers=2, num_heads=2, local_radius=4, global_block_size=4
+        vocab_size=200,
+        d_model=16,
+        d_kv=8,
+        d_ff=32,
+        num_layers=2,
+        num_heads=2,
+        local_radius=4,
+        global_block_size=4,
     )
     saved = (LongT5Model if whole else LongT5EncoderModel)(config)
     saved.save_pretrained(tmp_path)
@@ -184,7 +220,10 @@ def test_room_for_new_tokens_is_made_without_the_warning_of_transformers(
     from transformers.utils import logging as transformers_logging
 
     encoder, _ = Checkpoint(checkpoint("bert_uncased")).load_encoder()
-    size, before = encoder.get_input_embeddings().num_embeddings, transformers_logging.get_verbosity()
+    size, before = (
+        encoder.get_input_embeddings().num_embeddings,
+        transformers_logging.get_verbosity(),
+    )
     resize, heard = type(encoder).resize_token_embeddings, []
 
     def resized(self: Any, size: int) -> None:

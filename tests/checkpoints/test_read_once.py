@@ -21,7 +21,9 @@ from tests import checkpoints
 from tests.conftest import Builder
 from tests.rewriting import rewrite
 
-BLURB, TRANSFORMERS = (str(Path(package.__file__).parent) for package in (sys.modules["blurb"], transformers))
+BLURB, TRANSFORMERS = (
+    str(Path(package.__file__).parent) for package in (sys.modules["blurb"], transformers)
+)
 BY_TRANSFORMERS = {
     "tokenizer_config.json": 3,  # for the class, for the name of the fast file, for the options
     "tokenizer.json": 2,  # for the added tokens, for the tokenizer
@@ -42,7 +44,12 @@ class Watch:
 
     def _heard(self, event: str, arguments: tuple[object, ...]) -> None:
         # `os.open` has no mode: it is the opener of an `open` that is counted.
-        if event != "open" or self.folder is None or arguments[1] is None or isinstance(arguments[0], int):
+        if (
+            event != "open"
+            or self.folder is None
+            or arguments[1] is None
+            or isinstance(arguments[0], int)
+        ):
             return
         path = Path(os.fsdecode(arguments[0]))  # type: ignore[arg-type]
         if path.resolve().parent == self.folder:
@@ -80,7 +87,9 @@ def expected(folder: Path) -> Opens:
     """Each JSON file once by us, and the tokenizer's by transformers as often as it likes."""
     files = {path.name for path in folder.glob("*.json")} & {"config.json", *BY_TRANSFORMERS}
     once = Counter({(name, "blurb"): 1 for name in files})
-    others = Counter({(name, "transformers"): count for name, count in BY_TRANSFORMERS.items() if name in files})
+    others = Counter(
+        {(name, "transformers"): count for name, count in BY_TRANSFORMERS.items() if name in files}
+    )
     weights = Counter({("model.safetensors", "blurb"): 1})  # for its hash
     return once + others + weights
 
@@ -99,17 +108,26 @@ def test_a_real_encoder(minilm: Path, tmp_path: Path, opened: Callable[[Path], O
 
 
 @pytest.mark.parametrize("kind", ["roberta", "t5", "modernbert"])
-def test_other_families(kind: str, checkpoint: Builder, tmp_path: Path, opened: Callable[[Path], Opens]) -> None:
+def test_other_families(
+    kind: str, checkpoint: Builder, tmp_path: Path, opened: Callable[[Path], Opens]
+) -> None:
     folder = Path(shutil.copytree(checkpoint(kind), tmp_path / kind))
     opens = opened(folder)
     sources.encoder_of(resolve(str(folder)))
     ours = {name: count for (name, who), count in opens.items() if who == "blurb"}
     assert set(ours.values()) == {1}
-    assert ours.keys() >= {"config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors"}
+    assert ours.keys() >= {
+        "config.json",
+        "tokenizer.json",
+        "tokenizer_config.json",
+        "model.safetensors",
+    }
     assert ("config.json", "transformers") not in opens
 
 
-def test_a_worker_reads_anew_what_another_process_resolved(copy: Path, opened: Callable[[Path], Opens]) -> None:
+def test_a_worker_reads_anew_what_another_process_resolved(
+    copy: Path, opened: Callable[[Path], Opens]
+) -> None:
     source = resolve(str(copy))
     sources._read.clear()
     opens = opened(copy)
@@ -129,9 +147,12 @@ def test_a_reference_that_is_resolved_again_is_read_again(copy: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", [*checkpoints.KINDS, *(kind for kind in checkpoints.FAMILIES if kind != "embedding_gemma2")]
+    "kind",
+    [*checkpoints.KINDS, *(kind for kind in checkpoints.FAMILIES if kind != "embedding_gemma2")],
 )  # of which pictures and sound are left out
-def test_the_configuration_is_the_one_that_transformers_reads(checkpoint: Builder, kind: str) -> None:
+def test_the_configuration_is_the_one_that_transformers_reads(
+    checkpoint: Builder, kind: str
+) -> None:
     from transformers import AutoConfig
 
     folder = checkpoint(kind)

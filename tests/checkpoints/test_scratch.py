@@ -27,10 +27,14 @@ print(source.weights, source.tokenizer)
 
 @pytest.mark.costly
 @pytest.mark.parametrize("parallel", ["true", pytest.param("false", marks=pytest.mark.slow)])
-def test_the_demo_suite_gives_the_committed_checkpoint_in_every_process(tmp_path: Path, parallel: str) -> None:
+def test_the_demo_suite_gives_the_committed_checkpoint_in_every_process(
+    tmp_path: Path, parallel: str
+) -> None:
     """Whoever changes it raises `scratch.VERSION` and commits the new hashes: all rows of scratch:tiny run again."""
     environment = {**os.environ, "BLURB_HOME": str(tmp_path), "TOKENIZERS_PARALLELISM": parallel}
-    found = subprocess.run([sys.executable, "-c", BUILD], env=environment, capture_output=True, text=True, check=True)
+    found = subprocess.run(
+        [sys.executable, "-c", BUILD], env=environment, capture_output=True, text=True, check=True
+    )
     assert found.stdout.split() == [WEIGHTS, TOKENIZER]
     assert scratch.VERSION == 2
 
@@ -65,5 +69,7 @@ def test_the_weights_have_the_scale_of_bert() -> None:
     assert int(np.random.PCG64(0).random_raw()) == raw
     total = sum((raw >> 16 * part) & 0xFFFF for part in range(4))
     scale = 0.02 / (4 * (2**32 - 1) / 12) ** 0.5
-    first = weights["embeddings.position_embeddings.weight"][0, 0]  # alphabetically the first matrix
+    first = weights["embeddings.position_embeddings.weight"][
+        0, 0
+    ]  # alphabetically the first matrix
     assert first == np.float32((total - 2 * 0xFFFF) * scale)

@@ -23,7 +23,11 @@ from tests.conftest import Builder
 @pytest.mark.parametrize("kind", checkpoints.KINDS)
 def test_a_folder_is_resolved(checkpoint: Builder, kind: str) -> None:
     source = resolve(str(checkpoint(kind)))
-    assert (source.name, source.kind, source.location) == (kind, "checkpoint", str(checkpoint(kind)))
+    assert (source.name, source.kind, source.location) == (
+        kind,
+        "checkpoint",
+        str(checkpoint(kind)),
+    )
     assert len(source.weights) == len(source.tokenizer) == 64
     assert 20_000 < source.parameters < 60_000
     assert source.revision is None
@@ -35,7 +39,12 @@ def test_a_name_may_be_given(checkpoint: Builder) -> None:
 
 @pytest.mark.parametrize(
     ("reference", "name"),
-    [("a/b", "b"), ("a/b@main", "b"), ("/x/checkpoint-100/", "checkpoint-100"), ("bert-cased", "bert-cased")],
+    [
+        ("a/b", "b"),
+        ("a/b@main", "b"),
+        ("/x/checkpoint-100/", "checkpoint-100"),
+        ("bert-cased", "bert-cased"),
+    ],
 )
 def test_the_default_name_is_the_last_part(reference: str, name: str) -> None:
     assert default_name(reference) == name
@@ -55,15 +64,25 @@ def test_parameters_are_those_of_the_encoder_alone(checkpoint: Builder) -> None:
 
     whole = T5ForConditionalGeneration.from_pretrained(checkpoint("t5"))
     encoder = sum(parameter.numel() for parameter in whole.encoder.parameters())
-    assert resolve(str(checkpoint("t5"))).parameters == encoder < sum(p.numel() for p in whole.parameters())
+    assert (
+        resolve(str(checkpoint("t5"))).parameters
+        == encoder
+        < sum(p.numel() for p in whole.parameters())
+    )
 
 
 @pytest.mark.parametrize(
     ("lost", "message"),
     [
-        (["config.json"], "no config.json; a checkpoint must be a folder written by save_pretrained"),
+        (
+            ["config.json"],
+            "no config.json; a checkpoint must be a folder written by save_pretrained",
+        ),
         (["model.safetensors"], "no weights; expected model.safetensors or pytorch_model.bin"),
-        (["tokenizer.json"], "no tokenizer .*Save it to this folder with tokenizer.save_pretrained"),
+        (
+            ["tokenizer.json"],
+            "no tokenizer .*Save it to this folder with tokenizer.save_pretrained",
+        ),
     ],
 )
 def test_what_is_missing_is_named(copy: Path, lost: list[str], message: str) -> None:
@@ -89,7 +108,8 @@ def test_a_pattern_in_quotes_tells_what_it_fits(here: Path) -> None:
         (here / "pretrain" / name).mkdir(parents=True)
     fits = "pretrain/checkpoint-1, pretrain/checkpoint-2: remove the quotes"
     with pytest.raises(
-        ModelError, match=rf"is no model folder 'pretrain/checkpoint-\*'; as a pattern it matches {fits}"
+        ModelError,
+        match=rf"is no model folder 'pretrain/checkpoint-\*'; as a pattern it matches {fits}",
     ):
         resolve("pretrain/checkpoint-*")
     with pytest.raises(ModelError, match="as a pattern it matches none"):
@@ -101,9 +121,13 @@ def test_a_folder_whose_name_looks_like_a_pattern_is_a_folder(copy: Path) -> Non
     assert resolve(str(odd)).name == "run[1]*"
 
 
-@pytest.mark.parametrize("reference", ["a b/c", "org/model name", "org/--x..y", "ü/x", "org/" + "x" * 120, "a:b/c"])
+@pytest.mark.parametrize(
+    "reference", ["a b/c", "org/model name", "org/--x..y", "ü/x", "org/" + "x" * 120, "a:b/c"]
+)
 def test_what_the_hub_finds_no_name_is_one_sentence(reference: str) -> None:
-    with pytest.raises(ModelError, match=r"is neither a local folder nor (a Hub id \(org/model|in the local)"):
+    with pytest.raises(
+        ModelError, match=r"is neither a local folder nor (a Hub id \(org/model|in the local)"
+    ):
         resolve(reference)
 
 
@@ -139,7 +163,9 @@ def test_a_folder_of_checkpoints_names_them(copy: Path) -> None:
     parent = copy.parent / "pretrain"
     for step in (1000, 500):
         shutil.copytree(copy, parent / f"checkpoint-{step}")
-    with pytest.raises(ModelError, match=r"checkpoints in subfolders: checkpoint-500, checkpoint-1000. Choose one"):
+    with pytest.raises(
+        ModelError, match=r"checkpoints in subfolders: checkpoint-500, checkpoint-1000. Choose one"
+    ):
         resolve(str(parent))
 
 
@@ -163,7 +189,9 @@ def test_a_name_without_organisation_is_refused_and_no_other_model_proposed(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hub, "fetch", lambda *_: pytest.fail("asked the Hub"))
-    with pytest.raises(ModelError, match=f"no model called '{name}'. Write ORG/NAME for a model") as caught:
+    with pytest.raises(
+        ModelError, match=f"no model called '{name}'. Write ORG/NAME for a model"
+    ) as caught:
         resolve(name)
     assert "Did you mean" not in str(caught.value)
 
@@ -203,24 +231,33 @@ def test_presets_name_published_rows_and_what_they_are() -> None:
         assert {"id", "size", "text"} <= facts.keys() <= may, name
         assert facts.get("published", next(iter(rows))) in rows, name
         assert re.fullmatch("[0-9a-f]{40}", facts.get("revision", "0" * 40)), name
-        assert facts.get("licence", "mit") in ("apache-2.0", "mit", "cc0-1.0", "public-domain"), name
+        assert facts.get("licence", "mit") in ("apache-2.0", "mit", "cc0-1.0", "public-domain"), (
+            name
+        )
 
 
 def test_presets_pin_no_revision() -> None:
     assert preset_facts()["pubmedbert"]["revision"] not in presets()["pubmedbert"]
 
 
-def test_without_network_or_cache_the_hub_cannot_help(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_network_or_cache_the_hub_cannot_help(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     with pytest.raises(
-        ModelError, match="no-such-org/no-such-model is neither a local folder nor in the local Hub cache"
+        ModelError,
+        match="no-such-org/no-such-model is neither a local folder nor in the local Hub cache",
     ):
         resolve("no-such-org/no-such-model")
 
 
 def test_baselines() -> None:
     source = resolve("baseline:majority")
-    assert (source.kind, source.name, source.weights) == ("learner", "baseline:majority", "baseline:majority")
+    assert (source.kind, source.name, source.weights) == (
+        "learner",
+        "baseline:majority",
+        "baseline:majority",
+    )
     with pytest.raises(UnknownName, match=r"no baseline called 'majorty'. Did you mean 'majority'"):
         resolve("baseline:majorty")
 
@@ -231,7 +268,9 @@ def test_a_tokenizer_larger_than_the_embeddings_is_refused(copy: Path) -> None:
     tokenizer = AutoTokenizer.from_pretrained(copy)
     tokenizer.add_tokens(["@DRUG$", "@GENE$"])
     tokenizer.save_pretrained(copy)
-    with pytest.raises(ModelError, match="the tokenizer has 352 entries, but the encoder has only 350 embeddings"):
+    with pytest.raises(
+        ModelError, match="the tokenizer has 352 entries, but the encoder has only 350 embeddings"
+    ):
         resolve(str(copy))
 
 
@@ -248,14 +287,24 @@ def test_a_tokenizer_smaller_than_the_embeddings_is_common(copy: Path, tmp_path:
         ("config.json", "{", "mine: .*not a valid JSON"),
         ("config.json", "[]", "mine: "),
         ("config.json", "{}", "model_type"),
-        ("config.json", '{"model_type": "nonsense"}', "does not describe a text encoder: .*nonsense"),
-        ("config.json", '{"model_type": "bert", "hidden_size": 30, "num_attention_heads": 7}', "not a multiple"),
+        (
+            "config.json",
+            '{"model_type": "nonsense"}',
+            "does not describe a text encoder: .*nonsense",
+        ),
+        (
+            "config.json",
+            '{"model_type": "bert", "hidden_size": 30, "num_attention_heads": 7}',
+            "not a multiple",
+        ),
         ("config.json", '{"model_type": "encodec"}', "'encodec' is not a text-only model"),
         ("tokenizer.json", "", "cannot load the tokenizer"),
         ("tokenizer.json", "{", "cannot load the tokenizer"),
     ],
 )
-def test_files_that_are_damaged_are_an_error_of_the_model(copy: Path, name: str, content: str, message: str) -> None:
+def test_files_that_are_damaged_are_an_error_of_the_model(
+    copy: Path, name: str, content: str, message: str
+) -> None:
     (copy / name).write_text(content, encoding="utf-8")
     with pytest.raises(ModelError, match=message):
         resolve(str(copy))
@@ -292,7 +341,9 @@ def test_the_same_weights_saved_again_have_the_same_hash(copy: Path, tmp_path: P
     assert Checkpoint(first).weights_hash == Checkpoint(second).weights_hash
 
 
-def test_other_weights_or_another_configuration_have_another_hash(copy: Path, tmp_path: Path) -> None:
+def test_other_weights_or_another_configuration_have_another_hash(
+    copy: Path, tmp_path: Path
+) -> None:
     hashes = [
         Checkpoint(_resaved(copy, tmp_path / "same")).weights_hash,
         Checkpoint(_resaved(copy, tmp_path / "weights", add=True)).weights_hash,
@@ -327,7 +378,10 @@ def test_two_readings_of_a_name_are_both_said(copy: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(hub, "fetch", lambda *_: pytest.fail("asked the Hub"))
     copy.rename(copy.parent / "org")
     (copy.parent / "org" / "model").mkdir()
-    with pytest.raises(ModelError, match=r"may be the folder org/model, or org/model of the Hub at the revision main"):
+    with pytest.raises(
+        ModelError,
+        match=r"may be the folder org/model, or org/model of the Hub at the revision main",
+    ):
         resolve("org/model@main")
 
 
@@ -360,7 +414,9 @@ def test_what_one_trial_does_to_it_no_other_sees(checkpoint: Builder, loads: lis
     first.set_input_embeddings(torch.nn.Embedding(7, 8))
     torch.manual_seed(1)
     second, again = sources.encoder_of(source)
-    assert torch.equal(drawn, torch.rand(3))  # the next draw of a trial does not tell whether the encoder was kept
+    assert torch.equal(
+        drawn, torch.rand(3)
+    )  # the next draw of a trial does not tell whether the encoder was kept
     fresh, _ = Checkpoint(Path(source.location)).load_encoder()
     assert pooler == again
     assert {name: value.tolist() for name, value in second.state_dict().items()} == {

@@ -11,7 +11,13 @@ import pytest
 from tokenizers import Regex, normalizers, pre_tokenizers
 
 from blurb.checkpoints import Checkpoint, reading
-from blurb.checkpoints.tokenizer_files import MOST_GROWTH, MOST_STEPS, _growth, read_tokenizer_config, steps
+from blurb.checkpoints.tokenizer_files import (
+    MOST_GROWTH,
+    MOST_STEPS,
+    _growth,
+    read_tokenizer_config,
+    steps,
+)
 from blurb.learners.building import resolve
 from blurb.messages.errors import ModelError
 from tests.conftest import Builder
@@ -40,13 +46,16 @@ def sequence(*steps: dict[str, Any]) -> dict[str, Any]:
 def test_replacements_that_would_fill_the_memory(copy: Path, normalizer: dict[str, Any]) -> None:
     rewrite(copy / "tokenizer.json", normalizer=normalizer)
     with pytest.raises(
-        ModelError, match=r"mine: cannot load the tokenizer: tokenizer.json: its normalizer and pre_tokenizer may make"
+        ModelError,
+        match=r"mine: cannot load the tokenizer: tokenizer.json: its normalizer and pre_tokenizer may make",
     ):
         resolve(str(copy))
 
 
 def test_steps_without_end(copy: Path) -> None:
-    rewrite(copy / "tokenizer.json", normalizer=sequence(*[{"type": "Lowercase"}] * (MOST_STEPS + 1)))
+    rewrite(
+        copy / "tokenizer.json", normalizer=sequence(*[{"type": "Lowercase"}] * (MOST_STEPS + 1))
+    )
     with pytest.raises(ModelError, match=r"tokenizer.json has 34 steps; at most 32"):
         resolve(str(copy))
 
@@ -72,7 +81,11 @@ def bound(step: Any) -> int:
         normalizers.Replace("e", "ee"),
         normalizers.Sequence([normalizers.Replace("e", "eee")] * 3),
         normalizers.Sequence(
-            [normalizers.Prepend("eeee"), normalizers.Replace("e", "ee"), normalizers.Replace("x", "")]
+            [
+                normalizers.Prepend("eeee"),
+                normalizers.Replace("e", "ee"),
+                normalizers.Replace("x", ""),
+            ]
         ),
         normalizers.Replace(Regex(""), "e"),
     ],
@@ -88,7 +101,9 @@ def test_the_bound_is_what_the_tokenizer_does(step: Any) -> None:
         normalizers.ByteLevel(),
         normalizers.Sequence([normalizers.ByteLevel()] * 4),
         normalizers.Sequence([normalizers.Replace(Regex("(?=.)"), "ab")] * 3),
-        normalizers.Sequence([normalizers.NFKD(), normalizers.Replace(" ", "ﷺ"), normalizers.NFKD()]),
+        normalizers.Sequence(
+            [normalizers.NFKD(), normalizers.Replace(" ", "ﷺ"), normalizers.NFKD()]
+        ),
     ],
 )
 @pytest.mark.parametrize("letter", ["e", "é", "🙂", "ﷺ"])
@@ -99,13 +114,17 @@ def test_no_letter_becomes_more_than_the_bound(step: Any, letter: str) -> None:
 
 @pytest.mark.parametrize("letter", ["e", "é", "🙂"])
 def test_no_letter_becomes_more_before_it_is_cut(letter: str) -> None:
-    step = pre_tokenizers.Sequence([pre_tokenizers.ByteLevel(add_prefix_space=True, use_regex=False)] * 3)
+    step = pre_tokenizers.Sequence(
+        [pre_tokenizers.ByteLevel(add_prefix_space=True, use_regex=False)] * 3
+    )
     assert sum(len(word) for word, _ in step.pre_tokenize_str(letter)) <= bound(step)
 
 
 def test_a_table_of_replacements_counts_by_its_longest() -> None:
     trie = bytes(12)
-    table = base64.b64encode(len(trie).to_bytes(4, "little") + trie + b"fi\0" + b"x" * 70 + b"\0y\0").decode()
+    table = base64.b64encode(
+        len(trie).to_bytes(4, "little") + trie + b"fi\0" + b"x" * 70 + b"\0y\0"
+    ).decode()
     assert _growth([{"type": "Precompiled", "precompiled_charsmap": table}]) == 70
     assert _growth([{"type": "Precompiled", "precompiled_charsmap": "no base64 at all"}]) == 1
 
@@ -113,7 +132,9 @@ def test_a_table_of_replacements_counts_by_its_longest() -> None:
 def test_a_vocabulary_of_gigabytes_is_not_read(copy: Path) -> None:
     with (copy / "vocab.txt").open("wb") as file:
         file.truncate(10 * 2**30)
-    with pytest.raises(ModelError, match=r"cannot load the tokenizer: vocab.txt has 10,737,418,240 bytes"):
+    with pytest.raises(
+        ModelError, match=r"cannot load the tokenizer: vocab.txt has 10,737,418,240 bytes"
+    ):
         resolve(str(copy))
 
 
@@ -126,9 +147,13 @@ def test_a_tokenizer_alone_is_looked_at_as_well(copy: Path, checkpoint: Builder)
         resolve(str(checkpoint("bert_uncased")), tokenizer=str(copy))
 
 
-def test_a_file_that_is_far_too_long_is_not_read(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_is_far_too_long_is_not_read(
+    copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(reading, "MOST_BYTES", 4000)
-    with pytest.raises(ModelError, match=r"tokenizer.json has [\d,]+ bytes; at most 4,000 are read"):
+    with pytest.raises(
+        ModelError, match=r"tokenizer.json has [\d,]+ bytes; at most 4,000 are read"
+    ):
         resolve(str(copy))
 
 
@@ -138,10 +163,17 @@ def test_a_pattern_that_gives_up_on_a_text(copy: Path) -> None:
     pattern = {"Regex": "(a|a)*b|(a+a+)+$|((a*)*)*c"}
     rewrite(
         copy / "tokenizer.json",
-        pre_tokenizer={"type": "Split", "pattern": pattern, "behavior": "Isolated", "invert": False},
+        pre_tokenizer={
+            "type": "Split",
+            "pattern": pattern,
+            "behavior": "Isolated",
+            "invert": False,
+        },
     )
     # The class of BERT has steps of its own, whatever the file says.
-    (copy / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "PreTrainedTokenizerFast"}))
+    (copy / "tokenizer_config.json").write_text(
+        json.dumps({"tokenizer_class": "PreTrainedTokenizerFast"})
+    )
     tokenizer = Checkpoint(copy).tokenizer
     for read in (tokenizer.subtokens, tokenizer.counted):
         with pytest.raises(ModelError, match=r"mine gives up on a text: .*retry-limit"):

@@ -27,7 +27,13 @@ from tests.checkpoints import State, build, reweigh
 from tests.conftest import Builder
 from tests.rewriting import rewrite
 
-SMOKE: dict[str, Any] = {"suite": "demo", "protocol": "smoke", "tasks": "biosses", "device": "cpu", "progress": False}
+SMOKE: dict[str, Any] = {
+    "suite": "demo",
+    "protocol": "smoke",
+    "tasks": "biosses",
+    "device": "cpu",
+    "progress": False,
+}
 
 
 @pytest.fixture
@@ -65,7 +71,9 @@ def replace(folder: Path, how: str = "rename") -> None:
 
 def planned(folder: Path, store: Path, seeds: int) -> Sequence[Job]:
     """The trials of a checkpoint, which nobody has run."""
-    request, *_ = checked(RunOptions(model=str(folder), output=store, name="a", seeds=seeds, **SMOKE))
+    request, *_ = checked(
+        RunOptions(model=str(folder), output=store, name="a", seeds=seeds, **SMOKE)
+    )
     return trials.prepare(request).final
 
 
@@ -92,7 +100,9 @@ def test_other_weights_are_seen_whatever_the_clock_of_the_disk_says(
         check_unchanged(source)
 
 
-def test_files_are_hashed_once_while_nothing_changes(moving: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_are_hashed_once_while_nothing_changes(
+    moving: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     source = building.resolve(str(moving))
     monkeypatch.setattr(sources, "YOUNG", 0.0)
     check_unchanged(source)
@@ -104,10 +114,16 @@ def test_files_are_hashed_once_while_nothing_changes(moving: Path, monkeypatch: 
 
 
 @pytest.mark.costly
-def test_trials_that_wait_stop_when_their_weights_are_overwritten(moving: Path, tmp_path: Path) -> None:
+def test_trials_that_wait_stop_when_their_weights_are_overwritten(
+    moving: Path, tmp_path: Path
+) -> None:
     """The first trial is done with the old ones, the second is not run with the new ones; both models stand alone."""
     asked = {**SMOKE, "seeds": 2, "leaderboard": None}
-    alone = blurb.run(str(moving), output=tmp_path / "alone", name="a", **asked).rows[0].values("biosses")
+    alone = (
+        blurb.run(str(moving), output=tmp_path / "alone", name="a", **asked)
+        .rows[0]
+        .values("biosses")
+    )
     jobs = planned(moving, tmp_path / "runs", seeds=2)
     folder = sweeps.write(tmp_path / "runs", jobs)[0]
     Store(tmp_path / "runs").claim("a")
@@ -124,7 +140,9 @@ def test_trials_that_wait_stop_when_their_weights_are_overwritten(moving: Path, 
     assert not jobs[1].path.exists()
 
 
-def test_weights_that_change_while_they_are_loaded(moving: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_weights_that_change_while_they_are_loaded(
+    moving: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     source, load = building.resolve(str(moving)), Checkpoint.load_encoder
 
     def slow(self: Checkpoint) -> object:
@@ -145,7 +163,11 @@ def test_a_sweep_under_another_hash_is_not_run(moving: Path, tmp_path: Path) -> 
     assert "The trial is of the weights ffffffffffff" in execute(strange).message
     both = other(strange, source=other(job.source, weights="f" * 64))
     assert "have changed since its trials were planned" in execute(both).message
-    token = other(job, trial=other(job.trial, tokenizer="f" * 64), source=other(job.source, tokenizer="f" * 64))
+    token = other(
+        job,
+        trial=other(job.trial, tokenizer="f" * 64),
+        source=other(job.source, tokenizer="f" * 64),
+    )
     assert "the tokenizer of a has changed" in execute(token).message
 
 
@@ -161,6 +183,10 @@ def test_an_adapter_that_comes_into_the_folder_is_noticed(moving: Path) -> None:
     """transformers loads it, and the base model that it names, instead of the weights that are hashed."""
     source = building.resolve(str(moving))
     check_unchanged(source)
-    (moving / "adapter_config.json").write_text('{"base_model_name_or_path": "other", "peft_type": "LORA"}')
-    with pytest.raises(ModelError, match=r"adapter_config.json appeared after the trials of ck were planned"):
+    (moving / "adapter_config.json").write_text(
+        '{"base_model_name_or_path": "other", "peft_type": "LORA"}'
+    )
+    with pytest.raises(
+        ModelError, match=r"adapter_config.json appeared after the trials of ck were planned"
+    ):
         check_unchanged(source)

@@ -20,9 +20,22 @@ from tests.conftest import Builder
 from tests.rewriting import rewrite
 
 KINDS = [*checkpoints.KINDS, *checkpoints.FAMILIES]
-OLD = ("position_ids", "token_type_ids", "inv_freq", "rotary_emb.inv_freq", "attn.bias", "attn.masked_bias")
+OLD = (
+    "position_ids",
+    "token_type_ids",
+    "inv_freq",
+    "rotary_emb.inv_freq",
+    "attn.bias",
+    "attn.masked_bias",
+)
 """Buffers of older releases."""
-HEADS = ("cls.predictions.bias", "lm_head.weight", "classifier.dense.weight", "pooler.dense.extra", "qa_outputs.weight")
+HEADS = (
+    "cls.predictions.bias",
+    "lm_head.weight",
+    "classifier.dense.weight",
+    "pooler.dense.extra",
+    "qa_outputs.weight",
+)
 
 
 @pytest.fixture
@@ -31,7 +44,10 @@ def with_weights(checkpoint: Builder, tmp_path: Path) -> Callable[..., Path]:
 
     def build(kind: str, *names: str, binary: bool = False) -> Path:
         folder = Path(shutil.copytree(checkpoint(kind), tmp_path / kind))
-        reweigh(folder / "model.safetensors", lambda state: state | {name: torch.ones(3) for name in names})
+        reweigh(
+            folder / "model.safetensors",
+            lambda state: state | {name: torch.ones(3) for name in names},
+        )
         if binary:
             torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
             (folder / "model.safetensors").unlink()
@@ -43,13 +59,21 @@ def with_weights(checkpoint: Builder, tmp_path: Path) -> Callable[..., Path]:
 def _module(folder: Path) -> str:
     """The name of a module within the layers, as the file of the checkpoint has it."""
     model = AutoModel.from_pretrained(folder)
-    named = [name for name in load_file(folder / "model.safetensors") if ".0." in name or ".1." in name]
-    inside = [name for name in named if name.removeprefix(f"{model.base_model_prefix}.").split(".")[0] != "decoder"]
+    named = [
+        name for name in load_file(folder / "model.safetensors") if ".0." in name or ".1." in name
+    ]
+    inside = [
+        name
+        for name in named
+        if name.removeprefix(f"{model.base_model_prefix}.").split(".")[0] != "decoder"
+    ]
     return inside[0].rpartition(".")[0]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_heads_and_old_buffers_may_be_there(checkpoint: Builder, with_weights: Callable[..., Path], kind: str) -> None:
+def test_heads_and_old_buffers_may_be_there(
+    checkpoint: Builder, with_weights: Callable[..., Path], kind: str
+) -> None:
     inside = _module(checkpoint(kind))
     folder = with_weights(kind, *HEADS, *(f"{inside}.{name}" for name in OLD))
     Checkpoint(folder).check_filled()
@@ -65,7 +89,10 @@ def test_others_inside_the_encoder_are_refused(
 ) -> None:
     whole = f"{_module(checkpoint(kind))}.{name}"
     folder = with_weights(kind, whole)
-    with pytest.raises(ModelError, match=rf"of the weights inside the encoder's own modules are not used .*\.{name}"):
+    with pytest.raises(
+        ModelError,
+        match=rf"of the weights inside the encoder's own modules are not used .*\.{name}",
+    ):
         resolve(str(folder))
 
 
@@ -94,20 +121,31 @@ def test_of_pickled_weights_when_they_are_loaded(with_weights: Callable[..., Pat
     ],
 )
 def test_a_prefix_is_named(copy: Path, prefix: str, by: str) -> None:
-    reweigh(copy / "model.safetensors", lambda state: {f"{prefix}{name}": one for name, one in state.items()})
-    with pytest.raises(ModelError, match=rf"the names in the file begin with '{prefix}bert\.'{by}; save it again"):
+    reweigh(
+        copy / "model.safetensors",
+        lambda state: {f"{prefix}{name}": one for name, one in state.items()},
+    )
+    with pytest.raises(
+        ModelError, match=rf"the names in the file begin with '{prefix}bert\.'{by}; save it again"
+    ):
         resolve(str(copy))
 
 
-@pytest.mark.parametrize("name", ["bert.entity_embeddings.weight", "bert.encoder.layer.0.pooler_gate.weight"])
-def test_of_modules_that_the_encoder_does_not_have(with_weights: Callable[..., Path], name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["bert.entity_embeddings.weight", "bert.encoder.layer.0.pooler_gate.weight"]
+)
+def test_of_modules_that_the_encoder_does_not_have(
+    with_weights: Callable[..., Path], name: str
+) -> None:
     with pytest.raises(ModelError, match=rf"1 of the weights inside .*{name}"):
         resolve(str(with_weights("bert_uncased", name)))
 
 
 def _bare(folder: Path) -> set[str]:
     """The names in a file that the encoder has as they stand."""
-    return set(load_file(folder / "model.safetensors")) & set(AutoModel.from_pretrained(folder).state_dict())
+    return set(load_file(folder / "model.safetensors")) & set(
+        AutoModel.from_pretrained(folder).state_dict()
+    )
 
 
 @pytest.mark.parametrize("binary", [False, True])

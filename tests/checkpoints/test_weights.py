@@ -39,14 +39,23 @@ def _index(folder: Path, weight_map: Any, **others: Any) -> None:
 
 
 def _sum(folder: Path) -> float:
-    return sum(float(parameter.detach().sum()) for parameter in Checkpoint(folder).load_encoder()[0].parameters())
+    return sum(
+        float(parameter.detach().sum())
+        for parameter in Checkpoint(folder).load_encoder()[0].parameters()
+    )
 
 
 def test_a_folder_without_an_index_keeps_the_hash_it_always_had(copy: Path) -> None:
     (copy / "other.safetensors").write_bytes(b"x")  # not read by transformers, but always hashed
     digest = hashlib.sha256()
     config = json.loads((copy / "config.json").read_text(encoding="utf-8"))
-    for volatile in ("_name_or_path", "transformers_version", "torch_dtype", "dtype", "architectures"):
+    for volatile in (
+        "_name_or_path",
+        "transformers_version",
+        "torch_dtype",
+        "dtype",
+        "architectures",
+    ):
         config.pop(volatile, None)
     digest.update(json.dumps(config, sort_keys=True).encode())
     for name in ("model.safetensors", "other.safetensors"):
@@ -81,7 +90,10 @@ def test_weights_of_a_subfolder_that_change_change_the_hash(copy: Path) -> None:
     (copy / "deep").mkdir()
     _index(copy, _shard(copy, "deep/part.safetensors"))
     first, total = resolve(str(copy)).weights, _sum(copy)
-    reweigh(copy / "deep/part.safetensors", lambda state: {key: value + 1 for key, value in state.items()})
+    reweigh(
+        copy / "deep/part.safetensors",
+        lambda state: {key: value + 1 for key, value in state.items()},
+    )
     assert _sum(copy) != pytest.approx(total)
     assert resolve(str(copy)).weights != first
 
@@ -91,7 +103,9 @@ def test_weights_that_the_configuration_names(copy: Path) -> None:
     _shard(copy, "deep/x.safetensors")
     rewrite(copy / "config.json", transformers_weights="deep/x.safetensors")
     before, total = Checkpoint(copy).weights_hash, _sum(copy)
-    reweigh(copy / "deep/x.safetensors", lambda state: {key: value + 1 for key, value in state.items()})
+    reweigh(
+        copy / "deep/x.safetensors", lambda state: {key: value + 1 for key, value in state.items()}
+    )
     assert _sum(copy) != pytest.approx(total)
     assert Checkpoint(copy).weights_hash != before
 
@@ -115,12 +129,17 @@ def test_pickled_shards(copy: Path) -> None:
     assert [path.name for path in Checkpoint(copy).weights.files] == ["pytorch_model-1.bin"]
 
 
-@pytest.mark.parametrize("name", ["../out.safetensors", "/out.safetensors", "deep/../../out.safetensors"])
+@pytest.mark.parametrize(
+    "name", ["../out.safetensors", "/out.safetensors", "deep/../../out.safetensors"]
+)
 def test_an_index_that_names_a_file_outside_is_refused(copy: Path, name: str) -> None:
     weight_map = _shard(copy)
     (copy / "part.safetensors").rename(copy.parent / "out.safetensors")
     _index(copy, dict.fromkeys(weight_map, name))
-    with pytest.raises(ModelError, match=r"mine: model.safetensors.index.json names '.*out.safetensors', which is out"):
+    with pytest.raises(
+        ModelError,
+        match=r"mine: model.safetensors.index.json names '.*out.safetensors', which is out",
+    ):
         resolve(str(copy))
 
 
@@ -128,12 +147,16 @@ def test_an_index_that_names_a_link_to_the_outside_is_refused(copy: Path) -> Non
     _index(copy, _shard(copy))
     (copy / "part.safetensors").rename(copy.parent / "out.safetensors")
     (copy / "part.safetensors").symlink_to(copy.parent / "out.safetensors")
-    with pytest.raises(ModelError, match=r"names .part.safetensors., which is outside of the folder"):
+    with pytest.raises(
+        ModelError, match=r"names .part.safetensors., which is outside of the folder"
+    ):
         resolve(str(copy))
 
 
 @pytest.mark.parametrize("shared", [False, True])
-def test_the_links_of_the_hub_s_cache_are_followed(copy: Path, tmp_path: Path, shared: bool) -> None:
+def test_the_links_of_the_hub_s_cache_are_followed(
+    copy: Path, tmp_path: Path, shared: bool
+) -> None:
     """`snapshots/REVISION/FILE -> ../../blobs/HASH`, which may be a link to a store of all repositories."""
     _index(copy, _shard(copy))
     plain = Checkpoint(copy).weights_hash
@@ -169,7 +192,10 @@ def test_the_links_of_the_hub_s_cache_are_followed(copy: Path, tmp_path: Path, s
         ('{"metadata": {}, "weight_map": ["a"]}', "has no weight_map"),
         ('{"metadata": {}, "weight_map": {"a": 3}}', "has no weight_map"),
         ('{"weight_map": {"a": "part.safetensors"}}', "has no metadata"),
-        ('{"metadata": {}, "weight_map": {"a": "lost.safetensors"}}', "names 'lost.safetensors', which is missing"),
+        (
+            '{"metadata": {}, "weight_map": {"a": "lost.safetensors"}}',
+            "names 'lost.safetensors', which is missing",
+        ),
         ("[" * 100_000, "is not a valid JSON file: it is nested too deeply"),
     ],
 )
@@ -210,7 +236,9 @@ def test_compressed_weights_are_refused(copy: Path) -> None:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
         for name, part in content.items():
             packed.writestr(name, part)
-    with pytest.raises(ModelError, match=r"mine: pytorch_model.bin is compressed \(.*\), as torch.save never does"):
+    with pytest.raises(
+        ModelError, match=r"mine: pytorch_model.bin is compressed \(.*\), as torch.save never does"
+    ):
         Checkpoint(copy).check_files(with_tokenizer=False)
 
 

@@ -5,7 +5,24 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-SYLLABLES = ("ka", "lo", "mi", "tra", "nex", "vor", "pil", "dun", "sey", "gra", "bo", "fin", "zu", "qe", "hy", "wos")
+SYLLABLES = (
+    "ka",
+    "lo",
+    "mi",
+    "tra",
+    "nex",
+    "vor",
+    "pil",
+    "dun",
+    "sey",
+    "gra",
+    "bo",
+    "fin",
+    "zu",
+    "qe",
+    "hy",
+    "wos",
+)
 ODD = ("β", "naïve", "@DRUG$", "@GENE$", "@CHEMICAL$", "(-)", ";", ".", "12.5", "%")
 
 
@@ -13,7 +30,12 @@ def words(seed: int = 0, size: int = 300) -> list[str]:
     """Made-up words of one to four syllables, some with capitals, and a few with odd characters."""
     rng = random.Random(seed)
     plain = ["".join(rng.choices(SYLLABLES, k=rng.randint(1, 4))) for _ in range(size)]
-    return plain + [word.capitalize() for word in plain[::4]] + [word.upper() for word in plain[::8]] + list(ODD)
+    return (
+        plain
+        + [word.capitalize() for word in plain[::4]]
+        + [word.upper() for word in plain[::8]]
+        + list(ODD)
+    )
 
 
 def texts(seed: int = 0, size: int = 300) -> list[str]:
@@ -38,4 +60,18 @@ def odd_words() -> Iterator[str]:
         "日本語",
         "--",
     )
-    yield from ("(", "...", "@DRUG$", "q" * 300, "[SEP", "µg/ml", "İzmir", "ﬁn", "½", "\ufffd", "ß", "x\u200by", "_")
+    yield from (
+        "(",
+        "...",
+        "@DRUG$",
+        "q" * 300,
+        "[SEP",
+        "µg/ml",
+        "İzmir",
+        "ﬁn",
+        "½",
+        "\ufffd",
+        "ß",
+        "x\u200by",
+        "_",
+    )

@@ -22,10 +22,15 @@ def wordpiece(special: Sequence[str], lowercase: bool, unknown: str = "[UNK]") -
     tokenizer = Tokenizer(models.WordPiece(unk_token=unknown))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=lowercase)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    trainer = trainers.WordPieceTrainer(vocab_size=350, special_tokens=list(special), show_progress=False)
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=350, special_tokens=list(special), show_progress=False
+    )
     model = trained(tokenizer, trainer)
     # Sorted, as the trainer draws the order of equals anew each time.
-    return {piece: index for index, piece in enumerate([*special, *sorted(set(model["vocab"]) - set(special))])}
+    return {
+        piece: index
+        for index, piece in enumerate([*special, *sorted(set(model["vocab"]) - set(special))])
+    }
 
 
 def byte_level(special: Sequence[str]) -> dict[str, Any]:
@@ -41,7 +46,9 @@ def byte_level(special: Sequence[str]) -> dict[str, Any]:
     return trained(tokenizer, trainer)
 
 
-def unigram(special: Sequence[str], unknown: str, lowercase: bool = False) -> list[tuple[str, float]]:
+def unigram(
+    special: Sequence[str], unknown: str, lowercase: bool = False
+) -> list[tuple[str, float]]:
     """Unigram behind a metaspace: every piece with its score, the special tokens first."""
     tokenizer = Tokenizer(models.Unigram())
     if lowercase:

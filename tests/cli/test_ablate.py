@@ -20,7 +20,11 @@ from tests.rewriting import csv_lines
 
 def ablate(axis: str, folder: Path, *arguments: str) -> Result:
     """With options of a small run, but for those that are given."""
-    usual = {"--protocol": "smoke", "--output": str(folder / "runs"), "--out": str(folder / "tables")}
+    usual = {
+        "--protocol": "smoke",
+        "--output": str(folder / "runs"),
+        "--out": str(folder / "tables"),
+    }
     usual |= {"--data": str(demo.prepare()), "--device": "cpu", "--precision": "fp32"}
     more = [word for pair in usual.items() if pair[0] not in arguments for word in pair]
     return CliRunner().invoke(cli, ["ablate", "scratch:tiny", "--axis", axis, *more, *arguments])
@@ -33,10 +37,17 @@ def test_both_tables_are_written_and_nothing_is_trained_twice(tmp_path: Path) ->
     assert first.exit_code == 0, first.output
     assert first.stderr.count("done in") == 6
     assert "[1/6] scratch:tiny tagging=bio bc5-chem seed 1: done in" in first.stderr
-    told = [line.partition("] ")[2].partition(": done")[0] for line in first.stderr.splitlines() if "done in" in line]
+    told = [
+        line.partition("] ")[2].partition(": done")[0]
+        for line in first.stderr.splitlines()
+        if "done in" in line
+    ]
     assert len(set(told)) == 6
     tables = {path: path.read_bytes() for path in (tmp_path / "tables").iterdir()}
-    assert sorted(path.name for path in tables) == ["tagging.csv", "tagging.md"]  # nothing is left aside
+    assert sorted(path.name for path in tables) == [
+        "tagging.csv",
+        "tagging.md",
+    ]  # nothing is left aside
     picture = tmp_path / "figures" / "tagging.png"
     second = ablate("tagging", tmp_path, *arguments, "--plot", str(picture))
     assert second.exit_code == 0
@@ -73,17 +84,35 @@ def test_the_numbers_are_those_of_plain_runs(tmp_path: Path) -> None:
 
 @pytest.mark.costly
 def test_the_demo_suite_needs_no_data_and_has_nothing_published(tmp_path: Path) -> None:
-    places = ["--output", str(tmp_path / "runs"), "--out", str(tmp_path / "tables"), "--device", "cpu"]
+    places = [
+        "--output",
+        str(tmp_path / "runs"),
+        "--out",
+        str(tmp_path / "tables"),
+        "--device",
+        "cpu",
+    ]
     demo_suite = ["ablate", "scratch:tiny", "--suite", "demo", *places]
     dry = ran([*demo_suite, "--axis", "relation", "--dry-run"])
     assert "14 trials" in dry.stdout
     given = CliRunner().invoke(cli, [*demo_suite, "--axis", "head", "--data", str(tmp_path)])
     assert "remove --data" in str(given.exception)
     assert list(tmp_path.iterdir()) == []
-    arguments = ["--axis", "pooling", "--tasks", "ddi", "--set", "epochs=1", "--set", "max_train=64"]
+    arguments = [
+        "--axis",
+        "pooling",
+        "--tasks",
+        "ddi",
+        "--set",
+        "epochs=1",
+        "--set",
+        "max_train=64",
+    ]
     ran([*demo_suite, *arguments])
     lines = csv_lines(tmp_path / "tables" / "pooling.csv")
-    assert [(line["data"], line["seeds"], line["published"]) for line in lines] == [("synthetic", "1", "")] * 3
+    assert [(line["data"], line["seeds"], line["published"]) for line in lines] == [
+        ("synthetic", "1", "")
+    ] * 3
     assert {line["protocol"] for line in lines} == {"demo"}
     page = (tmp_path / "tables" / "pooling.md").read_text()
     assert "max_train=64, synthetic data. One seed; at most 64 training examples\n" in page
@@ -111,10 +140,9 @@ def test_an_interrupted_run_leaves_tables_and_a_dry_run_tells_what_is_done(
 
     monkeypatch.setattr(Display, "finished", finished)
     assert ablate("head", tmp_path, *arguments).exit_code != 0
-    assert [(line["cell"], line["seeds"]) for line in csv_lines(tmp_path / "tables" / "head.csv")] == [
-        ("head=linear", "2"),
-        ("head=bilstm", "2"),
-    ]
+    assert [
+        (line["cell"], line["seeds"]) for line in csv_lines(tmp_path / "tables" / "head.csv")
+    ] == [("head=linear", "2"), ("head=bilstm", "2")]
     assert (tmp_path / "tables" / "head.md").exists()
     dry = ablate("head", tmp_path, *arguments, "--dry-run")
     lines = [line.split() for line in dry.stdout.splitlines() if "head=" in line]
@@ -128,7 +156,9 @@ def test_an_interrupted_run_leaves_tables_and_a_dry_run_tells_what_is_done(
 
 @pytest.mark.costly
 def test_where_trials_fail_the_tables_are_written_all_the_same(tmp_path: Path) -> None:
-    result = ablate("head", tmp_path, "--tasks", "gad", "--seeds", "1", "--set", "weight_decay=1e30")
+    result = ablate(
+        "head", tmp_path, "--tasks", "gad", "--seeds", "1", "--set", "weight_decay=1e30"
+    )
     assert result.exit_code == 1
     assert result.stderr.count(" on gad, seed 1: The loss is not finite") == 2
     assert "Failed: head=bilstm on gad" in result.stderr
@@ -136,7 +166,9 @@ def test_where_trials_fail_the_tables_are_written_all_the_same(tmp_path: Path) -
 
 
 @pytest.mark.extensions
-def test_a_plot_without_matplotlib_is_refused_before_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plot_without_matplotlib_is_refused_before_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("blurb.extensions.reports.plots._style.find_spec", lambda name: None)
     result = ablate("head", tmp_path, "--tasks", "gad", "--plot", str(tmp_path / "head.png"))
     assert "pip install matplotlib" in str(result.exception)
@@ -151,9 +183,17 @@ def test_a_plot_without_matplotlib_is_refused_before_training(tmp_path: Path, mo
         ("pooling", ["--tasks", "chemprot"], "--raw"),
         ("tagging", ["--tasks", "gad"], "are identical on gad"),
         ("tagging", ["--set", "tagging=io"], "sets it in every cell"),
-        ("pooling", ["--tasks", "gad", "--protocol", "probe"], "--axis pooling: pooling does not apply to a probe"),
+        (
+            "pooling",
+            ["--tasks", "gad", "--protocol", "probe"],
+            "--axis pooling: pooling does not apply to a probe",
+        ),
         ("tagging", ["--plot", "tagging.jpg"], "got 'tagging.jpg'"),
-        ("head", ["--tasks", "gad", "--dry-run", "--output", "/proc/x"], "--output: cannot write to /proc/x"),
+        (
+            "head",
+            ["--tasks", "gad", "--dry-run", "--output", "/proc/x"],
+            "--output: cannot write to /proc/x",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused_before_training(
@@ -168,7 +208,9 @@ def test_what_cannot_be_is_refused_before_training(
 @pytest.mark.costly
 def test_the_rate_is_an_axis_of_any_dataset_with_a_picture(tmp_path: Path) -> None:
     picture = tmp_path / "rate.svg"
-    done = ablate("rate", tmp_path, "--tasks", "bc5-chem,biosses", "--seeds", "2", "--plot", str(picture))
+    done = ablate(
+        "rate", tmp_path, "--tasks", "bc5-chem,biosses", "--seeds", "2", "--plot", str(picture)
+    )
     assert done.exit_code == 0, done.output
     lines = csv_lines(tmp_path / "tables" / "rate.csv")
     assert [(line["cell"], line["task"]) for line in lines[:3]] == [
@@ -188,7 +230,9 @@ def test_the_rate_is_an_axis_of_any_dataset_with_a_picture(tmp_path: Path) -> No
         ("word-borders", "gad", "are identical on gad"),
     ],
 )
-def test_an_axis_that_says_nothing_there_is_refused(tmp_path: Path, axis: str, tasks: str | None, said: str) -> None:
+def test_an_axis_that_says_nothing_there_is_refused(
+    tmp_path: Path, axis: str, tasks: str | None, said: str
+) -> None:
     refused = ablate(axis, tmp_path, *([] if tasks is None else ["--tasks", tasks]))
     assert said in str(refused.exception)
     assert list(tmp_path.iterdir()) == []

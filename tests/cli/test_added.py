@@ -40,7 +40,11 @@ def plug_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> object:
 
     def plug(**targets: str) -> None:
         points = [
-            SimpleNamespace(name=path, value=target if ":" in target else f"blurb_test_added:{target}", dist=None)
+            SimpleNamespace(
+                name=path,
+                value=target if ":" in target else f"blurb_test_added:{target}",
+                dist=None,
+            )
             for path, target in targets.items()
         ]
         monkeypatch.setattr(registry, "_installed", lambda group: [*installed(group), *(
@@ -87,4 +91,6 @@ def test_an_option_that_a_command_cannot_take_is_left_out(plug_in: object, optio
 def test_a_command_of_the_core_keeps_its_name(plug_in: object) -> None:
     plug_in(gc="hello")  # type: ignore[operator]
     assert "Say hello." not in run("--help").output
-    assert EntryPoint("gc", "blurb_test_added:hello", added.group).name in cli.list_commands(click.Context(cli))
+    assert EntryPoint("gc", "blurb_test_added:hello", added.group).name in cli.list_commands(
+        click.Context(cli)
+    )

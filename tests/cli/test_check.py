@@ -44,32 +44,49 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def blurb(folder: Path, monkeypatch: pytest.MonkeyPatch, here: Path) -> Callable[..., Result]:
     for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
         monkeypatch.delenv(name, raising=False)
-    return lambda *arguments: CliRunner().invoke(cli, [*arguments, "--output", str(folder / "runs")])
+    return lambda *arguments: CliRunner().invoke(
+        cli, [*arguments, "--output", str(folder / "runs")]
+    )
 
 
-def test_one_run_is_judged_by_a_maximum_drop_or_by_the_variance_of_the_others(blurb: Callable[..., Result]) -> None:
+def test_one_run_is_judged_by_a_maximum_drop_or_by_the_variance_of_the_others(
+    blurb: Callable[..., Result],
+) -> None:
     assert blurb("check", "once", "--baseline", "once", "--max-drop", "0.5").exit_code == 0
     assert blurb("check", "once", "--baseline", "old").exit_code == 0
     assert blurb("check", "fell", "--baseline", "old", "--max-drop", "2").exit_code == 1
 
 
 @pytest.mark.costly
-def test_a_csv_file_is_a_baseline(folder: Path, blurb: Callable[..., Result], tmp_path: Path) -> None:
+def test_a_csv_file_is_a_baseline(
+    folder: Path, blurb: Callable[..., Result], tmp_path: Path
+) -> None:
     alone = tmp_path / "leaderboard.csv"
     alone.write_text((folder / "leaderboard.csv").read_text())
     result = blurb("check", "equal", "--baseline", f"{alone}:old", "--split", "test")
     assert result.exit_code == 2
     assert "a number without runs, and no max_drop is set" in result.output
-    assert blurb("check", "equal", "--baseline", f"{alone}:old", "--split", "test", "--max-drop", "5").exit_code == 0
-    result = blurb("check", "equal", "--baseline", f"{alone}:old", "--max-drop", "90")  # dev against test
+    assert (
+        blurb(
+            "check", "equal", "--baseline", f"{alone}:old", "--split", "test", "--max-drop", "5"
+        ).exit_code
+        == 0
+    )
+    result = blurb(
+        "check", "equal", "--baseline", f"{alone}:old", "--max-drop", "90"
+    )  # dev against test
     assert (result.exit_code, "numbers without runs are from test" in result.output) == (2, True)
-    result = blurb("check", "equal", "--baseline", "published:PubMedBERT (gu2021)", "--max-drop", "90")
+    result = blurb(
+        "check", "equal", "--baseline", "published:PubMedBERT (gu2021)", "--max-drop", "90"
+    )
     assert result.exit_code == 2
 
 
 def test_rules_from_a_file(blurb: Callable[..., Result], tmp_path: Path) -> None:
     rules = tmp_path / "blurb-check.toml"
-    rules.write_text('tasks = "ner"\nlevel = 0\nmax_drop = 90\n[datasets.ncbi-disease]\nmin_score = 99.0\n')
+    rules.write_text(
+        'tasks = "ner"\nlevel = 0\nmax_drop = 90\n[datasets.ncbi-disease]\nmin_score = 99.0\n'
+    )
     result = blurb("check", "equal", "--baseline", "old")  # found by its name in the working folder
     assert result.exit_code == 1
     assert "below the minimum of 99" in result.output
@@ -87,7 +104,9 @@ def test_check_loads_no_torch(folder: Path) -> None:
         "assert 'torch' not in sys.modules and 'transformers' not in sys.modules, 'heavy'\n"
         "print(code, file=sys.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=folder, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=folder, check=False
+    )
     assert done.stderr.split()[0] == "1", done.stderr
 
 
@@ -95,40 +114,64 @@ def test_check_loads_no_torch(folder: Path) -> None:
 def test_run_checks_what_it_ran(here: Path) -> None:
     common = ["run", "--suite", "demo", "--tasks", "gad,hoc", "--protocol", "smoke"]
     assert CliRunner().invoke(cli, [*common, "baseline:majority", "--name", "old"]).exit_code == 0
-    result = CliRunner().invoke(cli, [*common, "baseline:constant", "--name", "new", "--check", "olt"])
+    result = CliRunner().invoke(
+        cli, [*common, "baseline:constant", "--name", "new", "--check", "olt"]
+    )
     assert "Did you mean 'old'" in str(result.exception)
     assert not list((here / "runs").glob("new*"))
     (here / "blurb-check.toml").write_text("max_drop = 1.0\n")
-    result = CliRunner().invoke(cli, [*common, "baseline:constant", "--name", "new", "--check", "old"])
+    result = CliRunner().invoke(
+        cli, [*common, "baseline:constant", "--name", "new", "--check", "old"]
+    )
     assert (result.exit_code, result.output.splitlines()[-1]) == (0, "pass")
     (here / "blurb-check.toml").write_text("[datasets.gad]\nmin_score = 99.0\n")
-    result = CliRunner().invoke(cli, [*common, "baseline:constant", "--name", "new", "--check", "old"])
+    result = CliRunner().invoke(
+        cli, [*common, "baseline:constant", "--name", "new", "--check", "old"]
+    )
     assert result.exit_code == 1
 
 
-def test_a_limit_of_what_the_baseline_lacks_is_a_limit(blurb: Callable[..., Result], tmp_path: Path) -> None:
-    (tmp_path / "blurb-check.toml").write_text("level = 0\nmax_drop = 90\n[datasets.biosses]\nmin_score = 99.0\n")
+def test_a_limit_of_what_the_baseline_lacks_is_a_limit(
+    blurb: Callable[..., Result], tmp_path: Path
+) -> None:
+    (tmp_path / "blurb-check.toml").write_text(
+        "level = 0\nmax_drop = 90\n[datasets.biosses]\nmin_score = 99.0\n"
+    )
     result = blurb("check", "old", "--baseline", "without")
     assert (result.exit_code, "below the minimum of 99" in result.output) == (1, True)
-    (tmp_path / "blurb-check.toml").write_text("level = 0\nmax_drop = 90\n[datasets.biosses]\nmin_score = 1.0\n")
+    (tmp_path / "blurb-check.toml").write_text(
+        "level = 0\nmax_drop = 90\n[datasets.biosses]\nmin_score = 1.0\n"
+    )
     assert blurb("check", "old", "--baseline", "without").exit_code == 0
 
 
-def test_the_score_cannot_be_judged_where_a_dataset_cannot(blurb: Callable[..., Result], tmp_path: Path) -> None:
-    (tmp_path / "blurb-check.toml").write_text('tasks = "all"\nmax_drop = 90\n[overall]\nmin_score = 99.0\n')
+def test_the_score_cannot_be_judged_where_a_dataset_cannot(
+    blurb: Callable[..., Result], tmp_path: Path
+) -> None:
+    (tmp_path / "blurb-check.toml").write_text(
+        'tasks = "all"\nmax_drop = 90\n[overall]\nmin_score = 99.0\n'
+    )
     result = blurb("check", "other data", "--baseline", "old")
     assert (result.exit_code, "bc5-chem: different data" in result.output) == (2, True)
 
 
-def test_other_datasets_of_a_row_change_no_answer(folder: Path, blurb: Callable[..., Result], tmp_path: Path) -> None:
+def test_other_datasets_of_a_row_change_no_answer(
+    folder: Path, blurb: Callable[..., Result], tmp_path: Path
+) -> None:
     (tmp_path / "blurb-check.toml").write_text('tasks = "ncbi-disease"\n')
-    found = json.loads(blurb("check", "fell", "--baseline", "old", "--format", "json").output)["findings"]
-    rows = csv_lines(folder / "results.csv")
-    write_lines(tmp_path / "results.csv", [row for row in rows if row["task"] == "ncbi-disease"])
-    alone = json.loads(blurb("check", "results.csv:fell", "--baseline", "results.csv:old", "--format", "json").output)[
+    found = json.loads(blurb("check", "fell", "--baseline", "old", "--format", "json").output)[
         "findings"
     ]
-    assert [one["p_drop"] for one in alone] == pytest.approx([one["p_drop"] for one in found], abs=1e-4)
+    rows = csv_lines(folder / "results.csv")
+    write_lines(tmp_path / "results.csv", [row for row in rows if row["task"] == "ncbi-disease"])
+    alone = json.loads(
+        blurb(
+            "check", "results.csv:fell", "--baseline", "results.csv:old", "--format", "json"
+        ).output
+    )["findings"]
+    assert [one["p_drop"] for one in alone] == pytest.approx(
+        [one["p_drop"] for one in found], abs=1e-4
+    )
 
 
 @pytest.mark.parametrize(
@@ -140,11 +183,21 @@ def test_other_datasets_of_a_row_change_no_answer(folder: Path, blurb: Callable[
     ],
 )
 def test_what_a_table_says_of_one_dataset_counts(
-    folder: Path, blurb: Callable[..., Result], tmp_path: Path, column: str, old: str, new: str, reason: str
+    folder: Path,
+    blurb: Callable[..., Result],
+    tmp_path: Path,
+    column: str,
+    old: str,
+    new: str,
+    reason: str,
 ) -> None:
     rows = csv_lines(folder / "results.csv")
     for row in rows:
-        if row["task"] == "gad" and row["model"] == "equal" and (column != "data_hash" or row["seed"] == "2"):
+        if (
+            row["task"] == "gad"
+            and row["model"] == "equal"
+            and (column != "data_hash" or row["seed"] == "2")
+        ):
             assert row[column] == old
             row[column] = new
     write_lines(tmp_path / "results.csv", rows)
@@ -152,7 +205,9 @@ def test_what_a_table_says_of_one_dataset_counts(
     assert (result.exit_code, reason in result.output) == (2, True)
 
 
-def test_a_row_is_found_beside_its_checkpoint_and_rows_of_one_name_are_told_apart(here: Path) -> None:
+def test_a_row_is_found_beside_its_checkpoint_and_rows_of_one_name_are_told_apart(
+    here: Path,
+) -> None:
     store = Store(here / "runs")
     play(store, "new", {"gad": 0.8})
     (here / "new").mkdir()
@@ -166,11 +221,15 @@ def test_a_row_is_found_beside_its_checkpoint_and_rows_of_one_name_are_told_apar
 
 
 @pytest.mark.costly
-def test_a_checkpoint_passes_against_its_own_table(folder: Path, blurb: Callable[..., Result], tmp_path: Path) -> None:
+def test_a_checkpoint_passes_against_its_own_table(
+    folder: Path, blurb: Callable[..., Result], tmp_path: Path
+) -> None:
     for name in ("old", "equal", "fell"):
         reference = f"{folder / 'results.csv'}:{name}"
         assert blurb("check", name, "--baseline", reference, "--max-drop", "0").exit_code == 0
-    (tmp_path / "blurb-check.toml").write_text('tasks = "ncbi-disease"\n[overall]\nmax_drop = 0.5\n')
+    (tmp_path / "blurb-check.toml").write_text(
+        'tasks = "ncbi-disease"\n[overall]\nmax_drop = 0.5\n'
+    )
     assert blurb("check", "equal", "--baseline", "old", "--split", "test").exit_code == 0
 
 
@@ -182,16 +241,40 @@ def test_a_published_number_in_a_leaderboard_is_a_baseline(
     lines = list(csv.DictReader((tmp_path / "leaderboard.csv").open()))
     with (tmp_path / "leaderboard.csv").open("a", newline="") as file:
         writer = csv.DictWriter(file, lines[0], restval="", lineterminator="\n")
-        writer.writerow({"schema": lines[0]["schema"], "suite": "blurb", "model": "Ext", "source": "x", "gad": "99.0"})
+        writer.writerow(
+            {
+                "schema": lines[0]["schema"],
+                "suite": "blurb",
+                "model": "Ext",
+                "source": "x",
+                "gad": "99.0",
+            }
+        )
     reference = "leaderboard.csv:Ext"
     assert (
-        blurb("check", "old", "--baseline", reference, "--split", "test", "--max-drop", "1").exit_code == 2
+        blurb(
+            "check", "old", "--baseline", reference, "--split", "test", "--max-drop", "1"
+        ).exit_code
+        == 2
     )  # not known
-    arguments = ("check", "old", "--baseline", reference, "--split", "test", "--max-drop", "1", "--across", "unknown")
+    arguments = (
+        "check",
+        "old",
+        "--baseline",
+        reference,
+        "--split",
+        "test",
+        "--max-drop",
+        "1",
+        "--across",
+        "unknown",
+    )
     assert blurb(*arguments).exit_code == 1
 
 
-def test_an_error_of_ours_is_no_regression(blurb: Callable[..., Result], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_of_ours_is_no_regression(
+    blurb: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
     from blurb.regression import forms
 
     monkeypatch.setattr(forms, "cells", lambda finding: 1 / 0)
@@ -209,7 +292,10 @@ def test_under_the_null_the_whole_answer_is_seldom_red(runs: int) -> None:
         for name in ("old", "new"):
             scores = {task: random.normal(80, 1, runs).tolist() for task in NAMES}
             sides.append(invented.row(name, scores, split="dev"))
-        red += regression.decide(sides[1], sides[0], regression.Rules()).outcome == regression.Outcome.REGRESSION
+        red += (
+            regression.decide(sides[1], sides[0], regression.Rules()).outcome
+            == regression.Outcome.REGRESSION
+        )
     assert red / 600 <= 0.07
 
 
@@ -228,14 +314,21 @@ BESIDE = (
 @pytest.mark.parametrize("place", BESIDE)
 @pytest.mark.parametrize(("candidate", "code"), [("equal", 0), ("fell", 1), ("without", 2)])
 def test_what_cannot_be_written_never_changes_a_decision(
-    candidate: str, code: int, place: str, blurb: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    candidate: str,
+    code: int,
+    place: str,
+    blurb: Callable[..., Result],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     """A pass is none without a file that was asked for by name; what the job asks for changes nothing."""
     (tmp_path / "file").touch()
     nowhere = str(tmp_path if place.endswith("folder") else tmp_path / "file" / "below")
     name, _, where = place.partition(" ")
     if by_name := place.startswith("--"):
-        result = blurb("check", candidate, "--baseline", "old", "--split", "test", name, where or nowhere)
+        result = blurb(
+            "check", candidate, "--baseline", "old", "--split", "test", name, where or nowhere
+        )
     else:
         monkeypatch.setenv("GITHUB_STEP_SUMMARY", nowhere)
         result = blurb("check", candidate, "--baseline", "old", "--split", "test")
@@ -249,5 +342,14 @@ def test_what_is_asked_for_by_name_is_not_written_to_the_job(
     blurb: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "job.md"))
-    blurb("check", "equal", "--baseline", "old", "--split", "test", "--summary", str(tmp_path / "named.md"))
+    blurb(
+        "check",
+        "equal",
+        "--baseline",
+        "old",
+        "--split",
+        "test",
+        "--summary",
+        str(tmp_path / "named.md"),
+    )
     assert [path.name for path in tmp_path.iterdir() if path.suffix == ".md"] == ["named.md"]

@@ -42,14 +42,23 @@ def check(*arguments: str) -> tuple[int, str]:
     """Exit code, as `blurb.cli._exit.run` gives it, and all that was said."""
     result = CliRunner().invoke(cli, ["check", *arguments])
     known = isinstance(result.exception, BlurbError)
-    return 2 if known else result.exit_code, result.output + (str(result.exception) if known else "")
+    return 2 if known else result.exit_code, result.output + (
+        str(result.exception) if known else ""
+    )
 
 
-def test_a_dataset_that_is_gone_from_the_baseline_is_asked_for_all_the_same(store: Store, tmp_path: Path) -> None:
+def test_a_dataset_that_is_gone_from_the_baseline_is_asked_for_all_the_same(
+    store: Store, tmp_path: Path
+) -> None:
     shutil.rmtree(store.root / "good" / "gad")
     code, told = check("cand", "--baseline", "good", "--max-drop", "50")
     assert (code, "gad: the baseline has 0 of 3 seeds." in told) == (2, True)
-    assert check("cand", "--baseline", "good", "--max-drop", "50", "--tasks", "biosses,ncbi-disease")[0] == 0
+    assert (
+        check("cand", "--baseline", "good", "--max-drop", "50", "--tasks", "biosses,ncbi-disease")[
+            0
+        ]
+        == 0
+    )
     assert check("cand", "--baseline", "good", "--max-drop", "50", "--tasks", "gad")[0] == 2
     tables.rebuild(store, tmp_path / "leaderboard.csv")
     for table in ("results.csv", "leaderboard.csv"):  # the plan of the row stands in both
@@ -58,7 +67,9 @@ def test_a_dataset_that_is_gone_from_the_baseline_is_asked_for_all_the_same(stor
     (tmp_path / "alone").mkdir()
     shutil.copy("leaderboard.csv", "alone")
     options = ("--split", "test", "--max-drop", "50", "--across", "unknown")
-    code, told = check("alone/leaderboard.csv:cand", "--baseline", "alone/leaderboard.csv:good", *options)
+    code, told = check(
+        "alone/leaderboard.csv:cand", "--baseline", "alone/leaderboard.csv:good", *options
+    )
     assert (code, "gad: the baseline has 0 of 3 seeds." in told) == (2, True)
     assert check("cand", "--baseline", "cand", "--max-drop", "50")[0] == 0
 
@@ -71,7 +82,9 @@ def test_a_dataset_that_the_candidate_lost_or_never_planned_is_missing(store: St
         assert (code, f"{lost}: missing in the candidate." in told) == (2, True)
 
 
-def test_plans_of_two_machines_are_one_plan_in_the_merged_table(store: Store, tmp_path: Path) -> None:
+def test_plans_of_two_machines_are_one_plan_in_the_merged_table(
+    store: Store, tmp_path: Path
+) -> None:
     play(store, "cand", {"hoc": 0.8})
     rows = {row.model: row for row in from_store.read(store)}
     halves = []
@@ -81,9 +94,14 @@ def test_plans_of_two_machines_are_one_plan_in_the_merged_table(store: Store, tm
         path.parent.mkdir()
         results_csv.write(path, [replace(rows["cand"], datasets=kept)])
         halves.append(str(path))
-    assert CliRunner().invoke(cli, ["leaderboard", "merge", *halves, "--out", "both"]).exit_code == 0
+    assert (
+        CliRunner().invoke(cli, ["leaderboard", "merge", *halves, "--out", "both"]).exit_code == 0
+    )
     (row,) = results_csv.read(tmp_path / "both" / "results.csv")
-    assert {task: one.planned for task, one in row.datasets.items()} == {**dict.fromkeys(NAMES, 3), "hoc": 3}
+    assert {task: one.planned for task, one in row.datasets.items()} == {
+        **dict.fromkeys(NAMES, 3),
+        "hoc": 3,
+    }
 
 
 ODD = [float("nan"), float("inf"), -float("inf"), 7.0, 1.01, -0.01, 1e30, None, "0.8", True]
@@ -106,8 +124,12 @@ def test_a_figure_that_there_cannot_be_is_damage(value: Any, side: str, store: S
     assert shown.exit_code == 1  # written, without the damaged trial
 
 
-@pytest.mark.parametrize("value", ["nan", "inf", "-inf", "100.01", "-0.01", "1e30", "٨٠", "8_0", "0x50", ""])
-def test_a_cell_that_there_cannot_be_is_an_error_with_its_line(value: str, store: Store, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "value", ["nan", "inf", "-inf", "100.01", "-0.01", "1e30", "٨٠", "8_0", "0x50", ""]
+)
+def test_a_cell_that_there_cannot_be_is_an_error_with_its_line(
+    value: str, store: Store, tmp_path: Path
+) -> None:
     tables.rebuild(store, tmp_path / "leaderboard.csv")
     for name in ("results.csv", "leaderboard.csv"):
         head, first, *rest = (tmp_path / name).read_text().splitlines()
@@ -116,10 +138,19 @@ def test_a_cell_that_there_cannot_be_is_an_error_with_its_line(value: str, store
         cells[place] = value
         if name == "leaderboard.csv" and value in ("", "-0.01"):
             continue  # an empty cell is no number; a score below 0 may be of BIOSSES' type
-        (tmp_path / "alone").mkdir(exist_ok=True)  # a leaderboard.csv beside its runs is read by them
-        (tmp_path / "alone" / "odd.csv").write_text("\n".join([head, ",".join(cells), *rest]) + "\n")
-        code, told = check("alone/odd.csv:good", "--baseline", "alone/odd.csv:good", "--max-drop", "99")
-        assert (code, re.search(r"odd\.csv:2: .*(must be a number|cannot be)", told) is not None) == (2, True), told
+        (tmp_path / "alone").mkdir(
+            exist_ok=True
+        )  # a leaderboard.csv beside its runs is read by them
+        (tmp_path / "alone" / "odd.csv").write_text(
+            "\n".join([head, ",".join(cells), *rest]) + "\n"
+        )
+        code, told = check(
+            "alone/odd.csv:good", "--baseline", "alone/odd.csv:good", "--max-drop", "99"
+        )
+        assert (
+            code,
+            re.search(r"odd\.csv:2: .*(must be a number|cannot be)", told) is not None,
+        ) == (2, True), told
 
 
 def test_a_correlation_may_be_negative(store: Store, tmp_path: Path) -> None:
@@ -161,9 +192,13 @@ def _link(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "make", [_link, Path.mkdir, lambda path: path.write_bytes(b"\xff")], ids=["link", "folder", "bytes"]
+    "make",
+    [_link, Path.mkdir, lambda path: path.write_bytes(b"\xff")],
+    ids=["link", "folder", "bytes"],
 )
-def test_rules_that_are_there_and_cannot_be_read_are_an_error(make: Callable[[Path], Any], store: Store) -> None:
+def test_rules_that_are_there_and_cannot_be_read_are_an_error(
+    make: Callable[[Path], Any], store: Store
+) -> None:
     assert check("cand", "--baseline", "good")[0] == 0
     make(Path("blurb-check.toml"))
     code, told = check("cand", "--baseline", "good")
@@ -179,9 +214,16 @@ def test_what_a_table_leaves_empty_is_not_equal(store: Store, tmp_path: Path) ->
             cells[head.split(",").index(column)] = ""
             if column == "data_hash":
                 cells[head.split(",").index("data")] = ""
-        (tmp_path / "odd.csv").write_text("\n".join([head, *(",".join(cells) for cells in cut)]) + "\n")
+        (tmp_path / "odd.csv").write_text(
+            "\n".join([head, *(",".join(cells) for cells in cut)]) + "\n"
+        )
         assert check("odd.csv:cand", "--baseline", "good", "--max-drop", "99")[0] == 2
-        assert check("odd.csv:cand", "--baseline", "good", "--max-drop", "99", "--across", "unknown")[0] == 0
+        assert (
+            check("odd.csv:cand", "--baseline", "good", "--max-drop", "99", "--across", "unknown")[
+                0
+            ]
+            == 0
+        )
 
 
 @pytest.mark.costly
@@ -202,6 +244,9 @@ def test_a_metric_that_is_undefined_makes_no_trial() -> None:
         def score(self, gold: object, predicted: object, documents: object) -> dict[str, float]:
             return {"f1": float("nan")}
 
-    columns = {name: ["dev"] for name in ("split", "id", "doc_id", "gold", "prediction", "majority", "scores")}
+    columns = {
+        name: ["dev"]
+        for name in ("split", "id", "doc_id", "gold", "prediction", "majority", "scores")
+    }
     with pytest.raises(SettingsError, match=r"gave nan for f1 on dev; .* must give 0\.0"):
         rescore.figures(Odd(), columns)  # type: ignore[arg-type]

@@ -48,7 +48,9 @@ def check(folder: Path, monkeypatch: pytest.MonkeyPatch, here: Path) -> Callable
         monkeypatch.delenv(name, raising=False)
 
     def checked(typed: str) -> Printed:
-        return Printed(*in_process.blurb(["check", *typed.split(), "--output", str(folder / "runs")], here))
+        return Printed(
+            *in_process.blurb(["check", *typed.split(), "--output", str(folder / "runs")], here)
+        )
 
     return checked
 
@@ -56,12 +58,17 @@ def check(folder: Path, monkeypatch: pytest.MonkeyPatch, here: Path) -> Callable
 def test_probes_are_looked_at_by_their_examples(check: Callable[..., Printed]) -> None:
     assert check("equal-frozen --baseline old-frozen --state looks.json --looks 40").exit_code == 0
     fell = check("fell-frozen --baseline old-frozen --state looks.json")
-    assert (fell.exit_code, "more than chance explains in a paired test" in fell.output) == (1, True)
+    assert (fell.exit_code, "more than chance explains in a paired test" in fell.output) == (
+        1,
+        True,
+    )
     assert "Both are about these two checkpoints" in fell.output
     assert "pooled" not in fell.output
 
 
-def test_single_runs_are_judged_by_a_stated_deviation(check: Callable[..., Printed], tmp_path: Path) -> None:
+def test_single_runs_are_judged_by_a_stated_deviation(
+    check: Callable[..., Printed], tmp_path: Path
+) -> None:
     unknown = check("fell-once --baseline old-once --state looks.json --looks 40")
     assert unknown.exit_code == 2
     assert "no sd is stated" in unknown.output
@@ -69,7 +76,10 @@ def test_single_runs_are_judged_by_a_stated_deviation(check: Callable[..., Print
     stated = check("fell-once --baseline old-once --state looks.json --looks 40 --sd 2")
     assert stated.exit_code == 1
     assert "stated, not measured: 2 points" in stated.output
-    assert "sd is 2.0 in this series" in check("equal-once --baseline old-once --state looks.json --sd 3").output
+    assert (
+        "sd is 2.0 in this series"
+        in check("equal-once --baseline old-once --state looks.json --sd 3").output
+    )
 
 
 @pytest.mark.parametrize(
@@ -106,13 +116,21 @@ def test_a_run_with_a_check_says_before_training_that_it_counts_no_looks(tmp_pat
     rules = tmp_path / "rules.toml"
     rules.write_text("looks = 40")
     with pytest.raises(BlurbError, match="40 looks, as the rules say, need a file"):
-        blurb.run("baseline:majority", "gad", suite="demo", check="old", rules=rules, output=tmp_path / "runs")
+        blurb.run(
+            "baseline:majority",
+            "gad",
+            suite="demo",
+            check="old",
+            rules=rules,
+            output=tmp_path / "runs",
+        )
 
 
 def test_the_call_is_the_command(folder: Path, tmp_path: Path) -> None:
     state = tmp_path / "looks.json"
     decisions = [
-        blurb.check(name, "old", output=folder / "runs", state=state, looks=40) for name in ("equal", "other", "fell")
+        blurb.check(name, "old", output=folder / "runs", state=state, looks=40)
+        for name in ("equal", "other", "fell")
     ]
     assert [one.turn.number for one in decisions if one.turn] == [1, 2, 3]
     assert [one.exit_code for one in decisions] == [0, 0, 1]

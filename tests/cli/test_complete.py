@@ -33,7 +33,14 @@ def store(here: Path) -> Path:
     found = Store(here / "mine")
     for model in ("my-bert", "other"):
         stored(found, model)
-    rows.write(found, row("other", trial(), configuration=replace(CONFIGURATION, protocol="standard", overrides={})))
+    rows.write(
+        found,
+        row(
+            "other",
+            trial(),
+            configuration=replace(CONFIGURATION, protocol="standard", overrides={}),
+        ),
+    )
     return found.root
 
 
@@ -50,7 +57,11 @@ def store(here: Path) -> Path:
         ("run m --precision", "f", ["fp32", "fp16"]),
         ("run m --suite", "", ["blurb", "demo"]),
         ("run", "./my", ["<dir>"]),
-        ("ablate m --axis", "", ["head", "tagging", "relation", "pooling", "rate", "warmup", "word-borders"]),
+        (
+            "ablate m --axis",
+            "",
+            ["head", "tagging", "relation", "pooling", "rate", "warmup", "word-borders"],
+        ),
         ("tasks show", "bc5", ["bc5-chem", "bc5-disease"]),
         ("protocols show", "st", ["standard", "standard-short"]),
         ("errors x --task", "hoc", ["hoc"]),
@@ -109,14 +120,23 @@ def shell(store: Path) -> Callable[..., list[str]]:
     blurb = folder / "blurb"
     blurb.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m blurb "$@"\n')
     blurb.chmod(0o755)
-    environment = {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}", "TERM": "dumb"}
+    environment = {
+        **os.environ,
+        "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}",
+        "TERM": "dumb",
+    }
 
     def run(name: str, *arguments: str) -> list[str]:
         there = shutil.which(name)
         if there is None:
             pytest.skip(f"needs {name}")
         done = subprocess.run(
-            [there, *arguments], capture_output=True, text=True, env=environment, cwd=store.parent, timeout=100
+            [there, *arguments],
+            capture_output=True,
+            text=True,
+            env=environment,
+            cwd=store.parent,
+            timeout=100,
         )
         assert not done.stderr
         return done.stdout.splitlines()
@@ -149,7 +169,9 @@ def test_what_fish_offers(shell: Callable[..., list[str]]) -> None:
         "blurb errors ./min": ["./mine/"],
     }
     told = "\n".join(shell("fish", "--no-config", "-c", script, *lines)).split("\n\n")
-    assert [part.split() if "/" in part else part.strip().splitlines() for part in told] == [*lines.values()]
+    assert [part.split() if "/" in part else part.strip().splitlines() for part in told] == [
+        *lines.values()
+    ]
 
 
 def test_what_zsh_makes_of_a_tab(shell: Callable[..., list[str]]) -> None:
@@ -181,11 +203,18 @@ cat told
 
 
 def test_completion_loads_nothing_heavy(store: Path) -> None:
-    lines = (["runs", "show", "--output", "mine"], ["run", "m", "--head"], ["run", "m", "--tasks"], ["run"])
+    lines = (
+        ["runs", "show", "--output", "mine"],
+        ["run", "m", "--head"],
+        ["run", "m", "--tasks"],
+        ["run"],
+    )
     code = (
         "import sys\nfrom click.shell_completion import ShellComplete\nfrom blurb.cli import cli\n"
         f"for line in {lines!r}:\n    ShellComplete(cli, {{}}, 'blurb', 'X').get_completions(line, '')\n"
         f"print([name for name in {HEAVY!r} if name in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=store.parent)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=store.parent
+    )
     assert done.stdout == "[]\n"

@@ -29,7 +29,11 @@ def test_all_thirteen(tmp_path: Path) -> None:
         put(tmp_path / "raw", name)
     done = prepare("--raw", tmp_path / "raw", "--out", tmp_path / "out")
     assert done.exit_code == 0, done.output
-    lines = [line.split() for line in done.stdout.splitlines() if line.split()[:1] and line.split()[0] in NAMES]
+    lines = [
+        line.split()
+        for line in done.stdout.splitlines()
+        if line.split()[:1] and line.split()[0] in NAMES
+    ]
     assert [line[0] for line in lines] == list(NAMES)
     assert all(float(line[-1]) < 60 for line in lines)
     assert "ChemProt: prepared, but this is not BLURB's data" in done.stderr
@@ -62,5 +66,7 @@ def test_the_table_of_the_guide_is_the_registrys() -> None:
         if task.source and task.paper_order
     ]
     assert len(rows) == 13
-    table = "\n".join(["| dataset | put below `--raw` | page | licence | note |", "|---|---|---|---|---|", *rows])
+    table = "\n".join(
+        ["| dataset | put below `--raw` | page | licence | note |", "|---|---|---|---|---|", *rows]
+    )
     assert table in guide, f"docs/data.md: replace the table by\n\n{table}"

@@ -63,19 +63,24 @@ def test_with_jobs_it_is_the_time_of_the_schedule(asked: list[tuple[object, ...]
 
 
 @pytest.mark.costly
-def test_a_run_says_it_first_and_its_own_trials_correct_the_next_one(asked: list[tuple[object, ...]]) -> None:
+def test_a_run_says_it_first_and_its_own_trials_correct_the_next_one(
+    asked: list[tuple[object, ...]],
+) -> None:
     first = run(*SMOKE, "--tasks", "gad")
     assert first.exit_code == 0
     assert first.stderr.index("1 trial, 1 at a time: about 4 min") < first.stderr.index("[1/1]")
     assert "at a time" not in first.stdout
     second = run(*SMOKE, "--tasks", "gad", "--seeds", "2", "--dry-run").stdout
     assert "Based on 1 finished trial or more" in second
-    assert re.search(r"1 trial, 1 at a time: about [2-7]\d s", second)  # one trial corrects by its cube root
+    assert re.search(
+        r"1 trial, 1 at a time: about [2-7]\d s", second
+    )  # one trial corrects by its cube root
     both = run(*SMOKE, "--tasks", "gad,biosses", "--seeds", "2", "--dry-run").stdout
     assert "not yet checked against finished trials" in both  # those of GAD say little of BIOSSES
     assert run(*SMOKE, "--tasks", "gad", "--seeds", "3").exit_code == 0
     assert re.search(
-        r"2 trials, 1 at a time: about \d+ s", run(*SMOKE, "--tasks", "gad", "--seeds", "5", "--dry-run").stdout
+        r"2 trials, 1 at a time: about \d+ s",
+        run(*SMOKE, "--tasks", "gad", "--seeds", "5", "--dry-run").stdout,
     )
 
 
@@ -90,7 +95,16 @@ def test_a_busy_machine_is_said(
 
 
 def test_what_is_done_needs_no_estimate(asked: list[tuple[object, ...]]) -> None:
-    command = ["run", "baseline:majority", "--suite", "demo", "--protocol", "smoke", "--tasks", "gad"]
+    command = [
+        "run",
+        "baseline:majority",
+        "--suite",
+        "demo",
+        "--protocol",
+        "smoke",
+        "--tasks",
+        "gad",
+    ]
     assert run(*command).exit_code == 0
     assert "The trial is done." in run(*command, "--dry-run").stdout
     assert asked == []  # nor does a baseline need a calibration
@@ -101,26 +115,36 @@ def test_the_time_of_a_baseline_is_that_of_finished_ones(asked: list[tuple[objec
     unknown = run(*command, "gad,biosses", "--dry-run").stdout
     assert re.search(r"gad +1 +unknown +600 MB", unknown)
     assert "2 trials, 1 at a time: time unknown, 600 MB of memory." in unknown
-    assert "Unknown times (2 trials) count as nothing; finished trials of this store tell them." in unknown
+    assert (
+        "Unknown times (2 trials) count as nothing; finished trials of this store tell them."
+        in unknown
+    )
     first = run(*command, "gad,biosses", "--protocol", "smoke")
     assert " left" not in first.stderr
     known = run(*command, "gad", "--protocol", "quick", "--dry-run").stdout
     assert re.search(
-        r"1 trial, 1 at a time: about [0-9.]+ s, 600 MB of memory\.\nBased on 1 finished trial or more", known
+        r"1 trial, 1 at a time: about [0-9.]+ s, 600 MB of memory\.\nBased on 1 finished trial or more",
+        known,
     )
-    assert "time unknown" in run(*command, "hoc", "--dry-run").stdout  # none of its type is finished
+    assert (
+        "time unknown" in run(*command, "hoc", "--dry-run").stdout
+    )  # none of its type is finished
     assert asked == []
 
 
 def test_a_budget_is_for_times_that_are_predicted(asked: list[tuple[object, ...]]) -> None:
     command = ["--suite", "demo", "--tasks", "gad", "--budget", "1s", "--dry-run"]
     assert re.search(r"standard +1 s +chosen", run("run", "baseline:majority", *command).stdout)
-    with pytest.raises(SettingsError, match="the time of baseline:bigrams is not predicted; use --protocol instead"):
+    with pytest.raises(
+        SettingsError, match="the time of baseline:bigrams is not predicted; use --protocol instead"
+    ):
         run("run", "baseline:bigrams", "baseline:majority", *command)
 
 
 @pytest.mark.costly
-def test_an_encoder_that_cannot_be_timed_is_no_reason_not_to_run(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_encoder_that_cannot_be_timed_is_no_reason_not_to_run(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def broken(*given: object) -> object:
         raise RuntimeError("shapes cannot be multiplied")
 
@@ -132,7 +156,9 @@ def test_an_encoder_that_cannot_be_timed_is_no_reason_not_to_run(here: Path, mon
         run(*COMMON, "--tasks", "gad", "--budget", "1h")
 
 
-def test_the_search_counts_and_its_winner_is_not_run_twice(asked: list[tuple[object, ...]], tmp_path: Path) -> None:
+def test_the_search_counts_and_its_winner_is_not_run_twice(
+    asked: list[tuple[object, ...]], tmp_path: Path
+) -> None:
     (tmp_path / "mine.toml").write_text(
         "seeds = 3\n[all]\nbatch_size = 16\nepochs = 1\nmax_train = 64\nmax_eval = 64\n[search]\nlr = [1e-4, 1e-3]\n"
     )
@@ -165,7 +191,12 @@ def test_a_budget_says_what_it_chose_and_what_the_others_take(
     """22 minutes an epoch of the demo's GAD in `standard`, which has 10 with 5 seeds; 176 updates in `quick`."""
     whole = run(*COMMON, "--tasks", "gad", "--budget", "10000h", "--dry-run").stdout
     told = [" ".join(line.split()) for line in whole.splitlines()]
-    expected = ["sketch 2 h 30 min", "quick 2 h 56 min", "quick with 3 seeds 8 h 48 min", "standard 18 h 20 min chosen"]
+    expected = [
+        "sketch 2 h 30 min",
+        "quick 2 h 56 min",
+        "quick with 3 seeds 8 h 48 min",
+        "standard 18 h 20 min chosen",
+    ]
     assert told[0].startswith("probe ")
     assert told[1:6] == [*expected, f"Budget 10000h: standard. {NOT_IN_BUDGET}"]
     assert sum(line.startswith("run ") for line in told) == 5
@@ -181,7 +212,10 @@ def test_a_budget_says_what_it_chose_and_what_the_others_take(
 @pytest.mark.costly
 @pytest.mark.parametrize(("given", "rungs"), [("10000h", None), ("180m", slice(2, None))])
 def test_the_rung_that_was_chosen_is_not_predicted_twice(
-    asked: list[tuple[object, ...]], monkeypatch: pytest.MonkeyPatch, given: str, rungs: slice | None
+    asked: list[tuple[object, ...]],
+    monkeypatch: pytest.MonkeyPatch,
+    given: str,
+    rungs: slice | None,
 ) -> None:
     """Once a rung, also where only a part of the tasks fits; what is said is as if the rung had been named."""
     made: list[int] = []
@@ -197,7 +231,9 @@ def test_the_rung_that_was_chosen_is_not_predicted_twice(
     told = run(*COMMON, "--tasks", "biosses,gad", "--budget", given, "--dry-run").stdout
     assert made == [1] * len(budget.LADDER)
     (chosen,) = re.findall(r"^Budget \w+: (\w+)(?: on (\w+))?", told, re.MULTILINE)
-    named = run(*COMMON, "--tasks", chosen[1] or "biosses,gad", "--protocol", chosen[0], "--dry-run").stdout
+    named = run(
+        *COMMON, "--tasks", chosen[1] or "biosses,gad", "--protocol", chosen[0], "--dry-run"
+    ).stdout
 
     def sentence(text: str) -> str:
         return re.search(r"\d+ trials?, 1 at a time: [^,]*,", text)[0]  # type: ignore[index]
@@ -205,7 +241,9 @@ def test_the_rung_that_was_chosen_is_not_predicted_twice(
     assert sentence(told) == sentence(named)
 
 
-def test_a_rung_that_does_not_go_with_the_settings_is_named_and_left_out(asked: list[tuple[object, ...]]) -> None:
+def test_a_rung_that_does_not_go_with_the_settings_is_named_and_left_out(
+    asked: list[tuple[object, ...]],
+) -> None:
     """A probe has no learning rate: `--budget 1h --set lr=1e-3` ended with that."""
     text = run(*COMMON, "--tasks", "gad", "--budget", "4h", "--set", "lr=1e-3", "--dry-run").stdout
     assert re.search(r"probe\s+not possible: .*lr does not apply to a probe", text)

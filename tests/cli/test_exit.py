@@ -55,7 +55,11 @@ def wait(condition: Callable[[], bool], command: Command, seconds: float = 120) 
 
 
 def half_written(folder: Path) -> list[Path]:
-    found = [path for path in folder.rglob(".*") if path.name.endswith((".new", ".old", ".tmp", ".lease"))]
+    found = [
+        path
+        for path in folder.rglob(".*")
+        if path.name.endswith((".new", ".old", ".tmp", ".lease"))
+    ]
     return found + list(folder.rglob("*.failed.json"))
 
 
@@ -98,7 +102,18 @@ def test_a_run_that_resumes_saves_its_trials_first(
     number: signal.Signals, jobs: str, code: int, again: bool, tmp_path: Path, start: Start
 ) -> None:
     """The signal reaches all processes, as it does from Slurm; the same command goes on."""
-    line = ["run", "scratch:tiny", "--suite", "demo", "--protocol", "smoke", "--set", "epochs=15", "--device", "cpu"]
+    line = [
+        "run",
+        "scratch:tiny",
+        "--suite",
+        "demo",
+        "--protocol",
+        "smoke",
+        "--set",
+        "epochs=15",
+        "--device",
+        "cpu",
+    ]
     line += ["--tasks", "gad" if jobs == "1" else "gad,biosses", "--jobs", jobs, "--resume-trials"]
     command = start(line, tmp_path)
     saved = "here/runs/*/*/.*.checkpoint/*"
@@ -107,7 +122,10 @@ def test_a_run_that_resumes_saves_its_trials_first(
     command.kill(number)
     assert command.ended(60) == code, command.text
     assert time.monotonic() - begun < 30
-    assert "finished trials are not repeated, unfinished ones go on from where they were saved." in command.text
+    assert (
+        "finished trials are not repeated, unfinished ones go on from where they were saved."
+        in command.text
+    )
     assert "Traceback" not in command.text
     assert half_written(tmp_path) == []
     steps = {path.parent.name[1:17]: int(path.name) for path in tmp_path.glob(saved)}
@@ -123,7 +141,16 @@ def test_a_run_that_resumes_saves_its_trials_first(
 
 @pytest.mark.slow
 def test_a_signal_to_one_worker_costs_one_trial(tmp_path: Path, start: Start) -> None:
-    line = ["run", "scratch:tiny", "--suite", "demo", "--protocol", "smoke", "--tasks", "gad,biosses,hoc"]
+    line = [
+        "run",
+        "scratch:tiny",
+        "--suite",
+        "demo",
+        "--protocol",
+        "smoke",
+        "--tasks",
+        "gad,biosses,hoc",
+    ]
     command = start([*line, "--seeds", "3", "--jobs", "2", "--set", "epochs=20"], tmp_path)
     wait(lambda: bool(list(tmp_path.glob("here/runs/*/*/.*.new/log.txt"))), command)
     (log, *_) = tmp_path.glob("here/runs/*/*/.*.new/log.txt")
@@ -141,7 +168,9 @@ def test_a_reader_that_went_away_is_no_error(tmp_path: Path) -> None:
     assert done.stderr == ""
 
 
-def test_what_nobody_foresaw_is_2_with_its_traceback(monkeypatch: pytest.MonkeyPatch, here: Path) -> None:
+def test_what_nobody_foresaw_is_2_with_its_traceback(
+    monkeypatch: pytest.MonkeyPatch, here: Path
+) -> None:
     monkeypatch.setattr(tables, "check", lambda *_: 1 / 0)
     for more in ([], ["--check", "base"]):
         result = CliRunner().invoke(cli, ["run", "baseline:majority", "--suite", "demo", *more])
@@ -160,7 +189,9 @@ def damaged(here: Path) -> Path:
         rows.write(store, row(model, *planned))
     (paths[0] / "predictions.parquet").unlink()
     (paths[0] / "predictions.parquet").write_bytes(b"cut")
-    os.utime(paths[0], (1, 1))  # another time than when it was finished, however fast this machine is
+    os.utime(
+        paths[0], (1, 1)
+    )  # another time than when it was finished, however fast this machine is
     return here
 
 
@@ -174,7 +205,9 @@ def damaged(here: Path) -> Path:
         (["export", "markdown", "--out", "x.md"], 1),
     ],
 )
-def test_damage_is_told_once_and_the_rest_is_shown(arguments: list[str], code: int, damaged: Path) -> None:
+def test_damage_is_told_once_and_the_rest_is_shown(
+    arguments: list[str], code: int, damaged: Path
+) -> None:
     if arguments[0] == "rescore":  # what is no trial of blurb's own scorers stays out of it
         shutil.rmtree(damaged / "runs" / "a")
         shutil.rmtree(damaged / "runs" / "b")

@@ -29,9 +29,13 @@ NAMES = sorted(
     name
     for name, command in commands()
     for parameter in command.params
-    if isinstance(parameter.type, click.Choice) and "--format" in parameter.opts and "json" in parameter.type.choices
+    if isinstance(parameter.type, click.Choice)
+    and "--format" in parameter.opts
+    and "json" in parameter.type.choices
 )
-FIGURE = re.compile(r"[<+-]?\d[\d,]*(\.\d+)?( ?(%|[KMG]B|s|points))?|\d+ ?[-/] ?\d+|none|nan", re.IGNORECASE)
+FIGURE = re.compile(
+    r"[<+-]?\d[\d,]*(\.\d+)?( ?(%|[KMG]B|s|points))?|\d+ ?[-/] ?\d+|none|nan", re.IGNORECASE
+)
 """A number as a reader is shown it: with a unit, a sign, a range."""
 ASKED = re.compile(r"--format json( |$)")
 NAMED = {
@@ -63,8 +67,13 @@ def printed(name: str) -> list[Any]:
         text = (render.RENDERED / f"{case.name}.txt").read_text(encoding="utf-8")
         for part in re.split(r"^\$ blurb ", text, flags=re.MULTILINE)[1:]:
             typed, _, shown = part.partition("\n")
-            if ASKED.search(typed) and max((one for one in NAMES if typed.startswith(one)), key=len) == name:
-                found.append(json.loads(re.split(r"^\[(?:stderr\]|exit )", shown, flags=re.MULTILINE)[0]))
+            if (
+                ASKED.search(typed)
+                and max((one for one in NAMES if typed.startswith(one)), key=len) == name
+            ):
+                found.append(
+                    json.loads(re.split(r"^\[(?:stderr\]|exit )", shown, flags=re.MULTILINE)[0])
+                )
     return found
 
 
@@ -83,7 +92,9 @@ def test_every_command_has_a_schema_which_a_command_prints() -> None:
         schemas.file_of(name).name for name in NAMES
     )
     for name in NAMES:
-        assert schema(name) == json.loads(json_text(schemas.of_command(name))), "python -m tests.golden.schemas"
+        assert schema(name) == json.loads(json_text(schemas.of_command(name))), (
+            "python -m tests.golden.schemas"
+        )
     page = (DOCS / "json.md").read_text(encoding="utf-8")
     assert sorted(re.findall(r"^\| `blurb ([^`]+)` \|", page, re.MULTILINE)) == NAMES
 
@@ -101,7 +112,10 @@ def test_what_it_prints_is_as_the_schema_says(name: str) -> None:
 def test_numbers_are_numbers_and_keys_have_no_blanks(name: str) -> None:
     for sample in printed(name):
         for key, value in walk(sample):
-            assert not (isinstance(value, str) and FIGURE.fullmatch(value) and key not in NAMED), (key, value)
+            assert not (isinstance(value, str) and FIGURE.fullmatch(value) and key not in NAMED), (
+                key,
+                value,
+            )
             for inner in value if isinstance(value, dict) and key not in NAMED else ():
                 assert re.fullmatch(r"[a-z0-9_-]+", inner), inner
 
@@ -112,7 +126,9 @@ def test_the_schema_is_valid_and_strict(name: str) -> None:
     Draft202012Validator.check_schema(found)
     assert found["$schema"] == Draft202012Validator.META_SCHEMA["$id"]
     assert found["title"] == f"blurb {name} --format json"
-    objects = [part for _, part in walk(found) if isinstance(part, dict) and part.get("type") == "object"]
+    objects = [
+        part for _, part in walk(found) if isinstance(part, dict) and part.get("type") == "object"
+    ]
     assert objects
     for part in objects:
         others = part["additionalProperties"]

@@ -24,10 +24,15 @@ RUN = ("run", "scratch:tiny", "--suite", "demo")
 def test_no_group_is_without_suggestions() -> None:
     for name, command in ((name, cli.get_command(None, name)) for name in cli.list_commands(None)):  # type: ignore[attr-defined, arg-type]
         if hasattr(command, "commands"):
-            assert "Did you mean" in CliRunner().invoke(cli, [name, f"{next(iter(command.commands))}x"]).output, name
+            assert (
+                "Did you mean"
+                in CliRunner().invoke(cli, [name, f"{next(iter(command.commands))}x"]).output
+            ), name
 
 
-@pytest.mark.parametrize(("typed", "meant"), [("learning_rate", "lr"), ("max_seq_length", "max_length")])
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("learning_rate", "lr"), ("max_seq_length", "max_length")]
+)
 def test_settings_by_the_names_of_transformers(typed: str, meant: str) -> None:
     error = CliRunner().invoke(cli, [*RUN, "--set", f"{typed}=1"]).exception
     assert isinstance(error, UnknownName)
@@ -35,15 +40,21 @@ def test_settings_by_the_names_of_transformers(typed: str, meant: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "meant"), [("protcol", "protocol"), ("task", "tasks"), ("warm_up", "warmup"), ("num_epochs", "epochs")]
+    ("typed", "meant"),
+    [("protcol", "protocol"), ("task", "tasks"), ("warm_up", "warmup"), ("num_epochs", "epochs")],
 )
 def test_keywords_of_python(typed: str, meant: str) -> None:
-    with pytest.raises(BlurbError, match=f"no option or setting called '{typed}'. Did you mean '{meant}'"):
+    with pytest.raises(
+        BlurbError, match=f"no option or setting called '{typed}'. Did you mean '{meant}'"
+    ):
         blurb.run("scratch:tiny", suite="demo", **{typed: "1"})
 
 
 def test_what_works_now() -> None:
-    assert CliRunner().invoke(cli, ["-V"], prog_name="blurb").output == f"blurb, version {blurb.__version__}\n"
+    assert (
+        CliRunner().invoke(cli, ["-V"], prog_name="blurb").output
+        == f"blurb, version {blurb.__version__}\n"
+    )
     shown = CliRunner().invoke(cli, ["heads", "show", "bilstm"]).output
     assert "hidden=" in shown
     assert "blurb/heads/bilstm.py:" in shown
@@ -52,23 +63,55 @@ def test_what_works_now() -> None:
 def test_every_command_stands_in_one_section_of_the_help_and_fits() -> None:
     listed = [name for names in SECTIONS.values() for name in names]
     assert sorted([*listed, *cli.added_commands(Context(cli))]) == cli.list_commands(None)  # type: ignore[arg-type]
-    for words in ([], ["data"], ["leaderboard"], ["models"], ["runs"], ["tasks"], ["protocols"], ["cache"]):
-        shown = CliRunner().invoke(cli, [*words, "--help"], prog_name="blurb", terminal_width=80).output
+    for words in (
+        [],
+        ["data"],
+        ["leaderboard"],
+        ["models"],
+        ["runs"],
+        ["tasks"],
+        ["protocols"],
+        ["cache"],
+    ):
+        shown = (
+            CliRunner().invoke(cli, [*words, "--help"], prog_name="blurb", terminal_width=80).output
+        )
         commands = shown.partition("Run:" if not words else "Commands:")[2]
         assert "..." not in commands.replace("MODEL...", ""), words
 
 
 ALL_AT_ONCE: list[tuple[list[str], list[str]]] = [
     (["compare", "chekpoint", "chekpiont"], ["'chekpoint'", "'chekpiont'"]),
-    (["compare", "checkpoint", "none.csv", "noen.csv"], ["none.csv: no such file", "noen.csv: no such file"]),
-    (["compare", "chekpoint", "none.csv", "--plot", "plot.txt"], ["plot.txt", "'chekpoint'", "none.csv: no such file"]),
-    (["check", "chekpoint", "--baseline", "chekpiont"], ["'chekpoint'", "'chekpiont'"]),
-    (["check", "chekpoint", "--baseline", "none.csv", "--tasks", "gda"], ["'gda'", "'chekpoint'", "none.csv: no such"]),
     (
-        ["check", "chekpoint", "--baseline", "checkpoint", "--rules", "none.toml", "--tasks", "gda"],
+        ["compare", "checkpoint", "none.csv", "noen.csv"],
+        ["none.csv: no such file", "noen.csv: no such file"],
+    ),
+    (
+        ["compare", "chekpoint", "none.csv", "--plot", "plot.txt"],
+        ["plot.txt", "'chekpoint'", "none.csv: no such file"],
+    ),
+    (["check", "chekpoint", "--baseline", "chekpiont"], ["'chekpoint'", "'chekpiont'"]),
+    (
+        ["check", "chekpoint", "--baseline", "none.csv", "--tasks", "gda"],
+        ["'gda'", "'chekpoint'", "none.csv: no such"],
+    ),
+    (
+        [
+            "check",
+            "chekpoint",
+            "--baseline",
+            "checkpoint",
+            "--rules",
+            "none.toml",
+            "--tasks",
+            "gda",
+        ],
         ["none.toml", "'gda'", "'chekpoint'"],
     ),
-    (["errors", "chekpoint", "--task", "gda"], ["'chekpoint'", "task called 'gda'. Did you mean 'gad'?"]),
+    (
+        ["errors", "chekpoint", "--task", "gda"],
+        ["'chekpoint'", "task called 'gda'. Did you mean 'gad'?"],
+    ),
     (["diff", "chekpoint", "chekpiont", "--task", "gda"], ["'chekpoint'", "'gda'", "'chekpiont'"]),
     (["diff", "none.csv", "chekpoint"], ["none.csv: no such file", "'chekpoint'"]),
     (["predict", "chekpoint", "none.txt", "--task", "gda"], ["'chekpoint'", "'gda'", "none.txt"]),
@@ -77,7 +120,9 @@ ALL_AT_ONCE: list[tuple[list[str], list[str]]] = [
 
 @pytest.mark.extensions
 @pytest.mark.parametrize(("typed", "told"), ALL_AT_ONCE, ids=lambda value: " ".join(value))
-def test_all_that_is_mistyped_is_told_at_once(typed: list[str], told: list[str], here: Path) -> None:
+def test_all_that_is_mistyped_is_told_at_once(
+    typed: list[str], told: list[str], here: Path
+) -> None:
     stored(Path("runs"), "checkpoint", trial("gad"), score=0.8)
     error = CliRunner().invoke(cli, typed).exception
     assert isinstance(error, ErrorGroup)
@@ -102,7 +147,10 @@ def test_names_are_those_without_case_and_signs(letters: Callable[[str], str], h
 
     for tasks, named in (
         ("ncbi-disease,bc5-chem", {"head": "bilstm-crf", "protocol": "quick", "tagging": "bioul"}),
-        ("similarity,gad", {"pooling": "mean", "protocol": "smoke", "relation_input": "typed-markers"}),
+        (
+            "similarity,gad",
+            {"pooling": "mean", "protocol": "smoke", "relation_input": "typed-markers"},
+        ),
     ):
         assert planned(letters, tasks, **named) == planned(str, tasks, **named)
 
@@ -112,8 +160,14 @@ def test_names_of_a_show_command_and_of_python() -> None:
     assert shown.startswith("head bilstm-crf (")
     assert blurb.load_dataset("GAD", suite="demo") is not None
     assert building.resolve("baseline:Majority").weights == "baseline:majority"
-    assert CliRunner().invoke(cli, ["protocols", "show", "Quick"], catch_exceptions=False).exit_code == 0
-    assert CliRunner().invoke(cli, ["tasks", "show", "NCBI_disease"], catch_exceptions=False).exit_code == 0
+    assert (
+        CliRunner().invoke(cli, ["protocols", "show", "Quick"], catch_exceptions=False).exit_code
+        == 0
+    )
+    assert (
+        CliRunner().invoke(cli, ["tasks", "show", "NCBI_disease"], catch_exceptions=False).exit_code
+        == 0
+    )
 
 
 def test_a_file_of_that_name_is_proposed(here: Path) -> None:
@@ -129,7 +183,9 @@ def test_a_head_that_fits_no_task_is_one_error_with_a_way_out(tmp_path: Path) ->
     told = str(result.exception)
     assert not isinstance(result.exception, ErrorGroup)
     assert told.count("does not support") == 1
-    assert all(name in told for name in ("chemprot", "ddi", "gad", "biosses", "hoc", "pubmedqa", "bioasq"))
+    assert all(
+        name in told for name in ("chemprot", "ddi", "gad", "biosses", "hoc", "pubmedqa", "bioasq")
+    )
     assert "--tasks ner,pico" in told
 
 
@@ -141,5 +197,12 @@ def test_a_typo_is_answered_with_the_nearest_of_many_names(monkeypatch: pytest.M
 
 
 def test_an_empty_store_is_not_called_a_wrong_option(tmp_path: Path) -> None:
-    for more, said in ((), "no finished row yet; blurb run"), (("--model", "x*"), "matches the options."):
-        assert said in str(CliRunner().invoke(cli, ["leaderboard", "show", "--output", str(tmp_path), *more]).exception)
+    for more, said in (
+        ((), "no finished row yet; blurb run"),
+        (("--model", "x*"), "matches the options."),
+    ):
+        assert said in str(
+            CliRunner()
+            .invoke(cli, ["leaderboard", "show", "--output", str(tmp_path), *more])
+            .exception
+        )

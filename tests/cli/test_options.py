@@ -13,7 +13,16 @@ from blurb.cli._group import Group, with_options
 from tests.cli.in_process import blurb as command
 
 Declared = tuple[tuple[str, ...], click.Command]
-LISTS = {"--tasks", "--predictions", "--set", "--across", "--results", "--published", "--map", "--allow-code"}
+LISTS = {
+    "--tasks",
+    "--predictions",
+    "--set",
+    "--across",
+    "--results",
+    "--published",
+    "--map",
+    "--allow-code",
+}
 """Options whose values add up."""
 
 
@@ -42,7 +51,15 @@ def some_value(option: click.Parameter) -> str:
     if option.metavar and "=" in option.metavar:
         return "a=b"
     about = getattr(kind, "about", None)
-    return "a" if about is None else "1" if about.low is None and about.above is None else "0.5" if about.most else "2"
+    return (
+        "a"
+        if about is None
+        else "1"
+        if about.low is None and about.above is None
+        else "0.5"
+        if about.most
+        else "2"
+    )
 
 
 REQUIRED = [
@@ -65,7 +82,9 @@ def named(given: tuple[object, ...]) -> str:
 
 def test_the_declarations_are_found() -> None:
     assert len(COMMANDS) > 40
-    assert {"--baseline", "--axis", "--out", "--predictions", "--type"} <= {each[2].opts[0] for each in REQUIRED}
+    assert {"--baseline", "--axis", "--out", "--predictions", "--type"} <= {
+        each[2].opts[0] for each in REQUIRED
+    }
     assert {"--baseline", "--format"} <= {each[1].opts[0] for each in SINGLE}
 
 
@@ -93,7 +112,10 @@ def test_an_option_that_is_given_twice_is_an_error_that_names_both_values(
     for first, more in (("one", [name, "two"]), ("same", [name, "same"]), ("one", [f"{name}=two"])):
         code, out, err = command([*words, name, first, *more], tmp_path)
         assert (code, out) == (2, "")
-        assert f"{name} is given twice, as '{first}' and as '{'same' if first == 'same' else 'two'}'" in err
+        assert (
+            f"{name} is given twice, as '{first}' and as '{'same' if first == 'same' else 'two'}'"
+            in err
+        )
     assert [*tmp_path.iterdir()] == []
 
 
@@ -107,7 +129,10 @@ def test_lists_are_declared_as_such() -> None:
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        (["run", "m", "--set", "lr=1", "--set", "lr=2"], "--set lr is given twice, as '1' and as '2'."),
+        (
+            ["run", "m", "--set", "lr=1", "--set", "lr=2"],
+            "--set lr is given twice, as '1' and as '2'.",
+        ),
         (
             ["score", "--predictions", "p", "--map", "a=0", "--map", "b=1", "--map", " a = 0"],
             "--map a is given twice, as '0' and as '0'.",
@@ -121,13 +146,28 @@ def test_a_key_that_is_given_twice(typed: list[str], said: str, tmp_path: Path) 
 
 
 def test_tasks_add_up(tmp_path: Path) -> None:
-    typed = ["data", "export", "--suite", "demo", "--out", "o", "--tasks", "gad", "--tasks", "biosses,hoc"]
+    typed = [
+        "data",
+        "export",
+        "--suite",
+        "demo",
+        "--out",
+        "o",
+        "--tasks",
+        "gad",
+        "--tasks",
+        "biosses,hoc",
+    ]
     assert command(typed, tmp_path)[0] == 0
     assert {path.name for path in (tmp_path / "o").iterdir()} == {"gad", "biosses", "hoc"}
 
 
 def test_an_option_over_a_run_file_is_given_once(tmp_path: Path) -> None:
-    (tmp_path / "run.toml").write_text('model = "baseline:majority"\ntasks = "hoc"\nsuite = "demo"\nseeds = 2\n')
-    code, out, err = command(["run", "--config", "run.toml", "--tasks", "gad", "--seeds", "1", "--dry-run"], tmp_path)
+    (tmp_path / "run.toml").write_text(
+        'model = "baseline:majority"\ntasks = "hoc"\nsuite = "demo"\nseeds = 2\n'
+    )
+    code, out, err = command(
+        ["run", "--config", "run.toml", "--tasks", "gad", "--seeds", "1", "--dry-run"], tmp_path
+    )
     assert code == 0, err
     assert "hoc" not in out + err

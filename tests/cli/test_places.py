@@ -32,7 +32,10 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ("option", "place", "message"),
     [
         *(("--output", name, "cannot write to") for name in ("pipe", "device", "file", "nowhere")),
-        *(("--leaderboard", f"{name}/a.csv", "cannot write to") for name in ("pipe", "device", "file", "nowhere")),
+        *(
+            ("--leaderboard", f"{name}/a.csv", "cannot write to")
+            for name in ("pipe", "device", "file", "nowhere")
+        ),
         *(
             ("--leaderboard", name, "and no table; choose another --leaderboard")
             for name in ("pipe", "device", "folder")
@@ -41,7 +44,9 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 )
 def test_places_that_cannot_be_written(places: Path, option: str, place: str, message: str) -> None:
     before = sorted(places.rglob("*"))
-    done = CliRunner().invoke(cli, ["run", "baseline:majority", "--suite", "demo", "--tasks", "gad", option, place])
+    done = CliRunner().invoke(
+        cli, ["run", "baseline:majority", "--suite", "demo", "--tasks", "gad", option, place]
+    )
     assert isinstance(done.exception, BlurbError), done.output
     assert message in str(done.exception)
     assert sorted(places.rglob("*")) == before

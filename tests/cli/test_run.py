@@ -35,7 +35,8 @@ def start(arguments: list[str], folder: Path) -> subprocess.Popen[str]:
 
 def done_in(folder: Path) -> dict[str, float]:
     return {
-        str(path.relative_to(folder)): path.stat().st_mtime for path in folder.glob("runs/[!.]*/[!.]*/[!.]*/DONE.json")
+        str(path.relative_to(folder)): path.stat().st_mtime
+        for path in folder.glob("runs/[!.]*/[!.]*/[!.]*/DONE.json")
     }
 
 
@@ -58,7 +59,9 @@ def test_a_killed_sweep_resumes_to_the_same_tables(tmp_path: Path) -> None:
     assert len(after) == 4
     assert {name: after[name] for name in before} == before
     for name in ("leaderboard.csv", "results.csv"):
-        assert (tmp_path / "killed" / "runs" / name).read_bytes() == (tmp_path / "whole" / "runs" / name).read_bytes()
+        assert (tmp_path / "killed" / "runs" / name).read_bytes() == (
+            tmp_path / "whole" / "runs" / name
+        ).read_bytes()
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +72,9 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     code, out, err = blurb(arguments, folder)
     assert code == 0, err
     assert "No BLURB score" in out
-    assert out.index("scratch:tiny   smoke") < out.index("baseline:majority   smoke")  # whatever their names
+    assert out.index("scratch:tiny   smoke") < out.index(
+        "baseline:majority   smoke"
+    )  # whatever their names
     assert re.search(r"biosses seed 1: done in \d+ s, dev -?\d+\.\d", err)
     assert "Note: smoke test" in out
     return folder
@@ -78,16 +83,24 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.costly
 def test_the_store_holds_what_a_result_rests_on(finished: Path) -> None:
     path = next(finished.glob("runs/scratch-tiny/hoc/*/spec.json")).parent
-    spec, provenance = (json.loads((path / f"{name}.json").read_text()) for name in ("spec", "provenance"))
+    spec, provenance = (
+        json.loads((path / f"{name}.json").read_text()) for name in ("spec", "provenance")
+    )
     assert spec["settings"]["document_unit"] == "sentence"
     assert provenance["environment"]["torch"]
     assert provenance["environment"]["threads"] >= 1
     assert provenance["facts"]["train_units"] == 64
     assert provenance["facts"]["test_inputs"]["truncated"] == 0
-    assert provenance["facts"]["dev_inputs"]["units"] == provenance["facts"]["dev_inputs"]["rows"] > 100
+    assert (
+        provenance["facts"]["dev_inputs"]["units"]
+        == provenance["facts"]["dev_inputs"]["rows"]
+        > 100
+    )
     assert f"trial {path.name}: scratch:tiny on hoc, seed 1" in (path / "log.txt").read_text()
     assert "epoch 1 of 1: loss" in (path / "log.txt").read_text()
-    notes = {line["model"]: line["note"] for line in csv_lines(finished / "runs" / "leaderboard.csv")}
+    notes = {
+        line["model"]: line["note"] for line in csv_lines(finished / "runs" / "leaderboard.csv")
+    }
     assert set(notes) == {"scratch:tiny", "baseline:majority"}
     assert all("smoke" in note for note in notes.values())
     history = (path / "history.csv").read_text().splitlines()
@@ -97,17 +110,33 @@ def test_the_store_holds_what_a_result_rests_on(finished: Path) -> None:
 
 @pytest.mark.costly
 def test_the_tagging_scheme_belongs_to_trials_of_tags_alone(finished: Path, tmp_path: Path) -> None:
-    arguments = ["run", "scratch:tiny", "baseline:majority", *SMOKE, "--tasks", "bc2gm,biosses", "--tagging", "BILOU"]
+    arguments = [
+        "run",
+        "scratch:tiny",
+        "baseline:majority",
+        *SMOKE,
+        "--tasks",
+        "bc2gm,biosses",
+        "--tagging",
+        "BILOU",
+    ]
     done(arguments, tmp_path)
     lines = {}
     for name, folder in (("bio", finished), ("bioul", tmp_path)):
-        lines[name] = {(line["model"], line["task"]): line for line in csv_lines(folder / "runs" / "results.csv")}
+        lines[name] = {
+            (line["model"], line["task"]): line
+            for line in csv_lines(folder / "runs" / "results.csv")
+        }
     model = "scratch:tiny"
     for name, found in lines.items():
         assert [found[model, task]["tagging"] for task in ("bc2gm", "biosses")] == [name, ""]
     assert lines["bioul"][model, "bc2gm"]["overrides"] == "tagging=bioul"
     assert lines["bio"][model, "bc2gm"]["trial"] != lines["bioul"][model, "bc2gm"]["trial"]
-    for other in ((model, "biosses"), ("baseline:majority", "bc2gm"), ("baseline:majority", "biosses")):
+    for other in (
+        (model, "biosses"),
+        ("baseline:majority", "bc2gm"),
+        ("baseline:majority", "biosses"),
+    ):
         assert lines["bio"][other]["trial"] == lines["bioul"][other]["trial"]
 
 
@@ -120,7 +149,9 @@ def test_rescore_repairs_metrics_without_training(finished: Path, tmp_path: Path
     out = done(["rescore"], folder)
     assert "6 trials rescored, 1 changed" in out
     assert metrics.read_bytes() == right
-    assert (folder / "runs" / "results.csv").read_bytes() == (finished / "runs" / "results.csv").read_bytes()
+    assert (folder / "runs" / "results.csv").read_bytes() == (
+        finished / "runs" / "results.csv"
+    ).read_bytes()
 
 
 @pytest.mark.costly
@@ -134,15 +165,35 @@ def test_the_demo_suite_has_every_relation_input(here: Path) -> None:
     for strategy in STRATEGIES:
         arguments = [*common, "--tasks", "chemprot,ddi", "--relation-input", strategy, "--dry-run"]
         result = CliRunner().invoke(cli, arguments, catch_exceptions=False)
-        trials |= {line.split()[-1] for line in result.output.splitlines() if line.startswith(" run")}
+        trials |= {
+            line.split()[-1] for line in result.output.splitlines() if line.startswith(" run")
+        }
     assert len(trials) == 2 * len(STRATEGIES)
-    arguments = [*common, "--tasks", "ddi", "--relation-input", "typed-markers", "--pooling", "entity-start"]
+    arguments = [
+        *common,
+        "--tasks",
+        "ddi",
+        "--relation-input",
+        "typed-markers",
+        "--pooling",
+        "entity-start",
+    ]
     assert CliRunner().invoke(cli, arguments, catch_exceptions=False).exit_code == 0
     assert len(done_in(here)) == 1
 
 
 def test_the_search_of_the_paper_is_listed(tmp_path: Path) -> None:
-    arguments = ["run", "scratch:tiny", "--suite", "demo", "--protocol", "paper", "--tasks", "gad", "--dry-run"]
+    arguments = [
+        "run",
+        "scratch:tiny",
+        "--suite",
+        "demo",
+        "--protocol",
+        "paper",
+        "--tasks",
+        "gad",
+        "--dry-run",
+    ]
     _, out, _ = blurb(arguments, tmp_path)
     assert sum(line.startswith(" search") for line in out.splitlines()) == 6
     assert "11 trials" in out
@@ -154,7 +205,16 @@ def test_a_searched_setting_may_not_concern_every_task(tmp_path: Path) -> None:
         "seeds = 1\n[all]\nbatch_size = 16\nepochs = 1\nmax_train = 64\nmax_eval = 64\n"
         '[search]\npooling = ["cls", "mean"]\n'
     )
-    arguments = ["run", "scratch:tiny", "--suite", "demo", "--protocol", "mine.toml", "--tasks", "bc2gm,biosses"]
+    arguments = [
+        "run",
+        "scratch:tiny",
+        "--suite",
+        "demo",
+        "--protocol",
+        "mine.toml",
+        "--tasks",
+        "bc2gm,biosses",
+    ]
     done(arguments, tmp_path)
     (line,) = csv_lines(tmp_path / "runs" / "leaderboard.csv")
     assert line["protocol"].startswith("mine@")
@@ -165,11 +225,22 @@ def test_a_search_runs_the_winner_with_all_seeds(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(
         "seeds = 2\n[all]\nbatch_size = 16\nepochs = 1\nmax_train = 64\nmax_eval = 64\n[search]\nlr = [1e-9, 1e-3]\n"
     )
-    arguments = ["run", "scratch:tiny", "--suite", "demo", "--protocol", "mine.toml", "--tasks", "biosses"]
+    arguments = [
+        "run",
+        "scratch:tiny",
+        "--suite",
+        "demo",
+        "--protocol",
+        "mine.toml",
+        "--tasks",
+        "biosses",
+    ]
     done(arguments, tmp_path)
     specs = [json.loads(path.read_text()) for path in tmp_path.glob("runs/*/*/*/spec.json")]
     tried = sorted((spec["settings"]["lr"], spec["seed"]) for spec in specs)
-    assert len(tried) == 3  # both rates with seed 1, then seed 2 at the winner: the other seed is not run again
+    assert (
+        len(tried) == 3
+    )  # both rates with seed 1, then seed 2 at the winner: the other seed is not run again
     scores = {}
     for path in tmp_path.glob("runs/*/*/*/metrics.json"):
         spec = json.loads((path.parent / "spec.json").read_text())
@@ -208,9 +279,20 @@ def test_a_failing_trial_does_not_stop_the_others(tmp_path: Path) -> None:
 
 @pytest.mark.costly
 def test_two_jobs_at_a_time_give_the_same_results(finished: Path, tmp_path: Path) -> None:
-    arguments = ["run", "scratch:tiny", "baseline:majority", *SMOKE, "--tasks", "biosses,hoc,bc2gm", "--jobs", "2"]
+    arguments = [
+        "run",
+        "scratch:tiny",
+        "baseline:majority",
+        *SMOKE,
+        "--tasks",
+        "biosses,hoc,bc2gm",
+        "--jobs",
+        "2",
+    ]
     done(arguments, tmp_path)
-    assert (tmp_path / "runs" / "results.csv").read_bytes() == (finished / "runs" / "results.csv").read_bytes()
+    assert (tmp_path / "runs" / "results.csv").read_bytes() == (
+        finished / "runs" / "results.csv"
+    ).read_bytes()
 
 
 def test_a_broken_data_file_stops_the_command_with_file_and_line(tmp_path: Path) -> None:

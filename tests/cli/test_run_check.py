@@ -27,7 +27,13 @@ def there(here: Path) -> str:
     """The name of a row that was made with another setting."""
     Path("blurb-check.toml").write_text("max_drop = 50.0\n", encoding="utf-8")
     made = blurb.run(
-        "baseline:majority", "gad", suite="demo", protocol="smoke", max_eval=20, output="first", progress=False
+        "baseline:majority",
+        "gad",
+        suite="demo",
+        protocol="smoke",
+        max_eval=20,
+        output="first",
+        progress=False,
     )
     return f"first:{made.rows[0].name}"
 
@@ -60,11 +66,21 @@ def test_across_in_python(there: str) -> None:
 
 
 def test_across_needs_a_check_and_a_value_that_there_is(there: str) -> None:
-    assert ended(*RUN, "--across", "protocol") == (2, "--across needs --check with the row to compare with.")
+    assert ended(*RUN, "--across", "protocol") == (
+        2,
+        "--across needs --check with the row to compare with.",
+    )
     with pytest.raises(BlurbError, match="no value of across called 'p'"):
         blurb.run("baseline:majority", suite="demo", check=there, across="protocol")
     with pytest.raises(BlurbError, match="no value of across called 'protcol'"):
-        blurb.run("baseline:majority", "gad", suite="demo", protocol="smoke", check=there, across=["protcol"])
+        blurb.run(
+            "baseline:majority",
+            "gad",
+            suite="demo",
+            protocol="smoke",
+            check=there,
+            across=["protcol"],
+        )
     assert not Path("runs").exists()
 
 

@@ -31,7 +31,9 @@ def store(here: Path) -> Store:
     failed = found.path("part", "hoc", trial("hoc", 1).hash)
     failed.parent.mkdir(parents=True)
     write_json(row_contents.failure_of(failed), {"message": "out of memory"})
-    rows.write(found, row("part", trial("gad", 1), trial("gad", 2), trial("hoc", 1), trial("ddi", 1)))
+    rows.write(
+        found, row("part", trial("gad", 1), trial("gad", 2), trial("hoc", 1), trial("ddi", 1))
+    )
     finish(found, "part", trial("biosses", 3), 0.5)
     tables.rebuild(found, Path("runs/leaderboard.csv"), lambda text: None)
     return found
@@ -92,7 +94,9 @@ def test_a_row_is_renamed_and_its_tables_with_it(store: Store) -> None:
     assert sorted(models()) == ["my bert", "part"]
 
 
-def test_a_removal_that_was_killed_before_the_tables_is_ended_by_the_same_command(store: Store) -> None:
+def test_a_removal_that_was_killed_before_the_tables_is_ended_by_the_same_command(
+    store: Store,
+) -> None:
     (planned,) = [each for each in rows.read(store) if each.model == "whole"]
     row_edits.remove(store, planned)
     assert sorted(models()) == ["part", "whole"]
@@ -103,7 +107,9 @@ def test_a_removal_that_was_killed_before_the_tables_is_ended_by_the_same_comman
         raise run("rm", "whole", "--yes").exception  # type: ignore[misc]
 
 
-def test_a_renaming_that_was_killed_before_the_tables_is_ended_by_the_same_command(store: Store) -> None:
+def test_a_renaming_that_was_killed_before_the_tables_is_ended_by_the_same_command(
+    store: Store,
+) -> None:
     (planned,) = [each for each in rows.read(store) if each.model == "whole"]
     row_edits.rename(store, planned, "mine")
     result = run("rename", "whole", "other")
@@ -118,7 +124,10 @@ def test_one_of_several_rows_of_a_model(here: Path) -> None:
     """Oracle: the scores of all rows before."""
     shutil.copytree(Path(__file__).parents[1] / "golden" / "store", "runs")
     before = {row.name: row.means() for row in from_store.read(Store(Path("runs")))}
-    first, second = "golden-encoder smoke max_length=32", "other-encoder quick batch_size=16 epochs=40 lr=0.01"
+    first, second = (
+        "golden-encoder smoke max_length=32",
+        "other-encoder quick batch_size=16 epochs=40 lr=0.01",
+    )
     assert run("rm", first, "--yes").exit_code == 0
     assert run("rename", second, "mine").exit_code == 0
     after = {row.name: row.means() for row in from_store.read(Store(Path("runs")))}
@@ -131,7 +140,9 @@ def test_one_of_several_rows_of_a_model(here: Path) -> None:
 
 def test_tables_of_another_store_are_left_alone_and_it_is_said(store: Store) -> None:
     stored(Path("other"), "mine", trial("gad", 1))
-    result = run("rm", "mine", "--output", "other", "--leaderboard", "runs/leaderboard.csv", "--yes")
+    result = run(
+        "rm", "mine", "--output", "other", "--leaderboard", "runs/leaderboard.csv", "--yes"
+    )
     assert result.exit_code == 0
     assert "leaderboard.csv was left as it was" in result.output
     assert "blurb rescore --leaderboard FILE" in result.output

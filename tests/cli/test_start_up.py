@@ -16,7 +16,17 @@ from click.testing import CliRunner
 from blurb.cli import cli
 from tests.cli.in_process import ran
 
-HEAVY = ("torch", "transformers", "datasets", "accelerate", "pandas", "pyarrow", "sklearn", "scipy", "evaluate")
+HEAVY = (
+    "torch",
+    "transformers",
+    "datasets",
+    "accelerate",
+    "pandas",
+    "pyarrow",
+    "sklearn",
+    "scipy",
+    "evaluate",
+)
 
 
 LIGHT = [
@@ -57,11 +67,17 @@ for line in json.loads(sys.argv[1]):
 """
 
 
-def loaded(lines: list[list[str]], heavy: Sequence[str], folder: Path) -> list[tuple[str, list[str]]]:
+def loaded(
+    lines: list[list[str]], heavy: Sequence[str], folder: Path
+) -> list[tuple[str, list[str]]]:
     """What each of some command lines says at its end, and what heavy there is after it, in one process for all."""
     command = [sys.executable, "-c", IN_A_ROW, json.dumps(lines), json.dumps(heavy)]
     out = subprocess.run(command, capture_output=True, text=True, check=True, cwd=folder).stdout
-    answers = [json.loads(line.removeprefix("LOADED ")) for line in out.splitlines() if line.startswith("LOADED ")]
+    answers = [
+        json.loads(line.removeprefix("LOADED "))
+        for line in out.splitlines()
+        if line.startswith("LOADED ")
+    ]
     assert [line for line, _, _ in answers] == lines
     return [(told, found) for _, told, found in answers]
 
@@ -79,7 +95,9 @@ def test_refusals_that_need_no_model_load_none(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def commands(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+def commands(
+    command: click.Command, path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], click.Command]]:
     yield path, command
     if isinstance(command, click.Group):
         context = click.Context(command)
@@ -110,7 +128,14 @@ def test_help_reads_of_the_source_what_the_commands_say() -> None:
 @pytest.mark.costly
 def test_a_model_that_is_not_known_loads_nothing(tmp_path: Path) -> None:
     """The names are looked up first: the libraries took five times as long as the answer."""
-    names = ("nosuch", "nosuch another", "./nosuch", "baseline:nosuch", "scratch:nosuch", "PubMedBrt")
+    names = (
+        "nosuch",
+        "nosuch another",
+        "./nosuch",
+        "baseline:nosuch",
+        "scratch:nosuch",
+        "PubMedBrt",
+    )
     lines = [["run", *name.split(), "--suite", "demo", "--tasks", "gad"] for name in names]
     for told, found in loaded(lines, ("torch", "transformers"), tmp_path):
         assert "nosuch" in told or "PubMedBrt" in told
@@ -118,7 +143,9 @@ def test_a_model_that_is_not_known_loads_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.costly
-@pytest.mark.parametrize("words", [("run", "scratch:tiny", "--suite", "demo", "--dry-run"), ("leaderboard", "html")])
+@pytest.mark.parametrize(
+    "words", [("run", "scratch:tiny", "--suite", "demo", "--dry-run"), ("leaderboard", "html")]
+)
 def test_an_interrupt_while_libraries_load(words: tuple[str, ...], tmp_path: Path) -> None:
     """It ended with a traceback before the handler was set, and by SIGINT where code of C was interrupted."""
     code = "import os, signal, sys; sys.argv = ['blurb', *sys.argv[2:]]; import blurb.__main__ as own; "
@@ -130,12 +157,23 @@ def leave(frame):
         sys.setprofile(None)
         os.kill(os.getpid(), signal.SIGINT)
 """
-    for place in ("click", "click.core", "blurb.cli", "blurb.cli._exit", "blurb.system.signals", "blurb.messages.text"):
+    for place in (
+        "click",
+        "click.core",
+        "blurb.cli",
+        "blurb.cli._exit",
+        "blurb.system.signals",
+        "blurb.messages.text",
+    ):
         done = subprocess.run(
             [sys.executable, "-c", f"{before}\n{code}", "-", *words],
             cwd=tmp_path, env={**os.environ, "AT": place}, capture_output=True, text=True, check=False,
         )  # fmt: skip
-        assert (place, done.returncode, done.stderr.partition(".")[0]) == (place, 130, "Interrupted")
+        assert (place, done.returncode, done.stderr.partition(".")[0]) == (
+            place,
+            130,
+            "Interrupted",
+        )
 
 
 @pytest.mark.extensions

@@ -22,7 +22,16 @@ from tests.cli.in_process import ran, run
 pytestmark = pytest.mark.extensions  # a sweep that nobody runs is planned by an engine of clusters
 
 
-ASKED = ["baseline:majority", "baseline:constant", "--suite", "demo", "--tasks", "gad,biosses", "--precision", "fp32"]
+ASKED = [
+    "baseline:majority",
+    "baseline:constant",
+    "--suite",
+    "demo",
+    "--tasks",
+    "gad,biosses",
+    "--precision",
+    "fp32",
+]
 
 
 @pytest.fixture(scope="module")
@@ -62,8 +71,9 @@ def mixed(store: Store) -> Iterator[Store]:
 def test_nothing_has_run(store: Store) -> None:
     assert trial_states.counts(trials(store)) == {"done": 0, "running": 0, "failed": 0, "to run": 4}
     found = ran(["status"])
-    assert "0 of 4 trials done, 4 to run; nobody runs them: run the same command again, or blurb worker" in " ".join(
-        found.output.split()
+    assert (
+        "0 of 4 trials done, 4 to run; nobody runs them: run the same command again, or blurb worker"
+        in " ".join(found.output.split())
     )
 
 
@@ -97,7 +107,9 @@ def test_the_time_left_is_of_as_many_workers_as_there_are() -> None:
     assert trial_states.seconds_left([running, one, one]) == pytest.approx(275)
     assert trial_states.seconds_left([running, running, one]) == pytest.approx(125)
     last = replace(one, predicted=500.0)
-    assert trial_states.seconds_left([running, running, running, last]) == pytest.approx(500)  # one worker has the last
+    assert trial_states.seconds_left([running, running, running, last]) == pytest.approx(
+        500
+    )  # one worker has the last
     assert trial_states.seconds_left([one, one]) is None  # nobody works
     assert trial_states.seconds_left([running, replace(one, predicted=0.0)]) is None
     assert trial_states.seconds_left([replace(one, state="done"), running]) == pytest.approx(75)
@@ -106,7 +118,10 @@ def test_the_time_left_is_of_as_many_workers_as_there_are() -> None:
 def test_a_trial_of_a_search_is_asked_for_by_its_sweep_alone(store: Store) -> None:
     (folder,) = sweeps.folders(store.root)
     (job, *_) = sweeps.read(folder)
-    sweeps.write(store.root, [replace(job, trial=replace(job.trial, settings={**job.trial.settings, "lr": 1.0}))])
+    sweeps.write(
+        store.root,
+        [replace(job, trial=replace(job.trial, settings={**job.trial.settings, "lr": 1.0}))],
+    )
     (other,) = (one for one in trials(store) if not one.row)
     assert other.state == "to run"
     assert "search" in run("status").output
@@ -131,7 +146,10 @@ def test_what_failed_is_passed_over_until_it_is_tried_again(store: Store) -> Non
         write_json(row_contents.failure_of(one.path), {"message": "a bad node"})
     found = run("worker")
     assert found.exit_code == 1
-    assert "2 trials done here, 0 failed, 0 done before. 2 trials that failed before: blurb retry." in found.output
+    assert (
+        "2 trials done here, 0 failed, 0 done before. 2 trials that failed before: blurb retry."
+        in found.output
+    )
     assert "1 trial can run again" in run("retry", "--later", "--tasks", first.task).output
     assert [one.state for one in trials(store)] == ["to run", "failed", "done", "done"]
     found = ran(["retry"])
@@ -143,10 +161,12 @@ def test_what_failed_is_passed_over_until_it_is_tried_again(store: Store) -> Non
 def test_leftovers_go_and_nothing_else(mixed: Store) -> None:
     done, running, failed, saved = (one.path for one in trials(mixed))
     shutil.rmtree(done)
-    assert "1 trial done here" in run("worker", "--sweep", str(_sweep_of(mixed, done))).output.replace(
-        "2 trials", "1 trial"
-    )
-    before = {path for path in mixed.root.rglob("*") if path.is_file() and ".sweeps" not in path.parts}
+    assert "1 trial done here" in run(
+        "worker", "--sweep", str(_sweep_of(mixed, done))
+    ).output.replace("2 trials", "1 trial")
+    before = {
+        path for path in mixed.root.rglob("*") if path.is_file() and ".sweeps" not in path.parts
+    }
     junk = [
         done.with_name(f".{done.name}.0123.{NEW}"),
         checkpoints.folder_of(done),
@@ -166,7 +186,9 @@ def test_leftovers_go_and_nothing_else(mixed: Store) -> None:
     assert [line["bytes"] for line in found if line["kind"] == "checkpoint"] == ["100", "100"]
     assert all(path.exists() for path in (*junk, *files))
     assert "4 leftovers removed" in run("gc").output
-    after = {path for path in mixed.root.rglob("*") if path.is_file() and ".sweeps" not in path.parts}
+    after = {
+        path for path in mixed.root.rglob("*") if path.is_file() and ".sweeps" not in path.parts
+    }
     assert after == before
     assert kept.is_dir()
     assert checkpoints.folder_of(saved).is_dir()
@@ -176,7 +198,9 @@ def test_leftovers_go_and_nothing_else(mixed: Store) -> None:
 def _sweep_of(store: Store, path: Path) -> Path:
     """A sweep of one trial."""
     (folder,) = sweeps.folders(store.root)
-    return sweeps.write(store.root, [job for job in sweeps.read(folder) if job.path.name == path.name])[0]
+    return sweeps.write(
+        store.root, [job for job in sweeps.read(folder) if job.path.name == path.name]
+    )[0]
 
 
 def test_what_is_used_again_meanwhile_stays(store: Store) -> None:
@@ -234,7 +258,9 @@ def test_a_removed_row_is_run_by_no_worker(store: Store) -> None:
     assert "2 trials done here" in run("worker").output
 
 
-def test_a_lease_of_a_dead_machine_goes_after_a_while(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lease_of_a_dead_machine_goes_after_a_while(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import os
 
     monkeypatch.setattr(leases, "LIMIT", 0.5)

@@ -27,15 +27,21 @@ def forgotten() -> Any:
     tasks._files.update(known)
 
 
-def table(rows: list[dict[str, Any]], form: str = "csv", ending: str = "\n", mark: str = "") -> bytes:
+def table(
+    rows: list[dict[str, Any]], form: str = "csv", ending: str = "\n", mark: str = ""
+) -> bytes:
     text = io.StringIO()
-    writer = csv.DictWriter(text, rows[0], lineterminator=ending, delimiter="," if form == "csv" else "\t")
+    writer = csv.DictWriter(
+        text, rows[0], lineterminator=ending, delimiter="," if form == "csv" else "\t"
+    )
     writer.writeheader()
     writer.writerows(rows)
     return (mark + text.getvalue()).encode()
 
 
-def new(folder: Path, *more: str, kind: str = "classification", name: str = "notes") -> tuple[int, str, str]:
+def new(
+    folder: Path, *more: str, kind: str = "classification", name: str = "notes"
+) -> tuple[int, str, str]:
     code, out, err = command(["tasks", "new", name, "--type", kind, *more], folder)
     return code, out, " ".join(err.split())
 
@@ -46,7 +52,9 @@ def read(folder: Path, name: str = "notes") -> dict[str, list[dict[str, Any]]]:
     return {split: list(read_split(task, folder, split)) for split in tasks.SPLITS}
 
 
-ROWS = [{"id": str(n), "text": f"{ODD[n % len(ODD)]} {n}", "label": "abc"[n % 3 % 2]} for n in range(60)]
+ROWS = [
+    {"id": str(n), "text": f"{ODD[n % len(ODD)]} {n}", "label": "abc"[n % 3 % 2]} for n in range(60)
+]
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n"])
@@ -67,7 +75,9 @@ def test_csv_with_quotes_is_read(ending: str, mark: str, tmp_path: Path) -> None
 def test_one_file_is_cut(form: str, ending: str, tmp_path: Path) -> None:
     """Every row is in one split as it stands, classes are spread evenly, and equal texts stay together."""
     rows = (
-        [{**row, "text": row["text"].replace("\n", " ").replace("\t", " ")} for row in ROWS] if form == "tsv" else ROWS
+        [{**row, "text": row["text"].replace("\n", " ").replace("\t", " ")} for row in ROWS]
+        if form == "tsv"
+        else ROWS
     )
     if form == "tsv":
         rows = [{**row, "text": str(row["text"]).replace('"', "'")} for row in rows]
@@ -78,11 +88,15 @@ def test_one_file_is_cut(form: str, ending: str, tmp_path: Path) -> None:
     (tmp_path / f"all.{form}").write_bytes(content)
     code, out, err = new(tmp_path, "--from", f"all.{form}", "--shares", "70,15,15")
     assert code == 0, err
-    assert {path.name for path in (tmp_path / "notes").iterdir()} == {f"{split}.{form}" for split in tasks.SPLITS}
+    assert {path.name for path in (tmp_path / "notes").iterdir()} == {
+        f"{split}.{form}" for split in tasks.SPLITS
+    }
     splits = read(tmp_path)
     sizes = {split: len(there) for split, there in splits.items()}
     assert f"train {sizes['train']}, dev {sizes['dev']}, test {sizes['test']}" in out
-    found = sorted((row["id"], row["text"], row["label"]) for there in splits.values() for row in there)
+    found = sorted(
+        (row["id"], row["text"], row["label"]) for there in splits.values() for row in there
+    )
     assert found == sorted(tuple(row.values()) for row in rows)
     texts = [{row["text"] for row in there} for there in splits.values()]
     assert sum(map(len, texts)) == len({*texts[0], *texts[1], *texts[2]})
@@ -101,7 +115,10 @@ def test_the_seed_draws_and_documents_stay_together(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(table(rows))
     drawn = []
     for name, seed in (("one", "1"), ("same", "1"), ("other", "2")):
-        assert new(tmp_path, "--from", "a.csv", "--shares", "50,25,25", "--seed", seed, name=name)[0] == 0
+        assert (
+            new(tmp_path, "--from", "a.csv", "--shares", "50,25,25", "--seed", seed, name=name)[0]
+            == 0
+        )
         splits = read(tmp_path, name)
         documents = [{row["doc_id"] for row in there} for there in splits.values()]
         assert sum(map(len, documents)) == 20
@@ -112,7 +129,9 @@ def test_the_seed_draws_and_documents_stay_together(tmp_path: Path) -> None:
 
 
 def test_conll_is_cut_between_sentences(tmp_path: Path) -> None:
-    blocks = [f"# id = s{n}\nword{n}\tB-Drug\n.\tO" if n % 2 else f"word{n}\tO\n.\tO" for n in range(40)]
+    blocks = [
+        f"# id = s{n}\nword{n}\tB-Drug\n.\tO" if n % 2 else f"word{n}\tO\n.\tO" for n in range(40)
+    ]
     (tmp_path / "a.conll").write_text("\n\n".join(blocks) + "\n\n")
     code, _, err = new(tmp_path, "--from", "a.conll", kind="ner")
     assert code == 0, err
@@ -122,7 +141,8 @@ def test_conll_is_cut_between_sentences(tmp_path: Path) -> None:
     )
     for there in splits.values():
         assert all(
-            len(row["tokens"]) == 2 and ("B-Drug" in row["tags"]) == (int(row["tokens"][0][4:]) % 2) for row in there
+            len(row["tokens"]) == 2 and ("B-Drug" in row["tags"]) == (int(row["tokens"][0][4:]) % 2)
+            for row in there
         )
         assert {row["id"] for row in there if row["tags"][0] != "O"} == {
             f"s{row['tokens'][0][4:]}" for row in there if row["tags"][0] != "O"
@@ -142,10 +162,16 @@ def test_conll_is_cut_between_sentences(tmp_path: Path) -> None:
         (["--from", "few.csv"], "2 documents and texts are too few for three splits"),
         (["--from", "cut.csv"], "cut.csv:3: expected 3 columns, found 2"),
         (["--from", "quote.csv"], "quote.csv:2: not valid CSV"),
-        (["--from", "semicolons.csv"], "the cells are separated by ';'; save the file as UTF-8 with commas"),
+        (
+            ["--from", "semicolons.csv"],
+            "the cells are separated by ';'; save the file as UTF-8 with commas",
+        ),
         (["--from", "nameless.csv"], "missing: label; present: text, class"),
         (["--from", "a.csv", "--negative", "no"], "called 'no'. Available: a, b"),
-        (["--from", "a.csv", "--negative", "a", "--no-negative"], "--negative and --no-negative are both given"),
+        (
+            ["--from", "a.csv", "--negative", "a", "--no-negative"],
+            "--negative and --no-negative are both given",
+        ),
         (["--from", "none.csv"], "add --negative 'No Relation' for micro F1"),
     ],
 )
@@ -180,7 +206,10 @@ def test_a_class_of_no_answer_is_asked_for(kind: str, label: str, tmp_path: Path
     assert (code, out, [path.name for path in tmp_path.iterdir()]) == (2, "", ["a.csv"])
     assert f"--negative {shlex.quote(label)}" in err
     assert "--no-negative" in err
-    for more, metric in (([f"--negative={label}"], "micro_f1_without"), (["--no-negative"], "accuracy")):
+    for more, metric in (
+        ([f"--negative={label}"], "micro_f1_without"),
+        (["--no-negative"], "accuracy"),
+    ):
         name = metric.replace("_", "-")
         assert new(tmp_path, "--from", "a.csv", *more, kind=kind, name=name)[0] == 0
         tasks._files.clear()

@@ -29,7 +29,9 @@ class Fails(Head):
 @pytest.fixture
 def begun(here: Path) -> Path:
     """A store with a sweep that nobody has run: two trials a task of two models."""
-    asked = shlex.split("baseline:majority baseline:constant --suite demo --tasks gad,biosses --precision fp32")
+    asked = shlex.split(
+        "baseline:majority baseline:constant --suite demo --tasks gad,biosses --precision fp32"
+    )
     assert run("run", *asked, "--engine", "slurm,trials=2", "--print").exit_code == 0
     return here / "runs"
 
@@ -81,7 +83,18 @@ def test_after_some_failures_a_machine_is_left(tmp_path: Path, begun: Path) -> N
 
 
 def test_a_machine_without_the_device_runs_nothing(here: Path, checkpoint: Builder) -> None:
-    asked = ("--suite", "demo", "--protocol", "smoke", "--tasks", "gad", "--precision", "fp32", "--engine", "slurm")
+    asked = (
+        "--suite",
+        "demo",
+        "--protocol",
+        "smoke",
+        "--tasks",
+        "gad",
+        "--precision",
+        "fp32",
+        "--engine",
+        "slurm",
+    )
     assert run("run", str(checkpoint("bert_cased")), *asked, "--print").exit_code == 0
     found = run("worker", "--device", "cuda:7")
     assert "Nothing was run: --device cuda:7 is not available" in str(found.exception)
@@ -94,8 +107,18 @@ def test_a_part_needs_its_sweep(begun: Path) -> None:
 
 def test_what_failed_is_left_for_the_next(checkpoint: Builder, here: Path) -> None:
     Path("fails.py").write_text(FAILING)
-    asked = [str(checkpoint("bert_uncased")), "--suite", "demo", "--tasks", "gad", "--protocol", "smoke"]
-    found = run("run", *asked, "--head", "./fails.py:Fails", "--device", "cpu", "--precision", "fp32")
+    asked = [
+        str(checkpoint("bert_uncased")),
+        "--suite",
+        "demo",
+        "--tasks",
+        "gad",
+        "--protocol",
+        "smoke",
+    ]
+    found = run(
+        "run", *asked, "--head", "./fails.py:Fails", "--device", "cpu", "--precision", "fp32"
+    )
     assert found.exit_code == 1
     assert len(sweeps.folders(here / "runs")) == 1
     again = run("worker")

@@ -45,7 +45,9 @@ def docx(rows: list[list[str]], tables: int = 1) -> bytes:
     body = "".join(
         "<w:tr>"
         + cell(
-            "<w:tc>" + "".join(f"<w:p><w:r><w:t>{part}</w:t></w:r></w:p>" for part in text.split("\n")) + "</w:tc>"
+            "<w:tc>"
+            + "".join(f"<w:p><w:r><w:t>{part}</w:t></w:r></w:p>" for part in text.split("\n"))
+            + "</w:tc>"
             for text in row
         )
         + "</w:tr>"
@@ -74,7 +76,12 @@ def tarred(files: Mapping[str, bytes]) -> bytes:
 
 
 QUESTIONS = {
-    str(number): {"QUESTION": f"kalo {number} ?", "CONTEXTS": ["tra nex ."], "final_decision": label, "YEAR": None}
+    str(number): {
+        "QUESTION": f"kalo {number} ?",
+        "CONTEXTS": ["tra nex ."],
+        "final_decision": label,
+        "YEAR": None,
+    }
     for number, label in enumerate(["yes"] * 40 + ["no"] * 20)
 }
 TEST_IDS = qa._cut(list(QUESTIONS), 2, QUESTIONS, ("yes", "no", "maybe"), random.Random(0))[1]
@@ -118,7 +125,11 @@ def _pico() -> dict[str, bytes]:
     found = {}
     for pmid, level in (("1", "train"), ("2", "train"), ("3", "test/gold")):
         found[f"ebm_nlp_2_00/documents/{pmid}.tokens"] = b"kalo\nmi\n.\ntra"
-        for element, marks in (("participants", "1100"), ("interventions", "0110"), ("outcomes", "0001")):
+        for element, marks in (
+            ("participants", "1100"),
+            ("interventions", "0110"),
+            ("outcomes", "0001"),
+        ):
             path = f"ebm_nlp_2_00/annotations/aggregated/starting_spans/{element}/{level}/{pmid}.AGGREGATED.ann"
             found[path] = "\n".join(marks).encode()
     return found
@@ -126,7 +137,11 @@ def _pico() -> dict[str, bytes]:
 
 def _biosses() -> dict[str, bytes]:
     pairs = [[f"{number} ", f"kalo {number}.", "tra\nnex. "] for number in (1, 2, 3)]
-    scores = [["1", "4", "4", "3", "4", "4"], ["2", "0", "0", "0", "0", "0"], ["3", "1", "2", "1", "2", "1"]]
+    scores = [
+        ["1", "4", "4", "3", "4", "4"],
+        ["2", "0", "0", "0", "0", "0"],
+        ["3", "1", "2", "1", "2", "1"],
+    ]
     head = ["Sentence No", *(f"Annotator {name}" for name in "ABCDE")]
     return {
         "BIOSSES-Dataset/Annotation-Pairs.docx": docx([["", "Sentence 1", "Sentence 2"], *pairs]),
@@ -146,7 +161,9 @@ FILES: dict[str, dict[str, bytes]] = {
     "ebm-pico": _pico(),
     "chemprot": _chemprot(),
     "ddi": {
-        f"DDIextraction_2013/{kind}_dataset/x {number}.xml": XML.format(name=f"D.d{number}").encode()
+        f"DDIextraction_2013/{kind}_dataset/x {number}.xml": XML.format(
+            name=f"D.d{number}"
+        ).encode()
         for number, kind in enumerate(("train", "train", "test"))
     },
     "gad": {
@@ -169,7 +186,13 @@ FILES: dict[str, dict[str, bytes]] = {
     },
     "bioasq": {
         "BioASQ-training7b/trainining7b.json": _json(
-            {"questions": [question("a1", "yes"), question("b2", "no"), question("c3", "x", "factoid")]}
+            {
+                "questions": [
+                    question("a1", "yes"),
+                    question("b2", "no"),
+                    question("c3", "x", "factoid"),
+                ]
+            }
         ),
         **{
             f"Task7BGoldenEnriched/{name}": _json({"questions": [question(f"d{place}", "yes")]})
@@ -187,8 +210,13 @@ def small_lists() -> Iterator[None]:
         for module in (words, biosses, hoc):
             patch.setattr(module, "listed", lambda name: one_each)
         patch.setattr(qa, "listed", lambda name: {"dev": ["b2"]})
-        paths = [f"{kind}_dataset/x {number}.xml" for number, kind in enumerate(("train", "train", "test"))]
-        patch.setattr(ddi, "listed", lambda name: {"train": paths[:1], "dev": paths[1:2], "test": paths[2:]})
+        paths = [
+            f"{kind}_dataset/x {number}.xml"
+            for number, kind in enumerate(("train", "train", "test"))
+        ]
+        patch.setattr(
+            ddi, "listed", lambda name: {"train": paths[:1], "dev": paths[1:2], "test": paths[2:]}
+        )
         patch.setattr(chemprot, "_ends", lambda: {"7": [8, 25]})
         patch.setattr(relations, "GAD_CUT", 2)
         patch.setattr(words, "JNLPBA_CUT", 5)

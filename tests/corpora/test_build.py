@@ -18,7 +18,17 @@ from blurb.data import read_split
 from blurb.data.loading import DatasetVerification
 from blurb.messages.errors import DataError
 from blurb.tasks import SPLITS
-from tests.corpora.originals import FILES, NAMES, XML, docx, put, question, small_lists, tarred, zipped
+from tests.corpora.originals import (
+    FILES,
+    NAMES,
+    XML,
+    docx,
+    put,
+    question,
+    small_lists,
+    tarred,
+    zipped,
+)
 
 MANIFEST = ("manifest.json",)
 PICO = "-DOCSTART- ({})\n\nkalo\tI-PAR\nmi\tI-INT\n.\tI-INT\n\ntra\tI-OUT\n"
@@ -35,9 +45,13 @@ EXPECTED: dict[str, dict[str, str]] = {
         "dev": "-DOCSTART- 2\n\ntra\tB\n\n",
         "test": "-DOCSTART- 3\n\nnex\tB\n\n",
     },
-    "ebm-pico": {split: PICO.format(number) for number, split in enumerate(SPLITS, 1)},  # OUT over INT over PAR
+    "ebm-pico": {
+        split: PICO.format(number) for number, split in enumerate(SPLITS, 1)
+    },  # OUT over INT over PAR
     "chemprot": dict.fromkeys(SPLITS, "7.T1.T2\tvex @CHEMICAL$ @GENE$ .\tCPR:4\n"),
-    "ddi": {split: f"D.d{n}.s0.p0\t@DRUG$ vex @DRUG$.\tDDI-int\n" for n, split in enumerate(SPLITS)},
+    "ddi": {
+        split: f"D.d{n}.s0.p0\t@DRUG$ vex @DRUG$.\tDDI-int\n" for n, split in enumerate(SPLITS)
+    },
     "gad": {
         "train": 'index\tsentence\tlabel\n0\tkalo @GENE$ "mi @DISEASE$\t1\n1\t@GENE$ tra @DISEASE$\t0\n',
         "dev": "index\tsentence\tlabel\n0\t@DISEASE$ of @GENE$\t1\n",
@@ -68,11 +82,18 @@ def run(name: str, raw: Path, out: Path) -> tuple[DatasetVerification, list[str]
 
 def files(folder: Path) -> dict[str, bytes]:
     """Every file below a folder, hidden ones too."""
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 def splits(folder: Path, name: str) -> dict[str, str]:
-    return {split: (folder / path).read_bytes().decode() for split, path in tasks.get(name).files.items()}
+    return {
+        split: (folder / path).read_bytes().decode()
+        for split, path in tasks.get(name).files.items()
+    }
 
 
 @pytest.fixture
@@ -94,9 +115,9 @@ def test_it_can_be_read_and_is_nothing_else(name: str, tmp_path: Path) -> None:
     found, _ = run(name, put(tmp_path / "raw", name), tmp_path / "out")
     task = tasks.get(name)
     assert found.verdict == "differs"  # three sentences are not BLURB
-    assert {split: len(read_split(task, tmp_path / "out", split)) > 0 for split in SPLITS} == dict.fromkeys(
-        SPLITS, True
-    )
+    assert {
+        split: len(read_split(task, tmp_path / "out", split)) > 0 for split in SPLITS
+    } == dict.fromkeys(SPLITS, True)
     folder = task.files["test"].split("/")[0]
     assert {path.name for path in (tmp_path / "out").iterdir() if path.is_dir()} == {folder}
     assert set(files(tmp_path / "out")) == {*task.files.values(), *MANIFEST}
@@ -141,7 +162,10 @@ def test_chemprots_archive_has_an_archive_a_split(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "biosses"])
 def test_carriage_returns_and_byte_order_marks_change_nothing(name: str, tmp_path: Path) -> None:
-    other = {path: b"\xef\xbb\xbf" + content.replace(b"\n", b"\r\n") for path, content in FILES[name].items()}
+    other = {
+        path: b"\xef\xbb\xbf" + content.replace(b"\n", b"\r\n")
+        for path, content in FILES[name].items()
+    }
     run(name, put(tmp_path / "raw", name, other), tmp_path / "other")
     run(name, put(tmp_path / "raw2", name), tmp_path / "one")
     assert splits(tmp_path / "one", name) == splits(tmp_path / "other", name)
@@ -160,27 +184,77 @@ TRAINING = "BioASQ-training7b/trainining7b.json"
 BOMB = '<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "{}">]>'.format("&a;" * 10)
 BROKEN: list[tuple[str, str, bytes, str]] = [
     ("bc2gm", "MTL/data/BC2GM-IOB/devel.tsv", b"kalo\tB-X\nmi\n", "devel.tsv:2: expected a token"),
-    ("bc2gm", "MTL/data/BC2GM-IOB/devel.tsv", b"kalo\tX\n", "devel.tsv:1: .* starts with B, I or O"),
-    ("bc2gm", "MTL/data/BC2GM-IOB/devel.tsv", b"a\tO\nkalo\xff\tO\n", "devel.tsv:2: this line is not UTF-8"),
-    ("bc2gm", "MTL/data/BC2GM-IOB/devel.tsv", b"kalo\tO\nmi\tI-X\n", "BC2GM/dev.tsv:2: tag I does not follow"),
+    (
+        "bc2gm",
+        "MTL/data/BC2GM-IOB/devel.tsv",
+        b"kalo\tX\n",
+        "devel.tsv:1: .* starts with B, I or O",
+    ),
+    (
+        "bc2gm",
+        "MTL/data/BC2GM-IOB/devel.tsv",
+        b"a\tO\nkalo\xff\tO\n",
+        "devel.tsv:2: this line is not UTF-8",
+    ),
+    (
+        "bc2gm",
+        "MTL/data/BC2GM-IOB/devel.tsv",
+        b"kalo\tO\nmi\tI-X\n",
+        "BC2GM/dev.tsv:2: tag I does not follow",
+    ),
     ("bc2gm", "MTL/data/BC2GM-IOB/devel.tsv", b"", "BC2GM/dev.tsv: the file is empty"),
     ("jnlpba", "JNLPBA/Genia4ERtask2.iob2", b"###MEDLINE:1\n\nkalo\tB\n", "ends before line 5"),
     ("ebm-pico", SPANS, b"0\n0\n1", "1.AGGREGATED.ann: expected one mark per token"),
     ("ebm-pico", SPANS, b"0\n0\n1\nx", "1.AGGREGATED.ann:4: expected a whole number"),
-    ("ebm-pico", "ebm_nlp_2_00/documents/1.tokens", b"kalo\n\n.\nmi", "1.tokens:2: expected one token"),
+    (
+        "ebm-pico",
+        "ebm_nlp_2_00/documents/1.tokens",
+        b"kalo\n\n.\nmi",
+        "1.tokens:2: expected one token",
+    ),
     ("chemprot", f"{RELATIONS}_abstracts.tsv", b"7\tkalomi\n", "abstracts.tsv:1: expected 3 TAB"),
-    ("chemprot", f"{RELATIONS}_entities.tsv", b"8\tT1\tCHEMICAL\t0\t1\tk\n", "entities.tsv:1: 8 T1: not a valid span"),
-    ("chemprot", f"{RELATIONS}_entities.tsv", b"7\tT1\tCHEMICAL\t0\t99\tk\n", "entities.tsv:1: 7 T1: not a valid span"),
-    ("chemprot", f"{RELATIONS}_entities.tsv", b"7\tT1\tCHEMICAL\t-1\t9\tk\n", "entities.tsv:1: 7 T1: not a valid span"),
-    ("ddi", "DDIextraction_2013/train_dataset/x 0.xml", XML.format(name="D")[:-9].encode(), "x 0.xml: not well-formed"),
-    ("ddi", "DDIextraction_2013/train_dataset/x 0.xml", (BOMB + XML).encode(), "not safe XML.*Entit"),
+    (
+        "chemprot",
+        f"{RELATIONS}_entities.tsv",
+        b"8\tT1\tCHEMICAL\t0\t1\tk\n",
+        "entities.tsv:1: 8 T1: not a valid span",
+    ),
+    (
+        "chemprot",
+        f"{RELATIONS}_entities.tsv",
+        b"7\tT1\tCHEMICAL\t0\t99\tk\n",
+        "entities.tsv:1: 7 T1: not a valid span",
+    ),
+    (
+        "chemprot",
+        f"{RELATIONS}_entities.tsv",
+        b"7\tT1\tCHEMICAL\t-1\t9\tk\n",
+        "entities.tsv:1: 7 T1: not a valid span",
+    ),
+    (
+        "ddi",
+        "DDIextraction_2013/train_dataset/x 0.xml",
+        XML.format(name="D")[:-9].encode(),
+        "x 0.xml: not well-formed",
+    ),
+    (
+        "ddi",
+        "DDIextraction_2013/train_dataset/x 0.xml",
+        (BOMB + XML).encode(),
+        "not safe XML.*Entit",
+    ),
     (
         "ddi",
         "DDIextraction_2013/train_dataset/x 0.xml",
         XML.replace("0-5", "0-x").encode(),
         "not a valid span of characters",
     ),
-    ("ddi", "DDIextraction_2013/train_dataset/x 0.xml", XML.replace("0-5", "40-50").encode(), "x 0.xml: .*outside"),
+    (
+        "ddi",
+        "DDIextraction_2013/train_dataset/x 0.xml",
+        XML.replace("0-5", "40-50").encode(),
+        "x 0.xml: .*outside",
+    ),
     ("gad", "GAD/1/train.tsv", b"a\t1\n", "expected more than 2 rows"),
     ("gad", "GAD/1/train.tsv", b"a\t1\n0\ta\t1\n", "train.tsv:2: expected 2 TAB"),
     ("gad", "GAD/1/test.tsv", b"", "test.tsv:1: expected the header"),
@@ -191,13 +265,28 @@ BROKEN: list[tuple[str, str, bytes, str]] = [
         docx([["", "Sentence 1", "Sentence 2"], ["1", "a"]]),
         "expected 3 cells in row 1 of the table, found 2",
     ),
-    ("biosses", PAIRS, docx([["", "Sentence 1", "Sentence 2"]]), "Pairs.docx: pair 1 is missing in the table"),
-    ("biosses", PAIRS, docx([["", "Sentence 1", "Sentence 2"]], tables=2), "expected one table, found 2"),
+    (
+        "biosses",
+        PAIRS,
+        docx([["", "Sentence 1", "Sentence 2"]]),
+        "Pairs.docx: pair 1 is missing in the table",
+    ),
+    (
+        "biosses",
+        PAIRS,
+        docx([["", "Sentence 1", "Sentence 2"]], tables=2),
+        "expected one table, found 2",
+    ),
     ("biosses", PAIRS, docx([]), "not the expected table"),
     ("biosses", PAIRS, b"PK", "Pairs.docx: truncated or damaged"),
     ("biosses", PAIRS, zipped({"other": b""}), "the file does not contain word/document.xml"),
     ("biosses", SCORES, FILES["biosses"][SCORES][:-9], "Scores.docx: truncated or damaged"),
-    ("biosses", SCORES, zipped({"word/document.xml": (BOMB + "<a>&b;</a>").encode()}), "not safe XML"),
+    (
+        "biosses",
+        SCORES,
+        zipped({"word/document.xml": (BOMB + "<a>&b;</a>").encode()}),
+        "not safe XML",
+    ),
     ("hoc", "hoc/labels/2.txt", b"<", "labels for 1 sentences, but 2.txt has 2"),
     ("hoc", "hoc/labels/2.txt", b"<kalo<", "sentence 0: unknown hallmark 'kalo'"),
     ("hoc", "hoc/text/2.txt", b"a\tb\nc\n", "2.txt:1: a sentence must not contain a TAB"),
@@ -211,7 +300,12 @@ BROKEN: list[tuple[str, str, bytes, str]] = [
     ("pubmedqa", "pubmedqa/test_ground_truth.json", b'{"1": "yes"}', "differ from the test split"),
     ("bioasq", TRAINING, b"[]", "expected a JSON object"),
     ("bioasq", TRAINING, b"{}", 'expected a list called "questions"'),
-    ("bioasq", TRAINING, json.dumps({"questions": [question("a", "perhaps")]}).encode(), "question 0 must have"),
+    (
+        "bioasq",
+        TRAINING,
+        json.dumps({"questions": [question("a", "perhaps")]}).encode(),
+        "question 0 must have",
+    ),
 ]
 
 
@@ -297,7 +391,10 @@ def test_ctrl_c_between_the_two_renames_loses_nothing(
     rename = Path.rename
 
     def interrupted(path: Path, target: Path) -> Path:
-        first, second = target.name == "old", path.parent.name.startswith(".GAD") and path.name == "GAD"
+        first, second = (
+            target.name == "old",
+            path.parent.name.startswith(".GAD") and path.name == "GAD",
+        )
         if first and done:
             rename(path, target)
         if (first and done) or (second and not done):
@@ -325,7 +422,10 @@ def test_files_of_others_are_kept_and_links_are_followed(tmp_path: Path) -> None
     (tmp_path / "out" / "GAD").symlink_to(elsewhere)
     run("gad", raw, tmp_path / "out")
     assert (tmp_path / "out" / "GAD").is_symlink()
-    assert {path.name for path in elsewhere.iterdir()} == {"notes.txt", *(f"{s}.tsv" for s in SPLITS)}
+    assert {path.name for path in elsewhere.iterdir()} == {
+        "notes.txt",
+        *(f"{s}.tsv" for s in SPLITS),
+    }
 
 
 def test_a_file_that_is_a_link_or_read_only_is_replaced_and_what_it_led_to_stays(
@@ -364,7 +464,9 @@ def test_a_file_in_the_place_of_the_folder_is_kept(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 @pytest.mark.parametrize("place", ["out", "out/GAD"])
-def test_a_folder_that_is_really_read_only(place: str, gad: tuple[Path, Path], tmp_path: Path) -> None:
+def test_a_folder_that_is_really_read_only(
+    place: str, gad: tuple[Path, Path], tmp_path: Path
+) -> None:
     raw, out = gad
     before = files(out)
     (tmp_path / place).chmod(0o555)
@@ -381,7 +483,9 @@ def test_a_word_document_that_is_a_bomb(tmp_path: Path, monkeypatch: pytest.Monk
     raw = put(tmp_path / "raw", "biosses", {PAIRS: zipped({"word/document.xml": b" " * 1_000_000})})
     assert (raw / PAIRS).stat().st_size < 2000
     monkeypatch.setattr("blurb.corpora.releases.archives.MAX_FILE", 999_999)
-    with pytest.raises(DataError, match=r"Pairs.docx: the archive was rejected: word/document.xml is too large"):
+    with pytest.raises(
+        DataError, match=r"Pairs.docx: the archive was rejected: word/document.xml is too large"
+    ):
         run("biosses", raw, tmp_path / "out")
 
 
@@ -394,7 +498,9 @@ def test_every_task_of_blurb_says_how_its_files_are_made_and_from_what(name: str
     assert task.source.files
 
 
-def test_a_task_without_builder_or_without_a_folder_of_its_own_is_not_preparable(tmp_path: Path) -> None:
+def test_a_task_without_builder_or_without_a_folder_of_its_own_is_not_preparable(
+    tmp_path: Path,
+) -> None:
     gad = tasks.get("gad")
     with pytest.raises(DataError, match="has no builder"):
         module.builder(dataclasses.replace(gad, builder=""))

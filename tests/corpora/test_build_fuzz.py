@@ -62,9 +62,9 @@ PARTS = [
     b"<pair/>",
     b'<entity charOffset="1-1" id="a"/>',
 ]
-PICKED = [(name, path) for name in NAMES for path in (next(iter(FILES[name])), list(FILES[name])[-1])] + [
-    ("chemprot", path) for path in list(FILES["chemprot"])[1:3]
-]
+PICKED = [
+    (name, path) for name in NAMES for path in (next(iter(FILES[name])), list(FILES[name])[-1])
+] + [("chemprot", path) for path in list(FILES["chemprot"])[1:3]]
 
 
 def _check(name: str, path: str, content: bytes, packed: bool = False) -> None:
@@ -84,7 +84,10 @@ def _check(name: str, path: str, content: bytes, packed: bool = False) -> None:
 
 
 @settings(max_examples=150, deadline=None)
-@given(picked=st.sampled_from(PICKED), content=st.binary(max_size=60) | st.lists(st.sampled_from(PARTS)).map(b"".join))
+@given(
+    picked=st.sampled_from(PICKED),
+    content=st.binary(max_size=60) | st.lists(st.sampled_from(PARTS)).map(b"".join),
+)
 def test_any_bytes(picked: tuple[str, str], content: bytes) -> None:
     _check(*picked, content)
 
@@ -96,15 +99,34 @@ def test_a_good_file_with_a_stretch_replaced(picked: tuple[str, str], data: st.D
     good = FILES[picked[0]][picked[1]]
     start = data.draw(st.integers(0, len(good)))
     end = data.draw(st.integers(start, min(len(good), start + 12)))
-    _check(*picked, good[:start] + data.draw(st.binary(max_size=5) | st.sampled_from(PARTS)) + good[end:])
+    _check(
+        *picked,
+        good[:start] + data.draw(st.binary(max_size=5) | st.sampled_from(PARTS)) + good[end:],
+    )
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4) | st.sampled_from(["yes", "yesno"]),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=4)
+    | st.sampled_from(["yes", "yesno"]),
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
-            st.sampled_from(["questions", "type", "id", "body", "snippets", "text", "exact_answer", "final_decision"]),
+            st.sampled_from(
+                [
+                    "questions",
+                    "type",
+                    "id",
+                    "body",
+                    "snippets",
+                    "text",
+                    "exact_answer",
+                    "final_decision",
+                ]
+            ),
             inner,
             max_size=5,
         )
@@ -124,7 +146,9 @@ def test_any_json(value: object, entry: object) -> None:
             _check("pubmedqa", path, text)
 
 
-XML_TEXT = st.text(st.characters(min_codepoint=32, max_codepoint=126, exclude_characters="<&>"), max_size=5)
+XML_TEXT = st.text(
+    st.characters(min_codepoint=32, max_codepoint=126, exclude_characters="<&>"), max_size=5
+)
 
 
 @settings(max_examples=50, deadline=None)
@@ -140,7 +164,12 @@ def test_any_table(rows: list[list[str]], tables: int) -> None:
 def test_an_archive_with_a_stretch_replaced(packed: bytes, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(packed)))
     end = data.draw(st.integers(start, len(packed)))
-    _check("ddi", "DDIextraction_2013.zip", packed[:start] + data.draw(st.binary(max_size=9)) + packed[end:], True)
+    _check(
+        "ddi",
+        "DDIextraction_2013.zip",
+        packed[:start] + data.draw(st.binary(max_size=9)) + packed[end:],
+        True,
+    )
 
 
 @settings(max_examples=200, deadline=None)

@@ -33,7 +33,9 @@ MARKS = {"participants": "I-PAR", "interventions": "I-INT", "outcomes": "I-OUT"}
 
 @pytest.mark.costly
 @pytest.mark.parametrize("name", NAMES)
-def test_prepared_files_are_blurbs_byte_for_byte(name: str, test_data: Path, tmp_path: Path) -> None:
+def test_prepared_files_are_blurbs_byte_for_byte(
+    name: str, test_data: Path, tmp_path: Path
+) -> None:
     task = tasks.get(name)
     found, notes = prepare(task, test_data / "raw_data", tmp_path)
     for split in SPLITS:
@@ -42,7 +44,9 @@ def test_prepared_files_are_blurbs_byte_for_byte(name: str, test_data: Path, tmp
     assert found.verdict == "identical"
     assert notes == []
     folder = manifest.home(task)
-    done = subprocess.run(["diff", "-r", tmp_path / folder, test_data / "blurb" / folder], capture_output=True)
+    done = subprocess.run(
+        ["diff", "-r", tmp_path / folder, test_data / "blurb" / folder], capture_output=True
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
@@ -57,7 +61,12 @@ def test_the_one_original_document_of_ebm_pico(
 ) -> None:
     monkeypatch.setattr(words, "listed", lambda name: {"test": ["10070173"]})
     text = words.build_pico(Release(test_data / "raw_data"), tasks.get("ebm-pico"))["test"]
-    assert text == dict(_documents((real_data / "ebmnlp" / "test.tsv").read_text(encoding="utf-8")))["10070173"]
+    assert (
+        text
+        == dict(_documents((real_data / "ebmnlp" / "test.tsv").read_text(encoding="utf-8")))[
+            "10070173"
+        ]
+    )
 
 
 @pytest.mark.costly
@@ -67,19 +76,25 @@ def test_ebm_picos_documents_taken_apart_are_put_together_again(
     # The original is not at hand: its layout is written from BLURB's dev and test, in which no two elements overlap.
     listed: dict[Split, list[str]] = {"dev": [], "test": []}
     for split, ids in listed.items():
-        for pmid, text in _documents((real_data / "ebmnlp" / f"{split}.tsv").read_text(encoding="utf-8")):
+        for pmid, text in _documents(
+            (real_data / "ebmnlp" / f"{split}.tsv").read_text(encoding="utf-8")
+        ):
             ids.append(pmid)
             pairs = [line.split("\t") for line in text.split("\n")[1:] if line]
             level = "test/gold" if split == "test" else "train"
             contents = {f"documents/{pmid}.tokens": [word for word, _ in pairs]}
             for element, label in MARKS.items():
-                path = f"annotations/aggregated/starting_spans/{element}/{level}/{pmid}.AGGREGATED.ann"
+                path = (
+                    f"annotations/aggregated/starting_spans/{element}/{level}/{pmid}.AGGREGATED.ann"
+                )
                 contents[path] = [str(int(tag == label)) for _, tag in pairs]
             for path, cells in contents.items():
                 (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
                 (tmp_path / path).write_text("\n".join(cells), encoding="utf-8", newline="")
     shipped = words.listed("ebm_pico")
-    assert {split: shipped[split] for split in listed} == listed  # the lists have BLURB's documents in its order
+    assert {
+        split: shipped[split] for split in listed
+    } == listed  # the lists have BLURB's documents in its order
     monkeypatch.setattr(words, "listed", lambda name: listed)
     texts = words.build_pico(Release(tmp_path), tasks.get("ebm-pico"))
     for split in listed:
@@ -91,5 +106,9 @@ def test_the_lists_are_those_of_the_kit(test_data: Path) -> None:
 
     for name, folder in (("ebm_pico", "ebmnlp"), ("hoc", "HoC")):
         for split in SPLITS:
-            text = (test_data / "raw_data" / "indexing" / folder / f"{split}_pmid.tsv").read_text().strip()
+            text = (
+                (test_data / "raw_data" / "indexing" / folder / f"{split}_pmid.tsv")
+                .read_text()
+                .strip()
+            )
             assert listed(name)[split] == [part.removesuffix(".txt") for part in text.split(",")]

@@ -18,7 +18,11 @@ from blurb.inputs.relations import dummified
 NER = ("BC5CDR-chem", "BC5CDR-disease", "NCBI-disease", "BC2GM", "JNLPBA")
 TABLES = ("chemprot", "DDI", "GAD", "BIOSSES", "HoC", "BioASQ")
 SPLITS = ("train", "dev", "test")
-HEADERS = {"GAD": "index\tsentence\tlabel", "BIOSSES": "pair_id\tsent1\tsent2\tscore", "HoC": "labels\tsentence\tindex"}
+HEADERS = {
+    "GAD": "index\tsentence\tlabel",
+    "BIOSSES": "pair_id\tsent1\tsent2\tscore",
+    "HoC": "labels\tsentence\tindex",
+}
 CHEMPROT_LABELS = {"CPR:3", "CPR:4", "CPR:5", "CPR:6", "CPR:9", "false"}
 DDI_LABELS = {"DDI-advise", "DDI-effect", "DDI-int", "DDI-mechanism", "DDI-false"}
 
@@ -49,7 +53,10 @@ def sentences(suite: dict[str, str], name: str, split: str) -> list[list[tuple[s
     """(token, label) sentences; a DOCSTART line ends one too, because PICO abstracts may run into the next one."""
     text = re.sub(r"(?m)^-DOCSTART- .*$", "", suite[f"{name}/{split}.tsv"])
     blocks = re.split(r"\n\n+", text.strip("\n"))
-    return [[(token, label) for token, label in (line.split("\t") for line in block.split("\n"))] for block in blocks]
+    return [
+        [(token, label) for token, label in (line.split("\t") for line in block.split("\n"))]
+        for block in blocks
+    ]
 
 
 def units(suite: dict[str, str], name: str, split: str) -> list[str]:
@@ -66,14 +73,18 @@ def units(suite: dict[str, str], name: str, split: str) -> list[str]:
 def test_every_file_of_the_layout_is_there(suite: dict[str, str]) -> None:
     tables = {f"{name}/{split}.tsv" for name in (*NER, "ebmnlp", *TABLES) for split in SPLITS}
     pubmedqa = {"pqal_fold0/train_set.json", "pqal_fold0/dev_set.json", "test_set.json"}
-    originals = {f"originals/{name}/{split}.jsonl" for name in ("chemprot", "ddi") for split in SPLITS}
+    originals = {
+        f"originals/{name}/{split}.jsonl" for name in ("chemprot", "ddi") for split in SPLITS
+    }
     assert set(suite) == tables | {f"pubmedqa/{name}" for name in pubmedqa} | originals
 
 
 def test_write_gives_these_bytes_and_keeps_strange_files(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     demo.write(tmp_path, seed=3)
-    demo.write(tmp_path, seed=0)  # into a folder that is not empty: the files of seed 3 are replaced
+    demo.write(
+        tmp_path, seed=0
+    )  # into a folder that is not empty: the files of seed 3 are replaced
     for path, content in demo.files(0).items():
         assert (tmp_path / path).read_bytes() == content.encode()
         assert "\r" not in content
@@ -86,7 +97,9 @@ def test_prepare_writes_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     (folder / "BIOSSES" / "dev.tsv").write_text("left alone")
     assert demo.prepare(0) == folder
     assert (folder / "BIOSSES" / "dev.tsv").read_text() == "left alone"
-    assert [path.name for path in folder.parent.iterdir()] == [folder.name]  # no half-written folder beside it
+    assert [path.name for path in folder.parent.iterdir()] == [
+        folder.name
+    ]  # no half-written folder beside it
 
 
 def test_a_seed_is_a_suite() -> None:
@@ -103,8 +116,12 @@ def test_the_suite_of_seed_0_is_the_same_on_every_platform() -> None:
     parts: dict[bool, dict[str, str]] = {False: {}, True: {}}
     for path, content in demo.files(0).items():
         parts[path.startswith("originals/")][path] = content
-    assert _sha256(parts[False]) == "b1b3a9323cabb284f5f012a09fc3e8019830cf7eab50e4fa97d582b15acee6f5"
-    assert _sha256(parts[True]) == "5ab026dad897b004e067794ce87d9750cf1ef487e1c3af3d6058e184e70bcd9b"
+    assert (
+        _sha256(parts[False]) == "b1b3a9323cabb284f5f012a09fc3e8019830cf7eab50e4fa97d582b15acee6f5"
+    )
+    assert (
+        _sha256(parts[True]) == "5ab026dad897b004e067794ce87d9750cf1ef487e1c3af3d6058e184e70bcd9b"
+    )
 
 
 @pytest.mark.parametrize("name", [*NER, "ebmnlp", *TABLES, "pubmedqa"])
@@ -134,27 +151,40 @@ def test_ner_tags_are_legal_bio(suite: dict[str, str], name: str) -> None:
         assert tags["B"] >= 0.6 * len(sentences(suite, name, split))
         for sentence in sentences(suite, name, split):
             pairs = zip([("", "O"), *sentence], sentence, strict=False)
-            assert not [token for (_, before), (token, tag) in pairs if tag == "I" and before == "O"]
+            assert not [
+                token for (_, before), (token, tag) in pairs if tag == "I" and before == "O"
+            ]
 
 
 def test_bc5cdr_has_two_taggings_of_the_same_sentences(suite: dict[str, str]) -> None:
     for split in SPLITS:
-        chemical, disease = (sentences(suite, name, split) for name in ("BC5CDR-chem", "BC5CDR-disease"))
+        chemical, disease = (
+            sentences(suite, name, split) for name in ("BC5CDR-chem", "BC5CDR-disease")
+        )
         for one, other in zip(chemical, disease, strict=True):
             assert [token for token, _ in one] == [token for token, _ in other]
-            assert not [a for (_, a), (_, b) in zip(one, other, strict=True) if a != "O" and b != "O"]
+            assert not [
+                a for (_, a), (_, b) in zip(one, other, strict=True) if a != "O" and b != "O"
+            ]
 
 
 def test_test_split_has_names_that_train_lacks(suite: dict[str, str]) -> None:
     names = {
-        split: {t for sentence in sentences(suite, "BC2GM", split) for t, tag in sentence if tag != "O" and t.isupper()}
+        split: {
+            t
+            for sentence in sentences(suite, "BC2GM", split)
+            for t, tag in sentence
+            if tag != "O" and t.isupper()
+        }
         for split in SPLITS
     }
     assert 0.15 <= len(names["test"] - names["train"]) / len(names["test"]) <= 0.6
 
 
 def test_jnlpba_documents(suite: dict[str, str]) -> None:
-    ids = [re.findall(r"(?m)^-DOCSTART- (\d+)\n\n", suite[f"JNLPBA/{split}.tsv"]) for split in SPLITS]
+    ids = [
+        re.findall(r"(?m)^-DOCSTART- (\d+)\n\n", suite[f"JNLPBA/{split}.tsv"]) for split in SPLITS
+    ]
     flat = [name for split in ids for name in split]
     assert len(set(flat)) == len(flat)
     assert [len(split) for split in ids] == [140, 20, 40]
@@ -169,7 +199,9 @@ def test_pico_layout(suite: dict[str, str]) -> None:
     assert re.search(r"\t\S+\n-DOCSTART-", text)
     assert not re.search(r"(?m)^\.\t\S+\n(?!\n)", text)
     for split in SPLITS:
-        labels = Counter(label for sentence in sentences(suite, "ebmnlp", split) for _, label in sentence)
+        labels = Counter(
+            label for sentence in sentences(suite, "ebmnlp", split) for _, label in sentence
+        )
         assert set(labels) == {"I-PAR", "I-INT", "I-OUT", "O"}
         assert min(labels.values()) >= 0.08 * labels.total()
 
@@ -195,18 +227,28 @@ def test_relation_rows(
         assert len({first for first, _, _ in table}) == len(table)
         overlapping = [row for row in table if overlap and overlap in row[1]]
         assert bool(overlapping) == bool(overlap)
-        assert Counter(label for _, _, label in overlapping)[negative] >= 0.5 * len(overlapping)  # the rest is noise
+        assert Counter(label for _, _, label in overlapping)[negative] >= 0.5 * len(
+            overlapping
+        )  # the rest is noise
         for row in table:
-            assert sorted(re.findall(r"@[A-Z-]+\$", row[1])) == ([overlap] if row in overlapping else sorted(masks))
+            assert sorted(re.findall(r"@[A-Z-]+\$", row[1])) == (
+                [overlap] if row in overlapping else sorted(masks)
+            )
 
 
 def test_relation_ids(suite: dict[str, str]) -> None:
     for split in SPLITS:
-        assert all(re.fullmatch(r"DDI-Demo\.d\d+\.s0\.p[01]", row[0]) for row in rows(suite, "DDI", split))
-        assert [row[0] for row in rows(suite, "GAD", split)] == [str(n) for n in range(len(rows(suite, "GAD", split)))]
+        assert all(
+            re.fullmatch(r"DDI-Demo\.d\d+\.s0\.p[01]", row[0]) for row in rows(suite, "DDI", split)
+        )
+        assert [row[0] for row in rows(suite, "GAD", split)] == [
+            str(n) for n in range(len(rows(suite, "GAD", split)))
+        ]
         for name, text, _ in rows(suite, "chemprot", split):
             # The earlier entity comes first in the id; the gene is T9.
-            assert re.fullmatch(r"\d{8}\.T[12]\.T9" if _chemical_first(text) else r"\d{8}\.T9\.T[12]", name)
+            assert re.fullmatch(
+                r"\d{8}\.T[12]\.T9" if _chemical_first(text) else r"\d{8}\.T9\.T[12]", name
+            )
     assert len({row[0].split(".")[0] for row in rows(suite, "chemprot", "train")}) < len(
         rows(suite, "chemprot", "train")
     )
@@ -214,7 +256,9 @@ def test_relation_ids(suite: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("name", ["chemprot", "ddi"])
 @pytest.mark.parametrize("seed", [0, 7])
-def test_dummified_originals_are_the_rows_of_the_suite_in_their_order(name: str, seed: int, tmp_path: Path) -> None:
+def test_dummified_originals_are_the_rows_of_the_suite_in_their_order(
+    name: str, seed: int, tmp_path: Path
+) -> None:
     demo.write(tmp_path, seed)
     task = tasks.get(name)
     for split in tasks.SPLITS:
@@ -231,19 +275,25 @@ def test_originals_name_what_the_dummies_hide(suite: dict[str, str], name: str) 
         nested = 0
         for row in found:
             assert "@" not in row["text"]
-            surfaces = [row["text"][row[role]["start"] : row[role]["end"]] for role in ("head", "tail")]
+            surfaces = [
+                row["text"][row[role]["start"] : row[role]["end"]] for role in ("head", "tail")
+            ]
             if row["head"]["end"] > row["tail"]["start"]:
                 nested += 1
                 assert surfaces[0].endswith(f"-{surfaces[1]}")
             else:
                 assert surfaces[0].lower() != surfaces[1].lower()
             for role, surface in zip(("head", "tail"), surfaces, strict=True):
-                assert re.fullmatch(r"[A-Z0-9]+" if row[role]["type"] == "GENE" else r"[A-Z]?[a-z]+(-\w+)?", surface)
+                assert re.fullmatch(
+                    r"[A-Z0-9]+" if row[role]["type"] == "GENE" else r"[A-Z]?[a-z]+(-\w+)?", surface
+                )
         assert nested >= 2
 
 
 @pytest.mark.parametrize("name", ["chemprot", "ddi"])
-def test_without_marks_the_two_rows_of_a_sentence_cannot_be_told_apart(suite: dict[str, str], name: str) -> None:
+def test_without_marks_the_two_rows_of_a_sentence_cannot_be_told_apart(
+    suite: dict[str, str], name: str
+) -> None:
     sentences: dict[str, list[dict[str, object]]] = {}
     for split in SPLITS:
         for line in suite[f"originals/{name}/{split}.jsonl"].splitlines():
@@ -273,8 +323,13 @@ def test_biosses_scores(suite: dict[str, str]) -> None:
 def test_hoc_labels(suite: dict[str, str]) -> None:
     for split in SPLITS:
         table = rows(suite, "HoC", split)
-        assert all(re.fullmatch(",".join(rf"{topic}_[01]" for topic in range(10)), labels) for labels, _, _ in table)
-        found = Counter(one for labels, _, _ in table for one in labels.split(",") if one.endswith("_1"))
+        assert all(
+            re.fullmatch(",".join(rf"{topic}_[01]" for topic in range(10)), labels)
+            for labels, _, _ in table
+        )
+        found = Counter(
+            one for labels, _, _ in table for one in labels.split(",") if one.endswith("_1")
+        )
         assert len(found) == 10
         assert min(found.values()) >= 3
         places = [index.split("_s") for _, _, index in table]
@@ -284,7 +339,15 @@ def test_hoc_labels(suite: dict[str, str]) -> None:
 
 
 def test_question_answering(suite: dict[str, str]) -> None:
-    keys = ("QUESTION", "CONTEXTS", "LABELS", "MESHES", "YEAR", "reasoning_required_pred", "reasoning_free_pred")
+    keys = (
+        "QUESTION",
+        "CONTEXTS",
+        "LABELS",
+        "MESHES",
+        "YEAR",
+        "reasoning_required_pred",
+        "reasoning_free_pred",
+    )
     for split in SPLITS:
         entries = questions(suite, split)
         answers = Counter(entry["final_decision"] for entry in entries.values())
@@ -304,7 +367,9 @@ def test_question_answering(suite: dict[str, str]) -> None:
 
 def test_texts_are_clean(suite: dict[str, str]) -> None:
     for path, content in suite.items():
-        text = re.sub(r"[\[\]{}]|  +", "", content) if path.endswith(".json") else content  # JSON's own signs
+        text = (
+            re.sub(r"[\[\]{}]|  +", "", content) if path.endswith(".json") else content
+        )  # JSON's own signs
         if path.endswith(".jsonl"):  # its ids have full stops
             text = "\n".join(json.loads(line)["text"] for line in content.splitlines())
         # Nothing of the grammar is left, and no blanks where a rule expanded to nothing.

@@ -62,7 +62,9 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
                 self.end_headers()
                 return
             if way.startswith("bytes ") or way == "no range":  # a part, whatever was asked
-                begin, end = (5, 10) if way == "no range" else map(int, way.split("/")[0][6:].split("-"))
+                begin, end = (
+                    (5, 10) if way == "no range" else map(int, way.split("/")[0][6:].split("-"))
+                )
                 self.send_response(206)
                 if way != "no range":
                     self.send_header("Content-Range", way)
@@ -81,12 +83,18 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
             start = int(asked[6:-1]) if asked and way != "no ranges" else 0
             body = b"<html>please log in</html>" if way == "page" else content[start:]
             self.send_response(206 if start else 200)
-            self.send_header("Content-Type", "text/html" if way == "page" else "application/octet-stream")
+            self.send_header(
+                "Content-Type", "text/html" if way == "page" else "application/octet-stream"
+            )
             self.send_header("ETag", '"other"' if way == "changed" else '"one"')
             if start:
-                self.send_header("Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}")
+                self.send_header(
+                    "Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}"
+                )
             if way != "endless":
-                self.send_header("Content-Length", str(len(body) + (7 if way == "shorter than it says" else 0)))
+                self.send_header(
+                    "Content-Length", str(len(body) + (7 if way == "shorter than it says" else 0))
+                )
             self.send_header("Connection", "close")
             self.end_headers()
             self.close_connection = True
@@ -111,7 +119,9 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 
 def wanted(server: Server, pinned: bool = True) -> Download:
-    return Download(f"{server.base}/file", "deep/file.bin", *((len(CONTENT), DIGEST) if pinned else ()))
+    return Download(
+        f"{server.base}/file", "deep/file.bin", *((len(CONTENT), DIGEST) if pinned else ())
+    )
 
 
 @pytest.mark.costly
@@ -128,7 +138,9 @@ def wanted(server: Server, pinned: bool = True) -> Download:
         ["cut", "cut", "cut", "cut", "well"],
     ],
 )
-def test_what_another_try_heals(server: Server, tmp_path: Path, ways: list[str], pinned: bool) -> None:
+def test_what_another_try_heals(
+    server: Server, tmp_path: Path, ways: list[str], pinned: bool
+) -> None:
     server.ways = list(ways)
     seen: list[int] = []
     assert fetch(wanted(server, pinned), tmp_path, lambda done, total: seen.append(done))
@@ -160,14 +172,18 @@ def test_an_answer_that_was_not_asked_for_is_an_error(
     server: Server, tmp_path: Path, ways: list[str], pinned: bool
 ) -> None:
     server.ways = list(ways)
-    with pytest.raises(DataError, match=r"/file sent what was not asked for \(HTTP status 20\d, part .*\)"):
+    with pytest.raises(
+        DataError, match=r"/file sent what was not asked for \(HTTP status 20\d, part .*\)"
+    ):
         fetch(wanted(server, pinned), tmp_path)
     assert not (tmp_path / "deep" / "file.bin").exists()
     assert not list(tmp_path.rglob("*.part"))  # the next try begins anew
 
 
 @pytest.mark.parametrize("pinned", [True, False])
-def test_a_part_with_another_total_is_no_whole(server: Server, tmp_path: Path, pinned: bool) -> None:
+def test_a_part_with_another_total_is_no_whole(
+    server: Server, tmp_path: Path, pinned: bool
+) -> None:
     half = len(CONTENT) // 2
     server.ways = ["cut", f"bytes {half}-{half + 9}/{len(CONTENT) + 40}", "500"]
     with pytest.raises(DataError):
@@ -236,7 +252,9 @@ def test_what_no_try_heals(
     assert len(server.ranges) == tries
 
 
-def test_a_server_that_never_ends_is_left(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_never_ends_is_left(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(download, "MOST_BYTES", 1_000)
     server.ways = ["endless"]
     with pytest.raises(DataError, match="more than the expected 1,000 bytes"):
@@ -250,13 +268,17 @@ def test_another_file_of_the_same_size_is_not_taken(server: Server, tmp_path: Pa
     assert not list(tmp_path.rglob("*.bin*.part"))
 
 
-def test_no_server_and_an_unencrypted_redirect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_server_and_an_unencrypted_redirect(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(download, "PAUSE", 0.01)
     with pytest.raises(DataError, match="set BLURB_MIRROR or https_proxy"):
         fetch(Download("http://127.0.0.1:9/file", "file"), tmp_path)
     request = download.urllib.request.Request("https://example.org/file")
     with pytest.raises(DataError, match="not encrypted"):
-        download._NoDowngrade().redirect_request(request, None, 302, "", None, "http://example.org/file")  # type: ignore[arg-type]
+        download._NoDowngrade().redirect_request(
+            request, None, 302, "", None, "http://example.org/file"
+        )  # type: ignore[arg-type]
 
 
 def test_a_mirror_holds_the_files_by_their_paths(
@@ -294,7 +316,14 @@ def test_a_server_without_an_address_is_asked_for_once_and_nothing_comes_next(
 
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
     monkeypatch.setattr(download.time, "sleep", lambda seconds: pytest.fail("waited"))
-    for name in ("https_proxy", "http_proxy", "HTTPS_PROXY", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+    for name in (
+        "https_proxy",
+        "http_proxy",
+        "HTTPS_PROXY",
+        "HTTP_PROXY",
+        "all_proxy",
+        "ALL_PROXY",
+    ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("BLURB_MIRROR", "http://nowhere.example")
     arguments = ["data", "download", "--out", str(tmp_path), "--tasks", "hoc", "--accept-licences"]
@@ -307,7 +336,9 @@ def test_a_server_without_an_address_is_asked_for_once_and_nothing_comes_next(
     assert "Next:" not in result.stdout
 
 
-def test_a_folder_that_cannot_be_written(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_cannot_be_written(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "deep" / "file.bin.part").mkdir(parents=True)
     with pytest.raises(DataError, match="cannot be written"):
         fetch(wanted(server), tmp_path)
@@ -324,10 +355,17 @@ def test_many_at_once_fetch_once(server: Server, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("damage", "verdict"),
-    [(lambda content: content[:-200], "broken"), (lambda content: tarred({"README": b"moved"}), "incomplete")],
+    [
+        (lambda content: content[:-200], "broken"),
+        (lambda content: tarred({"README": b"moved"}), "incomplete"),
+    ],
 )
 def test_the_command_says_what_can_be_fetched_again(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: Callable[[bytes], bytes], verdict: str
+    server: Server,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    damage: Callable[[bytes], bytes],
+    verdict: str,
 ) -> None:
     monkeypatch.setenv("BLURB_MIRROR", server.base)
     path = "hoc/Hallmarks-of-Cancer.tar.gz"
@@ -378,8 +416,12 @@ def test_the_command_fetches_checks_and_says_what_is_left(
 
 @pytest.mark.real
 def test_the_pinned_facts_are_those_of_the_files(test_data: Path) -> None:
-    pinned = [one for task in tasks.all() if task.source for one in task.source.downloads if one.sha256]
+    pinned = [
+        one for task in tasks.all() if task.source for one in task.source.downloads if one.sha256
+    ]
     assert len(pinned) == 17
     for one in pinned:
         content = (test_data / "raw_data" / one.path).read_bytes()
-        assert (len(content), hashlib.sha256(content).hexdigest()) == (one.size, one.sha256), one.path
+        assert (len(content), hashlib.sha256(content).hexdigest()) == (one.size, one.sha256), (
+            one.path
+        )

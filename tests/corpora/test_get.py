@@ -51,7 +51,10 @@ def test_what_can_be_downloaded_is_prepared_and_fetched_once(tmp_path: Path) -> 
 
 def test_what_lies_there_already_is_not_fetched(tmp_path: Path) -> None:
     raw = put(tmp_path / "raw", "hoc")
-    assert get(tasks.get("hoc"), raw, tmp_path / "data", lambda file: pytest.fail("fetched")).needs == ""
+    assert (
+        get(tasks.get("hoc"), raw, tmp_path / "data", lambda file: pytest.fail("fetched")).needs
+        == ""
+    )
 
 
 def test_what_needs_a_registration_says_from_where_and_into_which_folder(tmp_path: Path) -> None:
@@ -70,7 +73,9 @@ def test_a_download_that_fails_is_said_and_the_next_call_goes_on(tmp_path: Path)
         raise DataError("no network")
 
     raw, data = tmp_path / "raw", tmp_path / "data"
-    assert get(tasks.get("gad"), raw, data, no_network) == Got(tasks.get("gad"), "broken", "no network")
+    assert get(tasks.get("gad"), raw, data, no_network) == Got(
+        tasks.get("gad"), "broken", "no network"
+    )
     assert not (data / "GAD").exists()
     assert get(tasks.get("gad"), raw, data, _serve(raw, "gad", [])).needs == ""  # type: ignore[arg-type]
 
@@ -89,10 +94,17 @@ def test_one_table_at_the_end_and_the_folder_is_the_default_of_others(
     assert done.exit_code == 1  # BioASQ
     assert f"{tmp_path / 'data'} has 12 of 13. Next: blurb run MODEL" in done.stdout
     assert "participants-area.bioasq.org" in done.stdout
-    assert [task.name for task in at_hand(tasks.select("all"), None)] == [t.name for t in tasks.select("blurb-12")]
+    assert [task.name for task in at_hand(tasks.select("all"), None)] == [
+        t.name for t in tasks.select("blurb-12")
+    ]
     planned = ran(["run", "baseline:majority", "--protocol", "smoke", "--dry-run"])
-    assert "Without bioasq, which the data folder lacks: `blurb data get` says what they need." in planned.stderr
-    assert CliRunner().invoke(cli, ["data", "verify", "--tasks", "gad"]).exit_code == 1  # not BLURB's
+    assert (
+        "Without bioasq, which the data folder lacks: `blurb data get` says what they need."
+        in planned.stderr
+    )
+    assert (
+        CliRunner().invoke(cli, ["data", "verify", "--tasks", "gad"]).exit_code == 1
+    )  # not BLURB's
 
 
 def test_nothing_is_fetched_before_the_licences_are_accepted(tmp_path: Path) -> None:

@@ -45,7 +45,11 @@ def store(out: Path, content: object) -> None:
 
 
 def test_it_holds_hashes_of_sources_files_and_examples(out: Path) -> None:
-    assert (list(load(out)), load(out)["schema"], list(load(out)["datasets"])) == (["schema", "datasets"], 1, ["gad"])
+    assert (list(load(out)), load(out)["schema"], list(load(out)["datasets"])) == (
+        ["schema", "datasets"],
+        1,
+        ["gad"],
+    )
     content = load(out)["datasets"]["gad"]
     assert list(content) == ["made_by", "sources", "splits"]
     assert content["sources"] == [
@@ -72,11 +76,14 @@ def test_two_runs_in_two_places_give_the_same_bytes(out: Path, tmp_path: Path) -
     assert str(tmp_path) not in first.read_text()
 
 
-def test_many_files_of_a_folder_are_one_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_files_of_a_folder_are_one_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(manifest, "MANY", 2)
     prepare(tasks.get("hoc"), put(tmp_path / "raw", "hoc"), tmp_path / "out")
     lines = "".join(
-        f"{hashlib.sha256(FILES['hoc'][f'hoc/text/{n}.txt']).hexdigest()}  {n}.txt\n" for n in (1, 2, 3)
+        f"{hashlib.sha256(FILES['hoc'][f'hoc/text/{n}.txt']).hexdigest()}  {n}.txt\n"
+        for n in (1, 2, 3)
     ).encode()
     labels, texts = load(tmp_path / "out")["datasets"]["hoc"]["sources"]
     assert labels["path"] == "hoc/labels/*"
@@ -90,7 +97,9 @@ def _forbid_reading(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loading, "read_split", never)
 
 
-def test_verify_believes_it_while_the_bytes_are_the_same(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verify_believes_it_while_the_bytes_are_the_same(
+    out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     full = examine(GAD, out, trust=False)
     _forbid_reading(monkeypatch)
     assert examine(GAD, out) == full
@@ -102,7 +111,9 @@ def test_a_file_that_changed_is_read_and_told(out: Path) -> None:
     path = out / "GAD" / "test.tsv"
     path.write_text(path.read_text().replace("nex", "vor"))
     found = examine(GAD, out)
-    assert [str(note) for note in found.notes] == [f"{path}: changed since `blurb data prepare` wrote it."]
+    assert [str(note) for note in found.notes] == [
+        f"{path}: changed since `blurb data prepare` wrote it."
+    ]
     assert found.hashes == examine(GAD, out, trust=False).hashes
     path.unlink()
     assert examine(GAD, out).missing == ("test",)
@@ -157,7 +168,9 @@ DAMAGED = pytest.mark.parametrize(
 
 
 @DAMAGED
-def test_a_damaged_one_is_told_and_the_files_are_read(content: bytes, message: str, out: Path) -> None:
+def test_a_damaged_one_is_told_and_the_files_are_read(
+    content: bytes, message: str, out: Path
+) -> None:
     (out / "manifest.json").write_bytes(content)
     found = examine(GAD, out)
     assert message in str(found.notes[0])
@@ -166,7 +179,9 @@ def test_a_damaged_one_is_told_and_the_files_are_read(content: bytes, message: s
 
 
 @DAMAGED
-def test_a_damaged_one_is_told_and_begun_anew(content: bytes, message: str, out: Path, tmp_path: Path) -> None:
+def test_a_damaged_one_is_told_and_begun_anew(
+    content: bytes, message: str, out: Path, tmp_path: Path
+) -> None:
     whole = load(out)
     (out / "manifest.json").write_bytes(content)
     _, (note,) = prepare(GAD, tmp_path / "raw", out)
@@ -176,8 +191,12 @@ def test_a_damaged_one_is_told_and_begun_anew(content: bytes, message: str, out:
     assert prepare(GAD, tmp_path / "raw", out)[1] == []
 
 
-@pytest.mark.parametrize(("key", "value"), [("count", "3"), ("count", True), ("sha256", None), ("examples_sha256", 3)])
-def test_values_of_other_types_are_damage_of_their_dataset(key: str, value: object, out: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("key", "value"), [("count", "3"), ("count", True), ("sha256", None), ("examples_sha256", 3)]
+)
+def test_values_of_other_types_are_damage_of_their_dataset(
+    key: str, value: object, out: Path, tmp_path: Path
+) -> None:
     hoc = tasks.get("hoc")
     prepare(hoc, put(tmp_path / "raw", "hoc"), out)
     content = load(out)
@@ -232,7 +251,9 @@ def test_one_that_cannot_be_written_stays_and_the_files_are_in_place(
         return write(path, content)
 
     monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(DataError, match=r"manifest.json: cannot be written: the disk is full.*hoc are complete"):
+    with pytest.raises(
+        DataError, match=r"manifest.json: cannot be written: the disk is full.*hoc are complete"
+    ):
         prepare(tasks.get("hoc"), put(tmp_path / "raw", "hoc"), out)
     assert (out / "manifest.json").read_bytes() == before
     assert {path.name for path in out.iterdir()} == {"GAD", "HoC", "manifest.json"}
@@ -255,4 +276,6 @@ def test_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
     for process in processes:
         process.join(60)
     assert [process.exitcode for process in processes] == [0, 0]
-    assert set(load(tmp_path)["datasets"]) == {f"{name}{number}" for name in "ab" for number in range(50)}
+    assert set(load(tmp_path)["datasets"]) == {
+        f"{name}{number}" for name in "ab" for number in range(50)
+    }

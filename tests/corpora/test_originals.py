@@ -35,12 +35,16 @@ def test_dummified_originals_are_blurbs_rows_in_their_order(
 
 
 @pytest.mark.real
-def test_the_sentences_of_chemprot_are_those_of_nltk(test_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_sentences_of_chemprot_are_those_of_nltk(
+    test_data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     punkt = pytest.importorskip("nltk.tokenize.punkt")
     monkeypatch.setattr("nltk.data.path", [str(test_data / "nltk_data")])
     tokenizer = punkt.PunktTokenizer("english")
     lines = [
-        line for path in sorted((test_data / "raw_data").rglob("chemprot_*abstracts*.tsv")) for line in path.open()
+        line
+        for path in sorted((test_data / "raw_data").rglob("chemprot_*abstracts*.tsv"))
+        for line in path.open()
     ]
     assert len(lines) == len(chemprot._ends()) == 2_432
     for line in lines:
@@ -67,11 +71,16 @@ def one_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str],
     return write
 
 
-def test_a_discontinuous_entity_reaches_from_its_first_to_its_last_character(one_file: Callable[[str], Path]) -> None:
+def test_a_discontinuous_entity_reaches_from_its_first_to_its_last_character(
+    one_file: Callable[[str], Path],
+) -> None:
     folder = one_file(XML.format(text="aaaa bb&#13;&#10; ccc d", ddi="true", type='type="int"'))
     (row,) = ddi.read(folder, tasks.get("ddi"), "train")
     assert row["text"] == "aaaa bb   ccc d"  # each of CR and LF is a blank
-    assert (row["head"]["start"], row["head"]["end"]) == (0, 4)  # the order of the text, not of the pair
+    assert (row["head"]["start"], row["head"]["end"]) == (
+        0,
+        4,
+    )  # the order of the text, not of the pair
     assert (row["tail"]["start"], row["tail"]["end"]) == (5, 13)
     assert row["label"] == "DDI-int"
 
@@ -81,7 +90,10 @@ def test_a_discontinuous_entity_reaches_from_its_first_to_its_last_character(one
     [
         ("<document", "not well-formed"),
         (XML.format(text="t", ddi="true", type='type="other"'), "unknown label"),
-        (XML.format(text="t", ddi="false", type="").replace('e2="D.d1.s0.e0"', 'e2="gone"'), "refers to the entity"),
+        (
+            XML.format(text="t", ddi="false", type="").replace('e2="D.d1.s0.e0"', 'e2="gone"'),
+            "refers to the entity",
+        ),
         ('<!DOCTYPE x [<!ENTITY a "b">]><document id="d">&a;</document>', "not well-formed"),
     ],
 )
@@ -122,9 +134,14 @@ def test_what_is_not_there_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.costly
 @pytest.mark.real
-def test_an_original_has_a_hash_of_its_own_and_the_verdict_of_its_dummified_form(test_data: Path) -> None:
+def test_an_original_has_a_hash_of_its_own_and_the_verdict_of_its_dummified_form(
+    test_data: Path,
+) -> None:
     task = tasks.get("ddi")
-    original, published = load_original(task, test_data / "raw_data"), data.load(task, test_data / "blurb")
+    original, published = (
+        load_original(task, test_data / "raw_data"),
+        data.load(task, test_data / "blurb"),
+    )
     assert original.verdict == published.verdict == "identical"
     assert original.hash != published.hash
     assert len(original.splits["train"]) == 25_296

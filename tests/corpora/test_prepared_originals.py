@@ -66,7 +66,10 @@ def test_a_row_is_read_as_it_is(tmp_path: Path, ensure_ascii: bool) -> None:
         (GOOD.replace('"7.T1.T2"', "9" * 5000), "not usable as JSON"),
         (GOOD.replace('"doc_id"', '"id"'), "occurs twice in one object"),
         ("[]", "expected a JSON object"),
-        (json.dumps({key: value for key, value in ROW.items() if key != "doc_id"}), "with the keys"),
+        (
+            json.dumps({key: value for key, value in ROW.items() if key != "doc_id"}),
+            "with the keys",
+        ),
         (changed(note="mine"), "with the keys"),
         (changed(id=7), "must be non-empty strings"),
         (changed(text=""), "must be non-empty strings"),
@@ -74,7 +77,10 @@ def test_a_row_is_read_as_it_is(tmp_path: Path, ensure_ascii: bool) -> None:
         (changed(head=[0, 5]), "head must be an object"),
         (changed(tail_type=""), "the type of tail must be a text"),
         (changed(head_start="0"), "head must be an object with start and end .*, which are whole"),
-        (changed(head_start=False), "head must be an object with start and end .*, which are whole"),
+        (
+            changed(head_start=False),
+            "head must be an object with start and end .*, which are whole",
+        ),
         (changed(tail_end=19.0), "tail must be an object with start and end .*, which are whole"),
         (changed(head_start=-1), "head is from -1 to 5"),
         (changed(head_end=0), "head is from 0 to 0"),
@@ -100,13 +106,17 @@ def test_loading_prefers_prepared_rows_and_takes_all_splits_from_them(tmp_path: 
     for split in tasks.SPLITS:
         put(tmp_path, changed(id=split), split)
     loaded = load_original(TASK, tmp_path)
-    assert {split: rows[0]["id"] for split, rows in loaded.splits.items()} == {one: one for one in tasks.SPLITS}
+    assert {split: rows[0]["id"] for split, rows in loaded.splits.items()} == {
+        one: one for one in tasks.SPLITS
+    }
     assert loaded.splits["dev"][0]["head"] == ROW["head"]
     assert loaded.verdict == "differs"
     prepared.path_of(tmp_path, TASK, "dev").unlink()  # never the rest from elsewhere
     with pytest.raises(DataError, match=r"dev\.jsonl: the file is missing"):
         load_original(TASK, tmp_path)
-    with pytest.raises(DataError, match="DDIextraction_2013"):  # no prepared rows of this task: its own reader
+    with pytest.raises(
+        DataError, match="DDIextraction_2013"
+    ):  # no prepared rows of this task: its own reader
         load_original(tasks.get("ddi"), tmp_path)
 
 
@@ -117,12 +127,19 @@ def check(content: bytes) -> None:
             rows = list(prepared.read(Path(folder), TASK, "train"))
         except DataError:
             return
-    assert len({row["id"] for row in rows}) == len(rows) == len(to_dataset(rows, tasks.types.get("relation"))) > 0
+    assert (
+        len({row["id"] for row in rows})
+        == len(rows)
+        == len(to_dataset(rows, tasks.types.get("relation")))
+        > 0
+    )
     assert len(hash_rows(rows)) == 64
     for row in rows:
         for strategy in STRATEGIES:
             marked = mark(row, strategy)
-            assert all(0 <= start < end <= len(marked.text) for start, end in (marked.head, marked.tail))
+            assert all(
+                0 <= start < end <= len(marked.text) for start, end in (marked.head, marked.tail)
+            )
 
 
 @settings(max_examples=100, deadline=None)
@@ -145,8 +162,17 @@ def test_a_correct_file_with_a_stretch_replaced(draw: st.DataObject) -> None:
     check(good[:start] + draw.draw(part) + good[end:])
 
 
-VALUES = st.none() | st.booleans() | st.integers(-2, 25) | st.floats() | st.text(max_size=3) | st.just("é@$")
-SPANS = VALUES | st.fixed_dictionaries({"start": st.integers(-1, 6), "end": st.integers(-1, 6), "type": VALUES})
+VALUES = (
+    st.none()
+    | st.booleans()
+    | st.integers(-2, 25)
+    | st.floats()
+    | st.text(max_size=3)
+    | st.just("é@$")
+)
+SPANS = VALUES | st.fixed_dictionaries(
+    {"start": st.integers(-1, 6), "end": st.integers(-1, 6), "type": VALUES}
+)
 
 
 @settings(max_examples=200, deadline=None)
@@ -164,6 +190,8 @@ SPANS = VALUES | st.fixed_dictionaries({"start": st.integers(-1, 6), "end": st.i
 )
 @example({**ROW, "head": {**ROW["head"], "end": 17}})  # overlapping, none inside the other
 @example({**ROW, "tail": ROW["head"]})
-@example({**ROW, "text": "@a$ inhibits MI-11234", "head": {"start": 0, "end": 3, "type": "CHEMICAL"}})
+@example(
+    {**ROW, "text": "@a$ inhibits MI-11234", "head": {"start": 0, "end": 3, "type": "CHEMICAL"}}
+)
 def test_any_json(row: object) -> None:
     check(json.dumps(row).encode())

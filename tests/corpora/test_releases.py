@@ -94,9 +94,15 @@ def test_pipes_devices_and_links_out_of_the_folder_are_refused(kind: str, tmp_pa
     if kind == "pipe":
         os.mkfifo(raw / "x.txt")
     else:
-        target = {"device": Path("/dev/zero"), "folder": Path("/"), "archive": elsewhere / "set.zip"}
+        target = {
+            "device": Path("/dev/zero"),
+            "folder": Path("/"),
+            "archive": elsewhere / "set.zip",
+        }
         name = {"folder": "more", "archive": "set.zip"}.get(kind, "x.txt")
-        (raw / name).symlink_to(target.get(kind, elsewhere / ("x.txt" if kind == "file" else "gone.txt")))
+        (raw / name).symlink_to(
+            target.get(kind, elsewhere / ("x.txt" if kind == "file" else "gone.txt"))
+        )
     begun = time.monotonic()
     with pytest.raises(DataError) as caught:
         Release(raw).file("x.txt", archives=["set"])
@@ -110,7 +116,9 @@ def test_pipes_devices_and_links_out_of_the_folder_are_refused(kind: str, tmp_pa
         assert "this is a link out of the folder of the originals" in message
 
 
-def test_a_file_larger_than_any_corpus_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_larger_than_any_corpus_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     put(tmp_path, "x.txt", b"12345")
     monkeypatch.setattr("blurb.corpora.releases.MAX_FILE", 4)
     with pytest.raises(DataError, match=r"x.txt: the file is larger than"):
@@ -123,14 +131,19 @@ def test_a_file_larger_than_any_corpus_is_not_read(tmp_path: Path, monkeypatch: 
         ("s.zip", zipped),
         ("s.tar.gz", tarred),
         ("s.tgz", tarred),
-        ("s.tar.gz", lambda files: gzip.decompress(tarred(files))),  # a browser unpacked it and kept the name
+        (
+            "s.tar.gz",
+            lambda files: gzip.decompress(tarred(files)),
+        ),  # a browser unpacked it and kept the name
         ("s.tar", lambda files: bz2.compress(gzip.decompress(tarred(files)))),
     ],
 )
 def test_archives_of_all_kinds(name: str, pack: object, tmp_path: Path) -> None:
     files = {"./a.txt": b"1", "d/b.txt": b"2" * 5000, "c.txt": b""}
     found = all_of(put(tmp_path, name, pack(files)))  # type: ignore[operator]
-    assert found == {"a.txt" if path == "./a.txt" else path: content for path, content in files.items()}
+    assert found == {
+        "a.txt" if path == "./a.txt" else path: content for path, content in files.items()
+    }
 
 
 @pytest.mark.parametrize("pack", [tarred, zipped])
@@ -139,18 +152,24 @@ def test_paths_that_lead_out_are_refused(pack: object, name: str, tmp_path: Path
     if pack is tarred and "\\" in name:
         pytest.skip("a backslash is part of a name in a tar archive")
     archive = put(tmp_path, "s", pack({"good": b"1", name: b"2"}))  # type: ignore[operator]
-    with pytest.raises(DataError, match=r"/s: the archive was rejected: the path .*leads out of the archive"):
+    with pytest.raises(
+        DataError, match=r"/s: the archive was rejected: the path .*leads out of the archive"
+    ):
         all_of(archive)
 
 
-@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE])
+@pytest.mark.parametrize(
+    "kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE]
+)
 def test_links_and_devices_are_refused(kind: bytes, tmp_path: Path) -> None:
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as file:
         member = tarfile.TarInfo("innocent.txt")
         member.type, member.linkname = kind, "/etc/passwd"
         file.addfile(member)
-    with pytest.raises(DataError, match=r"rejected: innocent.txt is a link, a device or a sparse file"):
+    with pytest.raises(
+        DataError, match=r"rejected: innocent.txt is a link, a device or a sparse file"
+    ):
         all_of(put(tmp_path, "s.tar.gz", packed.getvalue()))
 
 
@@ -167,12 +186,16 @@ def test_links_in_zip_archives_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("part", [0.05, 0.5, 0.9, 0.999])
 def test_cut_archives_are_named(pack: object, part: float, tmp_path: Path) -> None:
     whole = pack({f"{n}.txt": bytes(range(256)) * n for n in range(1, 40)})  # type: ignore[operator]
-    with pytest.raises(DataError, match=r"/s: the archive is truncated or damaged.*Download it again"):
+    with pytest.raises(
+        DataError, match=r"/s: the archive is truncated or damaged.*Download it again"
+    ):
         all_of(put(tmp_path, "s", whole[: int(len(whole) * part)]))
 
 
 @pytest.mark.parametrize("pack", [tarred, zipped])
-def test_a_bomb_by_what_it_declares(pack: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bomb_by_what_it_declares(
+    pack: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     archive = put(tmp_path, "s", pack({"a": bytes(3000), "b": bytes(3000)}))  # type: ignore[operator]
     monkeypatch.setattr(archives, "MAX_FILE", 2999)
     with pytest.raises(DataError, match="a is too large when unpacked"):
@@ -187,7 +210,9 @@ def test_a_bomb_by_what_comes_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     archive = put(tmp_path, "s", tarred({"huge": bytes(2_000_000), "wanted": b"1"}))
     assert archive.stat().st_size < 5000
     monkeypatch.setattr(archives, "MAX_TOTAL", 1_000_000)
-    with pytest.raises(DataError, match="unpacks to more than"):  # though nobody asked for the huge one
+    with pytest.raises(
+        DataError, match="unpacks to more than"
+    ):  # though nobody asked for the huge one
         dict(members(archive, lambda name: name == "wanted", lambda name: False))
 
 
@@ -199,7 +224,9 @@ def lying(count: int, declared: int, kind: int) -> bytes:
             member.write(bytes(1_000_000))
         checksum = cast(Any, member)._crc
     changed = packed.getvalue().replace(struct.pack("<I", count), struct.pack("<I", declared))
-    return changed.replace(struct.pack("<I", checksum), struct.pack("<I", zlib.crc32(bytes(declared))))
+    return changed.replace(
+        struct.pack("<I", checksum), struct.pack("<I", zlib.crc32(bytes(declared)))
+    )
 
 
 @pytest.mark.parametrize(
@@ -234,7 +261,9 @@ def test_a_zip_that_declares_more_than_it_holds_is_refused(tmp_path: Path) -> No
         all_of(put(tmp_path, "s.zip", packed.replace(size, struct.pack("<I", 2_000_000))))
 
 
-def test_a_header_that_asks_for_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_header_that_asks_for_much_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz", format=tarfile.PAX_FORMAT) as file:
         member = tarfile.TarInfo("x")
@@ -245,7 +274,9 @@ def test_a_header_that_asks_for_much_is_refused(tmp_path: Path, monkeypatch: pyt
         all_of(put(tmp_path, "s.tar.gz", packed.getvalue()))
 
 
-def test_archives_in_archives_count_together_and_end_somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_archives_in_archives_count_together_and_end_somewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     inner = zipped({"x.txt": bytes(4000)})
     twice = zipped({"in.zip": inner})
     archive = put(tmp_path, "s.zip", zipped({"in.zip": inner, "deep.zip": twice}))

@@ -23,17 +23,25 @@ from tests.planning.requests import request as requested
 EVERY = (8, 32, 128, 512)
 
 
-def rates(step: float = 0.0, piece: float = 0.0, pass_piece: float = 0.0, shape: EncoderSize | None = None) -> Rates:
+def rates(
+    step: float = 0.0, piece: float = 0.0, pass_piece: float = 0.0, shape: EncoderSize | None = None
+) -> Rates:
     """An encoder that takes so many seconds a step, a padded sub-token of it, and one of a pass without gradients.
 
     An operation a sub-token, and rates to match, so that seconds are counts; nothing to load.
     """
     shape = shape or EncoderSize(body=0, table=0, vocabulary=1, layers=0, hidden=0, most=512)
     unit = EncoderSize(
-        body=0.5, table=shape.table, vocabulary=shape.vocabulary, layers=0, hidden=shape.hidden, most=512
+        body=0.5,
+        table=shape.table,
+        vocabulary=shape.vocabulary,
+        layers=0,
+        hidden=shape.hidden,
+        most=512,
     )  # type: ignore[arg-type]
     train, predict = (
-        dict.fromkeys(EVERY, each / rate if rate else 1e30) for each, rate in ((3, piece), (1, pass_piece))
+        dict.fromkeys(EVERY, each / rate if rate else 1e30)
+        for each, rate in ((3, piece), (1, pass_piece))
     )
     return Rates(unit, 0.0, step, train, predict, {at: 10.0 * at + at**2 for at in EVERY})
 
@@ -44,7 +52,10 @@ def lengths(units: int, length: int = 10, words: int = 0, **more: Any) -> InputL
 
 
 def profile(
-    settings: Mapping[str, Any], rates: Rates | None, sizes: tuple[int, int, int] = (100, 20, 30), **more: Any
+    settings: Mapping[str, Any],
+    rates: Rates | None,
+    sizes: tuple[int, int, int] = (100, 20, 30),
+    **more: Any,
 ) -> TrialProfile:
     """A trial of a hundred training units, 20 of dev and 30 of test, of ten sub-tokens each."""
     found = dict(zip(tasks.SPLITS, (lengths(size) for size in sizes), strict=True))
@@ -71,6 +82,8 @@ def estimate(seconds: Mapping[str, float | list[float]], jobs: int = 1, **more: 
     for name, found in seconds.items():
         for seed, each in enumerate(found if isinstance(found, list) else [found], 1):
             trial = SimpleNamespace(task=name, seed=seed)
-            job: Any = SimpleNamespace(trial=trial, source=SimpleNamespace(name="m"), path=Path(f"m/{name}/{seed}"))
+            job: Any = SimpleNamespace(
+                trial=trial, source=SimpleNamespace(name="m"), path=Path(f"m/{name}/{seed}")
+            )
             trials.append(TrialEstimate(job, name, Cost(fit=each), False, Correction(**more)))
     return Estimate(trials, jobs)

@@ -38,12 +38,16 @@ LADDERS = [
         (5, 0, ["biosses"]),
     ],
 )
-def test_the_dearest_that_fits_else_the_cheapest_sets(seconds: float, rung: int, names: list[str]) -> None:
+def test_the_dearest_that_fits_else_the_cheapest_sets(
+    seconds: float, rung: int, names: list[str]
+) -> None:
     assert choose(LADDERS, seconds) == (rung, names)
 
 
 def test_nothing_fits() -> None:
-    with pytest.raises(SettingsError, match=r"nothing fits into 4 s\. The cheapest, \w+ on biosses, .* take 5 s"):
+    with pytest.raises(
+        SettingsError, match=r"nothing fits into 4 s\. The cheapest, \w+ on biosses, .* take 5 s"
+    ):
         choose(LADDERS, 4)
 
 
@@ -56,18 +60,23 @@ def test_what_is_done_costs_nothing() -> None:
     import dataclasses
 
     dear = LADDERS[2]
-    done = dataclasses.replace(dear, trials=[dataclasses.replace(one, done=True) for one in dear.trials])
+    done = dataclasses.replace(
+        dear, trials=[dataclasses.replace(one, done=True) for one in dear.trials]
+    )
     assert choose([*LADDERS[:2], done], 1)[0] == 2
 
 
 @pytest.mark.parametrize(
-    ("text", "seconds"), [("90s", 90), ("10m", 600), ("2h", 7_200), ("1h30m", 5_400), ("0.5h", 1_800), (" 10M ", 600)]
+    ("text", "seconds"),
+    [("90s", 90), ("10m", 600), ("2h", 7_200), ("1h30m", 5_400), ("0.5h", 1_800), (" 10M ", 600)],
 )
 def test_a_budget_is_a_time(text: str, seconds: float) -> None:
     assert budget_seconds(text) == seconds
 
 
-@pytest.mark.parametrize("text", ["", "10", "ten minutes", "10m!", "-5m", "m", "5d", "1e9h", "10 m", "nan", "٣m"])
+@pytest.mark.parametrize(
+    "text", ["", "10", "ten minutes", "10m!", "-5m", "m", "5d", "1e9h", "10 m", "nan", "٣m"]
+)
 def test_nonsense_is_refused(text: str) -> None:
     with pytest.raises(SettingsError, match=r"must be a time such as 90s, 10m, 2h"):
         budget_seconds(text)
@@ -87,7 +96,9 @@ def test_the_option_of_a_time_is_named(name: str, text: str, tmp_path: Path) -> 
 
 
 @pytest.mark.extensions
-@pytest.mark.parametrize(("pause", "seconds"), [("1s", 1), ("2m", 120), (0.5, 0.5), ("3", 3), (4, 4)])
+@pytest.mark.parametrize(
+    ("pause", "seconds"), [("1s", 1), ("2m", 120), (0.5, 0.5), ("3", 3), (4, 4)]
+)
 def test_times_have_one_form(
     pause: float | str, seconds: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -97,7 +108,9 @@ def test_times_have_one_form(
     from blurb.extensions.series.finding import FoundCheckpoints
 
     paces: list[Pace] = []
-    monkeypatch.setattr(conduct, "watch", lambda look, score, pace, tell: paces.append(pace) or FoundCheckpoints(()))
+    monkeypatch.setattr(
+        conduct, "watch", lambda look, score, pace, tell: paces.append(pace) or FoundCheckpoints(())
+    )
     watch(tmp_path, "gad", pause=pause, idle="1h30m")
     assert [(pace.pause, pace.idle) for pace in paces] == [(seconds, 5_400)]
 
@@ -117,5 +130,10 @@ def test_there_are_no_times_and_sizes_without_a_unit() -> None:
         "1 h 30 min",
         "24 h",
     ]
-    assert [size(count) for count in (0, 999_999, 25e6, 1e9)] == ["0.0 MB", "1.0 MB", "25 MB", "1.0 GB"]
+    assert [size(count) for count in (0, 999_999, 25e6, 1e9)] == [
+        "0.0 MB",
+        "1.0 MB",
+        "25 MB",
+        "1.0 GB",
+    ]
     assert budget.UNITS == {"s": 1, "m": 60, "h": 3600}

@@ -39,14 +39,19 @@ class Clockwork:
 
 
 def measured(
-    monkeypatch: pytest.MonkeyPatch, calibrator: Clockwork, lengths: tuple[int, ...], known: Rates | None = None
+    monkeypatch: pytest.MonkeyPatch,
+    calibrator: Clockwork,
+    lengths: tuple[int, ...],
+    known: Rates | None = None,
 ) -> Rates:
     monkeypatch.setattr(calibration, "Calibrator", lambda *given: calibrator)
     source: Any = SimpleNamespace(checkpoint=SimpleNamespace(size=SHAPE))
     return calibration._measure(source, "cpu", "fp32", known, lengths)
 
 
-def test_the_rates_of_an_encoder_are_found_whatever_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_rates_of_an_encoder_are_found_whatever_the_batch(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     found = measured(monkeypatch, Clockwork(0.03, 2e7, 5e7), (32, 128, 512))
     assert (found.load, found.fixed) == (0.25, pytest.approx(0.03))
     assert list(found.train.values()) == pytest.approx([2e7] * 3)
@@ -55,7 +60,9 @@ def test_the_rates_of_an_encoder_are_found_whatever_the_batch(monkeypatch: pytes
     assert float(found.step(4, 128)) == pytest.approx(0.03 + 3 * SHAPE.forward(4, 128) / 2e7)
 
 
-def test_what_is_known_stays_and_the_rest_is_measured_from_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_known_stays_and_the_rest_is_measured_from_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     known = measured(monkeypatch, Clockwork(0.03, 2e7, 5e7), (32,))
     slower = Clockwork(0.03, 1e7, 5e7)
     found = measured(monkeypatch, slower, (128,), known)
@@ -68,7 +75,9 @@ def test_what_is_known_stays_and_the_rest_is_measured_from_it(monkeypatch: pytes
 
 
 @pytest.mark.parametrize("rate", [1e9, 1e6, 1e4])
-def test_a_slow_encoder_is_measured_in_small_batches(rate: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_encoder_is_measured_in_small_batches(
+    rate: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A step takes about `STEP` seconds at most, but of a single input."""
     calibrator = Clockwork(0.0, rate, rate)
     measured(monkeypatch, calibrator, (32, 512))
@@ -80,7 +89,9 @@ def test_a_slow_encoder_is_measured_in_small_batches(rate: float, monkeypatch: p
     assert max(inputs for inputs, _ in calibrator.asked[first:]) == {1e9: 16, 1e6: 4, 1e4: 4}[rate]
 
 
-def test_seconds_that_fall_with_the_batch_are_no_rates_below_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_seconds_that_fall_with_the_batch_are_no_rates_below_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """On a busy machine two inputs may take longer than eight."""
     calibrator = Clockwork(0.0, 2e7, 5e7)
     steps = iter([5.0, 1.0])
@@ -100,7 +111,12 @@ def test_no_input_is_longer_than_the_encoder_s(
     asked: list[Any] = []
 
     def noted(
-        source: ModelSource, device: str, precision: str, known: Rates | None, lengths: list[int], _: Any
+        source: ModelSource,
+        device: str,
+        precision: str,
+        known: Rates | None,
+        lengths: list[int],
+        _: Any,
     ) -> Rates:
         asked.append((lengths, torch.get_num_threads()))
         each = dict.fromkeys(lengths, 1.0)
@@ -166,8 +182,14 @@ def test_any_architecture_can_be_measured(
 
 def test_the_bytes_of_a_backward_pass_are_those_of_its_tensors(checkpoint: Builder) -> None:
     """The oracle: every linear layer keeps its input, so there are at least those of the layers of this encoder."""
-    calibrator = calibration.Calibrator(building.resolve(str(checkpoint("bert_uncased"))), "cpu", "fp32")
+    calibrator = calibration.Calibrator(
+        building.resolve(str(checkpoint("bert_uncased"))), "cpu", "fp32"
+    )
     hidden, inner, layers, length = 32, 64, 2, 40
-    least = 4 * length * layers * (2 * hidden + inner)  # what the attention's and the two dense layers read
+    least = (
+        4 * length * layers * (2 * hidden + inner)
+    )  # what the attention's and the two dense layers read
     assert least < calibrator.kept(length) < 12 * least
-    assert calibrator.kept(2 * length) > 2 * calibrator.kept(length)  # attention grows with the square
+    assert calibrator.kept(2 * length) > 2 * calibrator.kept(
+        length
+    )  # attention grows with the square

@@ -21,10 +21,19 @@ from tests.cost.settings import lengths, request
 @pytest.mark.costly
 @pytest.mark.parametrize(
     ("task", "overrides"),
-    [("bc2gm", {}), ("hoc", {"document_unit": "abstract"}), ("ddi", {}), ("biosses", {"max_length": 24})],
+    [
+        ("bc2gm", {}),
+        ("hoc", {"document_unit": "abstract"}),
+        ("ddi", {}),
+        ("biosses", {"max_length": 24}),
+    ],
 )
 def test_a_sample_is_near_and_what_is_kept_is_exact(
-    task: str, overrides: dict[str, object], checkpoint: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    task: str,
+    overrides: dict[str, object],
+    checkpoint: Builder,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("BLURB_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(inputs, "SAMPLE", 64)
@@ -55,7 +64,9 @@ def test_the_units_drawn_are_those_of_the_trial() -> None:
 def test_a_sample_is_repeated_until_there_are_enough() -> None:
     from blurb.inputs.features import Features, Ragged
 
-    features = Features(Ragged.of([[1] * 4, [1] * 5, [1] * 6]), np.array([0, 0, 1]))  # the first unit has two rows
+    features = Features(
+        Ragged.of([[1] * 4, [1] * 5, [1] * 6]), np.array([0, 0, 1])
+    )  # the first unit has two rows
     found = inputs.replicate(features, 5, words=9, seconds=1.0)
     assert found.rows.tolist() == [4, 5, 6, 4, 5, 6, 4, 5]
     assert found.unit.tolist() == [0, 0, 1, 2, 2, 3, 4, 4]

@@ -14,7 +14,15 @@ from hypothesis import given, strategies as st
 from blurb.checkpoints import ModelSource
 from blurb.cost import calibration, learners, model as cost
 from blurb.cost.inputs import InputLengths, Ints
-from blurb.cost.learners import Batches, Cost, encoder, epoch_batches, epochs_of, pass_batches, probe
+from blurb.cost.learners import (
+    Batches,
+    Cost,
+    encoder,
+    epoch_batches,
+    epochs_of,
+    pass_batches,
+    probe,
+)
 from blurb.cost.throughput import Rates
 from blurb.execution.worker import execute
 from blurb.learners import building, kinds
@@ -101,17 +109,27 @@ def test_one_encoder_in_two_precisions_has_two_rates(
 ) -> None:
     asked = request(source, "biosses", tmp_path, max_updates=3)
     steps = {"fp32": 2.0, "bf16": 1.0}
-    monkeypatch.setattr(calibration, "rates_of", lambda source, device, precision, *more: rates(step=steps[precision]))
-    planned = [trials.prepare(dataclasses.replace(asked, precision=precision)) for precision in steps]
+    monkeypatch.setattr(
+        calibration,
+        "rates_of",
+        lambda source, device, precision, *more: rates(step=steps[precision]),
+    )
+    planned = [
+        trials.prepare(dataclasses.replace(asked, precision=precision)) for precision in steps
+    ]
     fp32, bf16 = (trial.cost.fit for trial in cost.estimate(planned, 1).trials)
     assert fp32 - bf16 == pytest.approx(3)
 
 
 def test_fitting_takes_the_epochs_and_predicting_dev_and_test(counted: None) -> None:
     found = encoder(profile({"epochs": 3, "batch_size": 10}, rates(step=1.0, pass_piece=0.1)))
-    assert found.fit == pytest.approx(3 * 10 + 3 * 20)  # 20 units of 10 sub-tokens at a tenth of a second
+    assert found.fit == pytest.approx(
+        3 * 10 + 3 * 20
+    )  # 20 units of 10 sub-tokens at a tenth of a second
     assert found.predict == pytest.approx(30)  # dev was predicted by the weights that were chosen
-    sample = encoder(profile({"epochs": 3, "batch_size": 10, "dev_sample": 5}, rates(step=1.0, pass_piece=0.1)))
+    sample = encoder(
+        profile({"epochs": 3, "batch_size": 10, "dev_sample": 5}, rates(step=1.0, pass_piece=0.1))
+    )
     assert sample.fit == pytest.approx(3 * 10 + 3 * 5)
     assert sample.predict == pytest.approx(20 + 30)
 
@@ -130,12 +148,16 @@ def test_fitting_takes_the_epochs_and_predicting_dev_and_test(counted: None) -> 
 )
 def test_more_never_costs_less(less: dict[str, Any], more: dict[str, Any]) -> None:
     found = rates(step=1.0, piece=0.01, pass_piece=0.005)
-    low, high = (encoder(profile({"epochs": 4, "batch_size": 10, **each}, found)) for each in (less, more))
+    low, high = (
+        encoder(profile({"epochs": 4, "batch_size": 10, **each}, found)) for each in (less, more)
+    )
     assert low.seconds < high.seconds
     assert low.memory <= high.memory
 
 
-def test_a_probe_passes_once_over_every_split_and_fits(counted: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_probe_passes_once_over_every_split_and_fits(
+    counted: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     once = probe(profile({}, rates(pass_piece=0.1)))
     assert once.seconds == pytest.approx((100 + 20 + 30) * 10 * 0.1)
     monkeypatch.setattr(learners, "FIT_RATE", 1e3)
@@ -143,7 +165,10 @@ def test_a_probe_passes_once_over_every_split_and_fits(counted: None, monkeypatc
     folds = 1 + learners.FOLDS  # 20 units of dev are few
     work = learners.LAYERS * learners.STRENGTHS * folds * learners.ITERATIONS * 4 * 100 * 3 * 1 * 2
     assert fitted.seconds - once.seconds == pytest.approx(work / 1e3)
-    assert probe(profile({"epochs": 9, "batch_size": 1}, rates(pass_piece=0.1))).seconds == fitted.seconds
+    assert (
+        probe(profile({"epochs": 9, "batch_size": 1}, rates(pass_piece=0.1))).seconds
+        == fitted.seconds
+    )
 
 
 def test_what_is_known_of_the_probe_is_the_probe_s() -> None:
@@ -160,22 +185,29 @@ def test_every_kind_that_reads_a_checkpoint_has_a_term() -> None:
 
 
 def test_a_function_of_a_package_may_still_give_what_nobody_reads() -> None:
-    assert Cost(fit=1.0, predict=2.0, memory=3.0, store=4.0, cache=5.0, checkpoints=6.0).seconds == 3.0
+    assert (
+        Cost(fit=1.0, predict=2.0, memory=3.0, store=4.0, cache=5.0, checkpoints=6.0).seconds == 3.0
+    )
 
 
 def test_memory_is_weights_moments_and_the_largest_batch() -> None:
     found = rates(step=1.0)
-    batch = 10 * (10 * 10 + 10**2)  # `rates` keeps 10 L + L^2 bytes an input; ten inputs of ten sub-tokens
+    batch = 10 * (
+        10 * 10 + 10**2
+    )  # `rates` keeps 10 L + L^2 bytes an input; ten inputs of ten sub-tokens
     asked = profile({"batch_size": 10, "select": "last"}, found)
     assert encoder(asked).memory == pytest.approx(
         learners.HELD + 2 * 4 * 1_000 + 12 * 1_000 + batch
     )  # one encoder is kept
     best = profile({"batch_size": 10}, found)
     assert encoder(best).memory - encoder(asked).memory == 4 * 1_000
-    long = {split: dataclasses.replace(each, rows=np.full(each.units, 40)) for split, each in asked.lengths.items()}
-    assert encoder(dataclasses.replace(asked, lengths=long)).memory - encoder(asked).memory == pytest.approx(
-        10 * (10 * 40 + 40**2) - batch
-    )
+    long = {
+        split: dataclasses.replace(each, rows=np.full(each.units, 40))
+        for split, each in asked.lengths.items()
+    }
+    assert encoder(dataclasses.replace(asked, lengths=long)).memory - encoder(
+        asked
+    ).memory == pytest.approx(10 * (10 * 40 + 40**2) - batch)
 
 
 MANY = np.random.default_rng(7).integers(5, 300, size=2_000)
@@ -194,7 +226,9 @@ def test_a_pass_of_training_is_the_first_of_the_loop(lengths: Ints, seed: int) -
 
 
 @given(SIZES, st.integers(1, 20), st.integers(0, 3))
-def test_every_input_is_trained_on_once_in_whole_batches(lengths: Ints, batch_size: int, seed: int) -> None:
+def test_every_input_is_trained_on_once_in_whole_batches(
+    lengths: Ints, batch_size: int, seed: int
+) -> None:
     found = epoch_batches(lengths, batch_size, seed)
     assert found.sizes.sum() == len(lengths)
     assert len(found.sizes) == -(-len(lengths) // batch_size)
@@ -206,7 +240,9 @@ def test_every_input_is_trained_on_once_in_whole_batches(lengths: Ints, batch_si
 def test_prediction_fills_batches_up_to_the_device_s_room(lengths: Ints, device: str) -> None:
     found = pass_batches(lengths, device)
     assert found.sizes.sum() == len(lengths)
-    assert np.all((found.sizes == 1) | (found.sizes * found.lengths <= SUBTOKENS.get(device, 8_192)))
+    assert np.all(
+        (found.sizes == 1) | (found.sizes * found.lengths <= SUBTOKENS.get(device, 8_192))
+    )
     assert found.lengths.tolist() == sorted(found.lengths, reverse=True)
 
 
@@ -254,4 +290,6 @@ def test_an_adapter_needs_less_memory_and_recomputing_less_still() -> None:
     assert memory[1] - memory[2] == pytest.approx(6 * 10**8)
     again = dataclasses.replace(plain, recomputes=True)
     assert encoder(again).memory < encoder(plain).memory
-    assert encoder(again).fit == pytest.approx(learners.SETUP + 4 / 3 * (encoder(plain).fit - learners.SETUP), rel=0.05)
+    assert encoder(again).fit == pytest.approx(
+        learners.SETUP + 4 / 3 * (encoder(plain).fit - learners.SETUP), rel=0.05
+    )

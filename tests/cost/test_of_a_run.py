@@ -22,23 +22,40 @@ from blurb.store.trial import Trial
 from tests.store.fakes import finish, stored, trial
 
 
-def test_tables_ask_no_trial_for_its_hash_more_than_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_ask_no_trial_for_its_hash_more_than_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store = Store(tmp_path / "runs")
     planned = [trial(seed=seed) for seed in range(1, 9)]
     stored(store, "m", *planned)
     asked = []
     content = Trial.content.fget  # type: ignore[attr-defined]
-    monkeypatch.setattr(Trial, "content", property(lambda self: asked.append(self) or content(self)))
+    monkeypatch.setattr(
+        Trial, "content", property(lambda self: asked.append(self) or content(self))
+    )
     rebuild(store, tmp_path / "leaderboard.csv")
     assert len(asked) <= len(planned)
     assert (tmp_path / "results.csv").read_text().count("\n") == 1 + 8 * 4
 
 
-def test_no_garbage_is_collected_for_what_is_done(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    command = ["run", "baseline:majority", "--suite", "demo", "--protocol", "smoke", "--tasks", "gad,biosses"]
+def test_no_garbage_is_collected_for_what_is_done(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = [
+        "run",
+        "baseline:majority",
+        "--suite",
+        "demo",
+        "--protocol",
+        "smoke",
+        "--tasks",
+        "gad,biosses",
+    ]
     collected = []
     collect = gc.collect
-    monkeypatch.setattr("blurb.execution.worker.gc.collect", lambda *given: collected.append(1) or collect(*given))
+    monkeypatch.setattr(
+        "blurb.execution.worker.gc.collect", lambda *given: collected.append(1) or collect(*given)
+    )
     assert CliRunner().invoke(cli, command, catch_exceptions=False).exit_code == 0
     assert len(collected) == 2
     assert CliRunner().invoke(cli, command, catch_exceptions=False).exit_code == 0
@@ -68,8 +85,14 @@ def test_between_trials_the_tables_are_rebuilt_seldom(monkeypatch: pytest.Monkey
 HERE = {"device": "cpu", "threads": 1, "cpus": 2}
 
 
-def finished(store: Store, seed: int, taken: float, predicted: float | None = None, **environment: Any) -> Path:
-    told = {} if predicted is None else {"predicted": {"learner": "encoder", "type": "ner", "seconds": predicted}}
+def finished(
+    store: Store, seed: int, taken: float, predicted: float | None = None, **environment: Any
+) -> Path:
+    told = (
+        {}
+        if predicted is None
+        else {"predicted": {"learner": "encoder", "type": "ner", "seconds": predicted}}
+    )
     facts = {"train_seconds": 0.75 * taken, "predict_seconds": 0.25 * taken, **told}
     path = finish(store, "m", trial(seed=seed), 0.5, facts=facts)
     provenance = read_json(path / "provenance.json")  # as on the machine that the test is about
@@ -81,7 +104,9 @@ def test_measured_to_predicted_by_learner_and_type(tmp_path: Path) -> None:
     store = Store(tmp_path)
     finished(store, 1, taken=20, predicted=10)
     finished(store, 2, taken=8, predicted=10)
-    known = finished(store, 3, taken=30)  # of a store that had no predictions yet, but the trial is planned again
+    known = finished(
+        store, 3, taken=30
+    )  # of a store that had no predictions yet, but the trial is planned again
     finished(store, 4, taken=99)
     found = model.read_history(tmp_path, {known: ("encoder", "qa", 10.0)}, HERE)
     assert sorted(found.ratios["encoder", "ner"]) == pytest.approx([0.8, 2.0])
@@ -165,10 +190,16 @@ def test_the_wall_time_is_that_of_a_simulation(waiting: list[int], workers: int)
 
 
 @given(st.lists(st.integers(1, 30), min_size=1, max_size=5), st.integers(2, 3))
-def test_the_longest_first_is_within_a_third_of_the_best_order(waiting: list[int], workers: int) -> None:
+def test_the_longest_first_is_within_a_third_of_the_best_order(
+    waiting: list[int], workers: int
+) -> None:
     """Graham's bound for lists sorted by time: 4/3 - 1/(3 lanes)."""
     best = min(wall(order, workers) for order in itertools.permutations(waiting))
-    assert best <= wall(sorted(waiting, reverse=True), workers) <= best * (4 / 3 - 1 / (3 * workers)) + 1e-9
+    assert (
+        best
+        <= wall(sorted(waiting, reverse=True), workers)
+        <= best * (4 / 3 - 1 / (3 * workers)) + 1e-9
+    )
 
 
 def test_without_trials_nothing_is_waited_for() -> None:

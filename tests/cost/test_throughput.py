@@ -17,9 +17,13 @@ SHAPE = EncoderSize(body=50, table=0, vocabulary=1, layers=1, hidden=4, most=512
 
 
 def test_between_two_lengths_the_rate_is_in_between() -> None:
-    found = Rates(SHAPE, 0.0, 0.5, {32: 100.0, 128: 200.0}, {32: 10.0, 128: 10.0}, {32: 1.0, 128: 1.0})
+    found = Rates(
+        SHAPE, 0.0, 0.5, {32: 100.0, 128: 200.0}, {32: 10.0, 128: 10.0}, {32: 1.0, 128: 1.0}
+    )
     assert found.step(2, 32) == pytest.approx(0.5 + 3 * SHAPE.forward(2, 32) / 100)
-    assert found.step(2, 64) == pytest.approx(0.5 + 3 * SHAPE.forward(2, 64) / 150)  # half-way in the logarithm
+    assert found.step(2, 64) == pytest.approx(
+        0.5 + 3 * SHAPE.forward(2, 64) / 150
+    )  # half-way in the logarithm
     assert found.step(2, 512) == pytest.approx(0.5 + 3 * SHAPE.forward(2, 512) / 200)
     both = found.forward(np.array([1, 3]), np.array([8, 16]))
     assert both.tolist() == pytest.approx([SHAPE.forward(1, 8) / 10, SHAPE.forward(3, 16) / 10])
@@ -38,12 +42,19 @@ def test_what_was_measured_is_read_back(tmp_path: Path, monkeypatch: pytest.Monk
     assert throughput.read("x", SHAPE) is None
     throughput.write("x", found)
     assert throughput.read("x", SHAPE) == found
-    for damage in ("{", "[]", '{"load": 1}', '{"load": 1, "fixed": 1, "train": [], "predict": {}, "kept": {}}'):
+    for damage in (
+        "{",
+        "[]",
+        '{"load": 1}',
+        '{"load": 1, "fixed": 1, "train": [], "predict": {}, "kept": {}}',
+    ):
         (tmp_path / "rates" / "x.json").write_text(damage)
         assert throughput.read("x", SHAPE) is None
 
 
-def test_a_cache_that_cannot_be_written_stops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cache_that_cannot_be_written_stops_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("BLURB_HOME", str(tmp_path / "file"))
     throughput.write("x", Rates(SHAPE, 0.0, 0.0))

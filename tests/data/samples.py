@@ -28,7 +28,12 @@ SAMPLES: dict[str, str] = {
                 "final_decision": "yes",
                 "LONG_ANSWER": "secret pil .",
             },
-            "102": {"QUESTION": "dun ?", "CONTEXTS": [], "final_decision": "maybe", "LONG_ANSWER": "secret ."},
+            "102": {
+                "QUESTION": "dun ?",
+                "CONTEXTS": [],
+                "final_decision": "maybe",
+                "LONG_ANSWER": "secret .",
+            },
         },
         indent=1,
     ),

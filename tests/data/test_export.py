@@ -24,7 +24,18 @@ TASKS = [task for task in tasks.all() if task.paper_order]
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("export")
     for form, chosen in (("jsonl", "all"), ("parquet", "all"), ("conll", "ner,pico")):
-        asked = ["data", "export", "--suite", "demo", "--tasks", chosen, "--format", form, "--out", str(folder)]
+        asked = [
+            "data",
+            "export",
+            "--suite",
+            "demo",
+            "--tasks",
+            chosen,
+            "--format",
+            form,
+            "--out",
+            str(folder),
+        ]
         assert command(asked, folder)[0] == 0
     return folder
 
@@ -38,7 +49,9 @@ def test_the_examples_are_those_of_the_data(task: tasks.Task, exported: Path) ->
         assert read_table(exported / task.name / f"{split}.parquet").to_pylist() == rows
 
 
-@pytest.mark.parametrize("task", [task for task in TASKS if "tokens" in task.task_type.columns], ids=lambda t: t.name)
+@pytest.mark.parametrize(
+    "task", [task for task in TASKS if "tokens" in task.task_type.columns], ids=lambda t: t.name
+)
 def test_gold_tags_in_conll_score_a_hundred_by_id(task: tasks.Task, exported: Path) -> None:
     scored = blurb.score(task.name, exported / task.name / "test.conll", suite="demo")[0]
     assert (scored.score, scored.matched) == (100.0, "by id")
@@ -46,11 +59,23 @@ def test_gold_tags_in_conll_score_a_hundred_by_id(task: tasks.Task, exported: Pa
 
 @pytest.mark.parametrize("form", ["jsonl", "parquet", "conll"])
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
-def test_what_is_exported_is_read_back_as_gold(task: tasks.Task, form: str, exported: Path, tmp_path: Path) -> None:
+def test_what_is_exported_is_read_back_as_gold(
+    task: tasks.Task, form: str, exported: Path, tmp_path: Path
+) -> None:
     path = exported / task.name / f"test.{form}"
     if not path.exists():
         return
-    asked = ["score", "--suite", "demo", "--task", task.name, "--predictions", str(path), "--add", "gold"]
+    asked = [
+        "score",
+        "--suite",
+        "demo",
+        "--task",
+        task.name,
+        "--predictions",
+        str(path),
+        "--add",
+        "gold",
+    ]
     code, _, err = command(asked, tmp_path)
     assert (code, "are equal to the gold answers of test" in " ".join(err.split())) == (2, True)
     out = done([*asked, "--gold-as-predictions", "--format", "json"], tmp_path)
@@ -68,25 +93,42 @@ def partial(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("named", ["ebm-pico", "bioasq", "ebm-pico,biosses,bioasq", "qa", "gad,bioasq"])
-def test_what_is_named_and_missing_is_an_error_and_nothing_is_written(named: str, partial: Path) -> None:
-    code, out, err = command(["data", "export", "--data", "data", "--out", "x", "--tasks", named], partial)
+@pytest.mark.parametrize(
+    "named", ["ebm-pico", "bioasq", "ebm-pico,biosses,bioasq", "qa", "gad,bioasq"]
+)
+def test_what_is_named_and_missing_is_an_error_and_nothing_is_written(
+    named: str, partial: Path
+) -> None:
+    code, out, err = command(
+        ["data", "export", "--data", "data", "--out", "x", "--tasks", named], partial
+    )
     assert (code, out) == (2, "")
     assert "missing files: " in err
     assert not (partial / "x").exists()
 
 
-@pytest.mark.parametrize(("chosen", "lost"), [("all", ["ebm-pico (", "bioasq ("]), ("blurb-12", ["ebm-pico ("])])
-def test_with_all_what_is_missing_is_told_with_exit_code_1(chosen: str, lost: list[str], partial: Path) -> None:
-    code, out, err = command(["data", "export", "--data", "data", "--out", "x", "--tasks", chosen], partial)
+@pytest.mark.parametrize(
+    ("chosen", "lost"), [("all", ["ebm-pico (", "bioasq ("]), ("blurb-12", ["ebm-pico ("])]
+)
+def test_with_all_what_is_missing_is_told_with_exit_code_1(
+    chosen: str, lost: list[str], partial: Path
+) -> None:
+    code, out, err = command(
+        ["data", "export", "--data", "data", "--out", "x", "--tasks", chosen], partial
+    )
     assert code == 1
     assert all(name in err for name in ["Left out: data: missing files", *lost])
-    assert sorted(path.name for path in (partial / "x" / "ebm-pico").iterdir()) == ["dev.jsonl", "test.jsonl"]
+    assert sorted(path.name for path in (partial / "x" / "ebm-pico").iterdir()) == [
+        "dev.jsonl",
+        "test.jsonl",
+    ]
     assert not (partial / "x" / "bioasq").exists()
     assert "x/gad/train.jsonl" in out
 
 
-@pytest.mark.parametrize("word", ["# id = 9", "-DOCSTART-", "-DOCSTART-x", "a\tb", "a\nb", "a\n\nb", "# id ="])
+@pytest.mark.parametrize(
+    "word", ["# id = 9", "-DOCSTART-", "-DOCSTART-x", "a\tb", "a\nb", "a\n\nb", "# id ="]
+)
 def test_a_word_that_conll_cannot_hold_is_refused_at_the_export(
     word: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -119,7 +161,9 @@ ODD = [
 
 
 @pytest.mark.parametrize("word", ODD)
-def test_odd_words_come_back_from_conll(word: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_odd_words_come_back_from_conll(
+    word: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(tasks, "_files", {})
     for words in ([word], [word, "mi"], ["kalo", word]):
         if not word.strip():
@@ -132,7 +176,9 @@ def test_odd_words_come_back_from_conll(word: str, tmp_path: Path, monkeypatch: 
 
 def _corpus(folder: Path, words: list[str]) -> tasks.Task:
     """A corpus of one sentence."""
-    (folder / "x.jsonl").write_text(json.dumps({"id": "x.0", "tokens": words, "tags": ["O"] * len(words)}) + "\n")
+    (folder / "x.jsonl").write_text(
+        json.dumps({"id": "x.0", "tokens": words, "tags": ["O"] * len(words)}) + "\n"
+    )
     files = "".join(f'{split} = "x.jsonl"\n' for split in tasks.SPLITS)
     (folder / "odd.toml").write_text(
         f'name = "odd"\ntype = "ner"\nlabels = ["X"]\n[files]\n{files}[format]\nkind = "jsonl"\n'

@@ -16,9 +16,14 @@ TEXT = "aspirin inhibits COX-1 strongly"
 
 def test_the_entity_that_starts_first_is_the_head_whatever_it_was_called() -> None:
     """As in every corpus. The other way round the two would be taken for one entity that overlaps another."""
-    first, second = {"start": 0, "end": 7, "type": "CHEMICAL"}, {"start": 17, "end": 22, "type": "GENE"}
+    first, second = (
+        {"start": 0, "end": 7, "type": "CHEMICAL"},
+        {"start": 17, "end": 22, "type": "GENE"},
+    )
     for head, tail in ((first, second), (second, first)):
-        example = raw.read(tasks.get("chemprot"), {"text": TEXT, "head": head, "tail": tail}, 1).example
+        example = raw.read(
+            tasks.get("chemprot"), {"text": TEXT, "head": head, "tail": tail}, 1
+        ).example
         assert (example["head"], example["tail"]) == (first, second)
 
 
@@ -54,6 +59,9 @@ def test_words_that_are_none_are_told_with_their_input(given: dict[str, Any], to
     ],
 )
 def test_an_entity_has_whole_numbers_and_a_type(changed: dict[str, Any], told: str) -> None:
-    head, tail = {"start": 0, "end": 7, "type": "CHEMICAL", **changed}, {"start": 17, "end": 22, "type": "GENE"}
+    head, tail = (
+        {"start": 0, "end": 7, "type": "CHEMICAL", **changed},
+        {"start": 17, "end": 22, "type": "GENE"},
+    )
     with pytest.raises(DataError, match=told):
         raw.read(tasks.get("chemprot"), {"text": TEXT, "head": head, "tail": tail}, 1)

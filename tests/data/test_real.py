@@ -55,7 +55,12 @@ LABELS: dict[str, dict[str, list[int]]] = {
     "gad": {"1": [2227, 293, 281], "0": [2034, 242, 253]},
     "pubmedqa": {"yes": [249, 27, 276], "no": [152, 17, 169], "maybe": [49, 6, 55]},
 }
-AT_HAND = [(name, split) for name, row in COUNTS.items() for split, found in zip(SPLITS, row, strict=True) if found]
+AT_HAND = [
+    (name, split)
+    for name, row in COUNTS.items()
+    for split, found in zip(SPLITS, row, strict=True)
+    if found
+]
 
 
 @pytest.mark.parametrize(("name", "split"), AT_HAND)
@@ -87,12 +92,18 @@ def test_label_counts_of_hoc_documents(real_rows: Rows) -> None:
         documents: dict[str, set[str]] = {}
         for row in real_rows("hoc", split):
             documents.setdefault(row["doc_id"], set()).update(row["labels"])
-        assert [sum(label in found for found in documents.values()) for label in tasks.get("hoc").labels] == counts
+        assert [
+            sum(label in found for found in documents.values()) for label in tasks.get("hoc").labels
+        ] == counts
         assert sum(not found for found in documents.values()) == without
 
 
-@pytest.mark.parametrize(("name", "counts"), [("ebm-pico", [(30280, 25061, 31967), (4711, 3563, 8090)])])
-def test_words_of_each_pico_label(real_rows: Rows, name: str, counts: list[tuple[int, int, int]]) -> None:
+@pytest.mark.parametrize(
+    ("name", "counts"), [("ebm-pico", [(30280, 25061, 31967), (4711, 3563, 8090)])]
+)
+def test_words_of_each_pico_label(
+    real_rows: Rows, name: str, counts: list[tuple[int, int, int]]
+) -> None:
     for split, expected in zip(("dev", "test"), counts, strict=True):
         found = Counter(tag for row in real_rows(name, split) for tag in row["tags"])
         assert tuple(found[f"I-{label}"] for label in ("PAR", "INT", "OUT")) == expected
@@ -100,13 +111,19 @@ def test_words_of_each_pico_label(real_rows: Rows, name: str, counts: list[tuple
 
 @pytest.mark.parametrize(("name", "counts"), [("chemprot", [1647, 946, 1373]), ("ddi", [44, 3, 7])])
 def test_overlapping_pairs(real_rows: Rows, name: str, counts: list[int]) -> None:
-    assert [sum(row["head"] == row["tail"] for row in real_rows(name, split)) for split in SPLITS] == counts
+    assert [
+        sum(row["head"] == row["tail"] for row in real_rows(name, split)) for split in SPLITS
+    ] == counts
 
 
 def test_adjacent_entities(real_rows: Rows) -> None:
     expected = {"bc5-chem": 11, "bc5-disease": 27, "ncbi-disease": 5, "bc2gm": 80, "jnlpba": 95}
     for name, number in expected.items():
-        pairs = (pair for row in real_rows(name, "test") for pair in zip(row["tags"], row["tags"][1:], strict=False))
+        pairs = (
+            pair
+            for row in real_rows(name, "test")
+            for pair in zip(row["tags"], row["tags"][1:], strict=False)
+        )
         assert sum(second[0] == "B" and first != "O" for first, second in pairs) == number
 
 
@@ -130,7 +147,9 @@ def test_load_of_a_real_dataset(real_data: Path) -> None:
 
 
 @pytest.mark.costly
-def test_the_substitute_of_ebm_pico_is_not_taken_for_it(test_data: Path, real_data: Path, tmp_path: Path) -> None:
+def test_the_substitute_of_ebm_pico_is_not_taken_for_it(
+    test_data: Path, real_data: Path, tmp_path: Path
+) -> None:
     (tmp_path / "ebmnlp").mkdir()
     for split, source in (
         ("train", test_data / "substitute" / "ebmnlp" / "train.tsv"),
@@ -144,7 +163,9 @@ def test_the_substitute_of_ebm_pico_is_not_taken_for_it(test_data: Path, real_da
 
 
 @pytest.mark.parametrize("name", ["gad", "biosses", "hoc", "pubmedqa"])
-def test_line_endings_and_byte_order_mark_keep_the_verdict(real_data: Path, tmp_path: Path, name: str) -> None:
+def test_line_endings_and_byte_order_mark_keep_the_verdict(
+    real_data: Path, tmp_path: Path, name: str
+) -> None:
     task = tasks.get(name)
     for split in SPLITS:
         target = tmp_path / task.files[split]
@@ -156,7 +177,9 @@ def test_line_endings_and_byte_order_mark_keep_the_verdict(real_data: Path, tmp_
 
 def test_swapped_labels_are_not_identical(real_data: Path, tmp_path: Path) -> None:
     lines = (real_data / "GAD" / "dev.tsv").read_text(encoding="utf-8").split("\n")
-    one, zero = (next(i for i, line in enumerate(lines) if line.endswith(f"\t{label}")) for label in "10")
+    one, zero = (
+        next(i for i, line in enumerate(lines) if line.endswith(f"\t{label}")) for label in "10"
+    )
     lines[one], lines[zero] = lines[one][:-1] + "0", lines[zero][:-1] + "1"
     _changed_gad(real_data, tmp_path, lines)
 
@@ -180,10 +203,14 @@ def _changed_gad(real_data: Path, folder: Path, dev: list[str]) -> None:
 
 def test_no_row_of_pubmedqa_shows_the_long_answer(real_data: Path, real_rows: Rows) -> None:
     for split in SPLITS:
-        raw = json.loads((real_data / tasks.get("pubmedqa").files[split]).read_text(encoding="utf-8"))
+        raw = json.loads(
+            (real_data / tasks.get("pubmedqa").files[split]).read_text(encoding="utf-8")
+        )
         for row in real_rows("pubmedqa", split):
             answer = raw[row["id"]]["LONG_ANSWER"]
-            assert answer not in row["context"] or any(answer in context for context in raw[row["id"]]["CONTEXTS"])
+            assert answer not in row["context"] or any(
+                answer in context for context in raw[row["id"]]["CONTEXTS"]
+            )
             assert row["context"] == " ".join(raw[row["id"]]["CONTEXTS"])
 
 

@@ -33,7 +33,9 @@ def test_hoc_counts_abstracts_and_the_others_rows() -> None:
     assert tasks.get("gad").task_type.size([{}, {}, {}]) == 3
 
 
-@pytest.mark.parametrize(("dev", "expected"), [(4_244, "counts only"), (4_246, "counts only"), (4_245, "differs")])
+@pytest.mark.parametrize(
+    ("dev", "expected"), [(4_244, "counts only"), (4_246, "counts only"), (4_245, "differs")]
+)
 def test_bc5_disease_as_printed_and_as_released(dev: int, expected: str) -> None:
     task = tasks.get("bc5-disease")
     assert verdict(task, {"train": 4_182, "dev": dev, "test": 4_424}, {}) == expected
@@ -49,8 +51,12 @@ def test_bc5_disease_as_printed_and_as_released(dev: int, expected: str) -> None
         (121_419, 87_308, "differs"),
     ],
 )
-def test_ebm_pico_as_printed_or_as_released_but_no_mixture(train: int, dev: int, expected: str) -> None:
-    assert verdict(tasks.get("ebm-pico"), {"train": train, "dev": dev, "test": 16_364}, {}) == expected
+def test_ebm_pico_as_printed_or_as_released_but_no_mixture(
+    train: int, dev: int, expected: str
+) -> None:
+    assert (
+        verdict(tasks.get("ebm-pico"), {"train": train, "dev": dev, "test": 16_364}, {}) == expected
+    )
 
 
 def test_no_data_is_no_copy() -> None:
@@ -99,7 +105,10 @@ def test_two_swapped_labels_change_the_hash_and_the_verdict(tmp_path: Path) -> N
     put(
         tmp_path,
         "gad",
-        SAMPLES["gad"].replace("\t1\n", "\t?\n").replace("\t0\n", "\t1\n").replace("\t?\n", "\t0\n"),
+        SAMPLES["gad"]
+        .replace("\t1\n", "\t?\n")
+        .replace("\t0\n", "\t1\n")
+        .replace("\t?\n", "\t0\n"),
         "dev",
     )
     swapped = data.load(good.task, tmp_path)

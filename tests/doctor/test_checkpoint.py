@@ -59,9 +59,14 @@ def _casing(folder: Path) -> tuple[str, str]:
 def _segments(folder: Path) -> tuple[str, str]:
     weights = load_file(folder / "model.safetensors")
     name = next(name for name in weights if name.endswith("token_type_embeddings.weight"))
-    save_file({**weights, name: weights[name][:1].clone()}, folder / "model.safetensors", {"format": "pt"})
+    save_file(
+        {**weights, name: weights[name][:1].clone()}, folder / "model.safetensors", {"format": "pt"}
+    )
     rewrite(folder / "config.json", type_vocab_size=1)
-    return "numbers 2 segments of a pair of texts, but the encoder has embeddings for 1 only", "model_input_names"
+    return (
+        "numbers 2 segments of a pair of texts, but the encoder has embeddings for 1 only",
+        "model_input_names",
+    )
 
 
 def _config(folder: Path) -> tuple[str, str]:
@@ -90,7 +95,11 @@ def _vocabulary(folder: Path) -> tuple[str, str]:
     weights = load_file(folder / "model.safetensors")
     name = next(name for name in weights if name.endswith("word_embeddings.weight"))
     rows = len(weights[name]) - 9
-    save_file({**weights, name: weights[name][:rows].clone()}, folder / "model.safetensors", metadata={"format": "pt"})
+    save_file(
+        {**weights, name: weights[name][:rows].clone()},
+        folder / "model.safetensors",
+        metadata={"format": "pt"},
+    )
     rewrite(folder / "config.json", vocab_size=rows)
     return f"the encoder has only {rows} embeddings", "save_pretrained"
 
@@ -100,7 +109,20 @@ def _adapter(folder: Path) -> tuple[str, str]:
     return "lies beside whole weights", "remove adapter_config.json"
 
 
-BROKEN = (_weights, _cut, _tokenizer, _ids, _casing, _segments, _config, _quantised, _json, _nan, _vocabulary, _adapter)
+BROKEN = (
+    _weights,
+    _cut,
+    _tokenizer,
+    _ids,
+    _casing,
+    _segments,
+    _config,
+    _quantised,
+    _json,
+    _nan,
+    _vocabulary,
+    _adapter,
+)
 
 
 @pytest.mark.parametrize("breaks", BROKEN, ids=lambda one: one.__name__)
@@ -142,6 +164,10 @@ def test_a_folder_of_checkpoints(copy: Path) -> None:
 
 def test_code_of_a_checkpoint_is_never_run(copy: Path, tmp_path: Path) -> None:
     (copy / "mine.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
-    rewrite(copy / "config.json", model_type="mine", auto_map={"AutoConfig": "mine.X", "AutoModel": "mine.Y"})
+    rewrite(
+        copy / "config.json",
+        model_type="mine",
+        auto_map={"AutoConfig": "mine.X", "AutoModel": "mine.Y"},
+    )
     assert examine(copy).problems
     assert not (tmp_path / "ran").exists()

@@ -23,7 +23,11 @@ positive = "yes"
 files = { train = "train.tsv", dev = "dev.tsv", test = "test.tsv" }
 format = { kind = "tsv", dummies = ["@A$", "@B$"] }
 """
-ROWS = ["id\ttext\tlabel", "{0}1\t{0} one @A$ meets @B$ here\tyes", "{0}2\t{0} two @A$ and @B$ apart\tno"]
+ROWS = [
+    "id\ttext\tlabel",
+    "{0}1\t{0} one @A$ meets @B$ here\tyes",
+    "{0}2\t{0} two @A$ and @B$ apart\tno",
+]
 
 
 @pytest.fixture(autouse=True)
@@ -46,7 +50,9 @@ def task_file(tmp_path: Path) -> Path:
 
 
 def told(path: Path) -> list[str]:
-    return [f"{problem.where}: {problem.what} -> {problem.fix}" for problem in examine(path).problems]
+    return [
+        f"{problem.where}: {problem.what} -> {problem.fix}" for problem in examine(path).problems
+    ]
 
 
 def test_data_with_everything_wrong_at_once(data: Path) -> None:
@@ -56,11 +62,16 @@ def test_data_with_everything_wrong_at_once(data: Path) -> None:
     (data / ner).write_bytes(b"caf\xe9\tO\n")
     (data / "manifest.json").write_text("{")
     found = told(data)
-    assert any(one.startswith(f"{data}: gad: Missing: {gad}.") and "blurb data prepare" in one for one in found)
+    assert any(
+        one.startswith(f"{data}: gad: Missing: {gad}.") and "blurb data prepare" in one
+        for one in found
+    )
     assert any(one.startswith(f"{data / hoc}:1: ") for one in found)
     assert any(one.startswith(f"{data / ner}:1: ") and "UTF-8" in one for one in found)
     assert any(one.startswith(f"{data / 'manifest.json'}: ") for one in found)
-    assert len(found) == 10 + 2 + 2 + 1  # ten differ, two cannot be read, one is missing in part and differs
+    assert (
+        len(found) == 10 + 2 + 2 + 1
+    )  # ten differ, two cannot be read, one is missing in part and differs
 
 
 def test_the_folder_of_one_dataset(data: Path) -> None:
@@ -77,7 +88,9 @@ def test_a_task_file_that_is_right(task_file: Path) -> None:
 
 
 def test_a_task_file_with_all_faults_at_once(task_file: Path) -> None:
-    text = TASK.replace('"yes"\n', '"maybe"\nseeds = 0\ncolour = "red"\n').replace("dev.tsv", "valid.tsv")
+    text = TASK.replace('"yes"\n', '"maybe"\nseeds = 0\ncolour = "red"\n').replace(
+        "dev.tsv", "valid.tsv"
+    )
     task_file.write_text(text.replace('kind = "tsv"', 'kind = "xml"'))
     found = told(task_file)
     for message in ("'colour'", "one of the labels", "seeds must", "no format", "valid.tsv"):
@@ -93,7 +106,11 @@ def test_every_example_that_cannot_be_read(task_file: Path) -> None:
     test = task_file.with_name("test.tsv")
     test.write_text(test.read_text() + "z\ttrain one @A$ meets @B$ here\tno\n")
     found = told(task_file)
-    for line, message in ((4, "two of the dummies"), (5, "perhaps"), (6, "already occurs in line 2")):
+    for line, message in (
+        (4, "two of the dummies"),
+        (5, "perhaps"),
+        (6, "already occurs in line 2"),
+    ):
         assert any(one.startswith(f"{train}:{line}: ") and message in one for one in found), message
     assert any("The file of dev is missing" in one for one in found)
     assert any("a leak" in one and "such as z" in one for one in found)
@@ -128,7 +145,9 @@ def test_a_protocol_file_with_all_faults_at_once(tmp_path: Path) -> None:
     assert len(report.problems) == 9
 
 
-@pytest.mark.parametrize("text", ["seeds = 3\n", "[tasks.gad]\nlr = 1e-4\n", "[all]\nlr = 1e-4\n", 'note = "mine"\n'])
+@pytest.mark.parametrize(
+    "text", ["seeds = 3\n", "[tasks.gad]\nlr = 1e-4\n", "[all]\nlr = 1e-4\n", 'note = "mine"\n']
+)
 def test_what_is_a_protocol(tmp_path: Path, text: str) -> None:
     (tmp_path / "mine.toml").write_text(text)
     report = examine(tmp_path / "mine.toml")
@@ -141,9 +160,16 @@ def test_a_run_file_with_all_faults_at_once(tmp_path: Path) -> None:
     assert (examine(path).kind, examine(path).problems) == ("run file", [])
     path.write_text('protocol = "quick"\nseeds = 3\n')
     assert (examine(path).kind, examine(path).problems) == ("run file", [])
-    path.write_text('model = "org/a"\nprotocoll = "quick"\njobs = 0\nhead = "mine.py:Head"\ntrust_remote_code = true\n')
+    path.write_text(
+        'model = "org/a"\nprotocoll = "quick"\njobs = 0\nhead = "mine.py:Head"\ntrust_remote_code = true\n'
+    )
     text = "\n".join(problem.what for problem in examine(path).problems)
-    for message in ("'protocoll'", "jobs must be", "head = mine.py:Head would", "trust_remote_code = true would"):
+    for message in (
+        "'protocoll'",
+        "jobs must be",
+        "head = mine.py:Head would",
+        "trust_remote_code = true would",
+    ):
         assert message in text
     assert len(examine(path).problems) == 4
 
@@ -159,7 +185,9 @@ def test_every_line_of_a_table_and_of_data_that_is_wrong(tmp_path: Path, data: P
         "s,1,m,ddi,80,,,",
         ",1,m,ddi,80,,",
     ]
-    table.write_text("\n".join([head, *lines, *(f"s,1,n,gad,x{number},," for number in range(30))]) + "\n")
+    table.write_text(
+        "\n".join([head, *lines, *(f"s,1,n,gad,x{number},," for number in range(30))]) + "\n"
+    )
     report = examine(table)
     assert report.facts == {"lines": 36, "rows": 1}
     places = [problem.where.removeprefix(f"{table}:") for problem in report.problems]
@@ -167,9 +195,13 @@ def test_every_line_of_a_table_and_of_data_that_is_wrong(tmp_path: Path, data: P
     assert report.problems[-1].what == "And 15 more of this file."
     gad = data / tasks.get("gad").files["dev"]
     rows = gad.read_text().splitlines()
-    gad.write_text("\n".join([*rows[:3], "x", "100\tno dummies\t1", *rows[3:], f"{rows[1]}"]) + "\n")
+    gad.write_text(
+        "\n".join([*rows[:3], "x", "100\tno dummies\t1", *rows[3:], f"{rows[1]}"]) + "\n"
+    )
     of_gad = [problem for problem in examine(data).problems if problem.where.startswith(f"{gad}:")]
-    assert [problem.where for problem in of_gad] == [f"{gad}:{line}" for line in (4, 5, len(rows) + 3)]
+    assert [problem.where for problem in of_gad] == [
+        f"{gad}:{line}" for line in (4, 5, len(rows) + 3)
+    ]
 
 
 def test_rules(tmp_path: Path) -> None:
@@ -207,7 +239,9 @@ def test_rules_with_all_faults_at_once(tmp_path: Path) -> None:
     path.write_text('[datasets]\ngad = 1\n"" = 2\n')
     assert len(examine(path).problems) == 2
     path.write_text("datasets = 3\n")
-    assert ["datasets must be a table" in problem.what for problem in examine(path).problems] == [True]
+    assert ["datasets must be a table" in problem.what for problem in examine(path).problems] == [
+        True
+    ]
     path.write_text("split = [\n")
     assert ["invalid TOML" in problem.what for problem in examine(path).problems] == [True]
 
@@ -215,11 +249,20 @@ def test_rules_with_all_faults_at_once(tmp_path: Path) -> None:
 def test_the_environment_of_the_tests_is_whole() -> None:
     report = examine()
     assert report.kind == "environment"
-    assert {"python", "torch", "device", "bf16_in_hardware", "cache", "cache_free_bytes"} <= report.facts.keys()
+    assert {
+        "python",
+        "torch",
+        "device",
+        "bf16_in_hardware",
+        "cache",
+        "cache_free_bytes",
+    } <= report.facts.keys()
     assert all("plug-in" not in problem.what for problem in report.problems)
 
 
-def test_an_environment_with_everything_wrong_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_environment_with_everything_wrong_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     real = metadata.version
 
     def version(name: str) -> str:
@@ -229,10 +272,16 @@ def test_an_environment_with_everything_wrong_at_once(tmp_path: Path, monkeypatc
 
     point = metadata.EntryPoint("mine", "no.such.module:Head", "blurb.heads")
     monkeypatch.setattr(environment.metadata, "version", version)
-    monkeypatch.setattr(environment.metadata, "entry_points", lambda group: [point] if group == "blurb.heads" else [])
+    monkeypatch.setattr(
+        environment.metadata,
+        "entry_points",
+        lambda group: [point] if group == "blurb.heads" else [],
+    )
     monkeypatch.setattr(environment, "DRIVER", tmp_path)
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    monkeypatch.setattr(environment.shutil, "disk_usage", lambda place: namedtuple("Disk", "free")(5_000_000))
+    monkeypatch.setattr(
+        environment.shutil, "disk_usage", lambda place: namedtuple("Disk", "free")(5_000_000)
+    )
     found = {problem.where: problem for problem in examine().problems}
     assert found["rich"].what == "It is not installed; blurb needs rich>=13.7."
     assert found["rich"].fix == "pip install 'rich>=13.7'"
@@ -248,7 +297,9 @@ def test_a_cache_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Monk
     assert any("cannot be written" in problem.what for problem in examine().problems)
 
 
-@pytest.mark.parametrize(("name", "error"), [("none", DataError), ("x.txt", SettingsError), ("empty", SettingsError)])
+@pytest.mark.parametrize(
+    ("name", "error"), [("none", DataError), ("x.txt", SettingsError), ("empty", SettingsError)]
+)
 def test_what_is_none_of_these(tmp_path: Path, name: str, error: type[Exception]) -> None:
     (tmp_path / "x.txt").write_text("")
     (tmp_path / "empty").mkdir()

@@ -103,9 +103,15 @@ def _killed(store: Store) -> Path:
 BROKEN: dict[Callable[[Store], Path], tuple[str, str]] = {
     _predictions: ("predictions.parquet missing or damaged.", "Run its blurb run command again."),
     _metrics: ("metrics.json missing or damaged.", "blurb rescore repairs it."),
-    _row_file: ("cannot be read", "Run its blurb run command again to rebuild it, without training."),
+    _row_file: (
+        "cannot be read",
+        "Run its blurb run command again to rebuild it, without training.",
+    ),
     _owners: ("no list of models.", "Delete it"),
-    _failed: ("The trial failed: out of memory.", "Run its blurb run command again. The traceback is in"),
+    _failed: (
+        "The trial failed: out of memory.",
+        "Run its blurb run command again. The traceback is in",
+    ),
     _killed: ("A process that was killed left it (1.0 MB).", "rm -r "),
     _unknown_task: ("There is no task called 'gone'", "plug-in"),
     _older_metrics: ("computed by metrics of another version", "blurb rescore"),
@@ -140,7 +146,9 @@ def test_a_folder_of_another_name(store: Store) -> None:
     ("schema", "what", "fix"),
     [(None, "a store of before schema 1", "to_schema_1"), (9, "schema version 9", "Update blurb")],
 )
-def test_a_store_of_another_schema_is_one_problem(schema: int | None, what: str, fix: str, store: Store) -> None:
+def test_a_store_of_another_schema_is_one_problem(
+    schema: int | None, what: str, fix: str, store: Store
+) -> None:
     (store.root / "store.json").unlink()
     if schema is not None:
         write_json(store.root / "store.json", {"schema": schema})
@@ -200,7 +208,11 @@ def test_every_wrong_line_of_a_table(written: Path) -> None:
     with path.open("a") as file:
         file.write(lines[2] + "\n")  # line 3 once more
     problems = examine(path).problems
-    assert {problem.where for problem in problems} == {f"{path}:2", f"{path}:4", f"{path}:{count + 1}"}
+    assert {problem.where for problem in problems} == {
+        f"{path}:2",
+        f"{path}:4",
+        f"{path}:{count + 1}",
+    }
     told = {problem.where.rpartition(":")[2]: problem for problem in problems}
     assert "cells" in told["2"].what
     assert "must be a number (got 'fifty')" in told["4"].what

@@ -29,7 +29,9 @@ def jobs(checkpoint: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.delattr(calibration, "rates_of")
     folder = Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "mine"))
     data = Path(shutil.copytree(demo.prepare(), tmp_path / "data"))
-    asked = request(tmp_path / "runs", folder, "baseline:majority", tasks_="gad,biosses", data=data, seeds=2)
+    asked = request(
+        tmp_path / "runs", folder, "baseline:majority", tasks_="gad,biosses", data=data, seeds=2
+    )
     return list(trials.prepare(asked).final)
 
 
@@ -61,11 +63,16 @@ def test_a_store_without_sweeps_says_nothing_of_them(tmp_path: Path, jobs: list[
     assert "sweeps" not in examine(tmp_path / "runs").facts
 
 
-def test_places_that_this_machine_does_not_see_are_told_once_each(jobs: list[Job], tmp_path: Path) -> None:
+def test_places_that_this_machine_does_not_see_are_told_once_each(
+    jobs: list[Job], tmp_path: Path
+) -> None:
     for name in ("mine", "data"):
         shutil.rmtree(tmp_path / name)
     model, data = problems(jobs)
-    assert (model.where, model.what) == (str(tmp_path / "mine"), "The checkpoint of mine is not visible here.")
+    assert (model.where, model.what) == (
+        str(tmp_path / "mine"),
+        "The checkpoint of mine is not visible here.",
+    )
     assert (data.where, data.what) == (str(tmp_path / "data"), "The data is not visible here.")
     assert "blurb worker --data" in data.fix
 
@@ -79,18 +86,26 @@ def test_a_checkpoint_that_is_another_one(jobs: list[Job], tmp_path: Path) -> No
 
 
 def test_another_tokenizer(jobs: list[Job]) -> None:
-    changed = [replace(job, source=replace(job.source, tokenizer="0" * 64)) for job in jobs if job.source.tokenizer]
+    changed = [
+        replace(job, source=replace(job.source, tokenizer="0" * 64))
+        for job in jobs
+        if job.source.tokenizer
+    ]
     (found,) = problems(changed)
     assert found.what.startswith("The tokenizer files of mine are others")
 
 
-def test_data_that_is_other_data_and_data_that_cannot_be_read(jobs: list[Job], tmp_path: Path) -> None:
+def test_data_that_is_other_data_and_data_that_cannot_be_read(
+    jobs: list[Job], tmp_path: Path
+) -> None:
     gad, biosses = (tmp_path / "data" / tasks.get(name).files["dev"] for name in ("gad", "biosses"))
     gad.write_bytes(b"\n".join(gad.read_bytes().split(b"\n")[:-2]) + b"\n")
     biosses.write_text("nothing that was expected\n")
     found = {one.where: one for one in problems(jobs)}
     assert len(found) == 2
-    assert "are not those that the trials were planned with" in found[f"{tmp_path / 'data'}: gad"].what
+    assert (
+        "are not those that the trials were planned with" in found[f"{tmp_path / 'data'}: gad"].what
+    )
     assert any(where.startswith(str(biosses)) for where in found)
 
 
@@ -98,7 +113,9 @@ def test_devices_and_precisions_that_are_not_here(jobs: list[Job]) -> None:
     encoders, others = jobs[:4], jobs[4:]
     changed = [replace(job, device="cuda:77") for job in encoders[:3]]
     changed += [replace(job, trial=replace(job.trial, precision="fp16")) for job in encoders[3:]]
-    first, second = problems([*changed, *(replace(job, device="cuda:77") for job in others)])  # these need none
+    first, second = problems(
+        [*changed, *(replace(job, device="cuda:77") for job in others)]
+    )  # these need none
     assert (first.where, second.where) == ("3 trials of sweeps", "1 trial of sweeps")
     assert "cuda:77 is not available" in first.what
     assert "fp16 needs a GPU" in second.what
@@ -108,22 +125,34 @@ def test_devices_and_precisions_that_are_not_here(jobs: list[Job]) -> None:
 def test_files_of_plug_ins(jobs: list[Job], tmp_path: Path) -> None:
     gone = {kind: {"mine": tmp_path / "head.py"} for kind in list(plugins.typed())[:1] or ["heads"]}
     (found,) = problems([replace(job, plugins=gone) for job in jobs])
-    assert (found.where, found.what) == (str(tmp_path / "head.py"), "The file of a plug-in is not visible here.")
+    assert (found.where, found.what) == (
+        str(tmp_path / "head.py"),
+        "The file of a plug-in is not visible here.",
+    )
 
 
-def test_memory_that_the_trials_need_at_least(jobs: list[Job], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_that_the_trials_need_at_least(
+    jobs: list[Job], monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert problems(jobs) == []
-    monkeypatch.setattr(calibration.os, "sysconf", lambda name: 10_000)  # 100 MB, less than the libraries take
+    monkeypatch.setattr(
+        calibration.os, "sysconf", lambda name: 10_000
+    )  # 100 MB, less than the libraries take
     (memory,) = problems(jobs)
     assert memory.where == "memory"
     assert "This machine has only 100 MB of memory" in memory.what
 
 
-def test_a_sweep_that_cannot_be_read_is_named_and_the_others_are_looked_at(jobs: list[Job], tmp_path: Path) -> None:
+def test_a_sweep_that_cannot_be_read_is_named_and_the_others_are_looked_at(
+    jobs: list[Job], tmp_path: Path
+) -> None:
     folder = sweeps.write(tmp_path / "runs", jobs[:1])[0]
     (folder / sweeps.JOBS).write_text("{}")
     sweeps.write(tmp_path / "runs", jobs[1:])
     shutil.rmtree(tmp_path / "mine")
     report = examine(tmp_path / "runs")
     assert report.facts["sweeps"] == 2
-    assert [str(folder) in report.problems[0].where + report.problems[0].what, len(report.problems)] == [True, 2]
+    assert [
+        str(folder) in report.problems[0].where + report.problems[0].what,
+        len(report.problems),
+    ] == [True, 2]

@@ -43,12 +43,16 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Counter[tuple[str, str]]:
 
 
 @pytest.mark.costly
-def test_a_command_reads_every_corpus_once(folder: Path, here: Path, reads: Counter[tuple[str, str]]) -> None:
+def test_a_command_reads_every_corpus_once(
+    folder: Path, here: Path, reads: Counter[tuple[str, str]]
+) -> None:
     command = shlex.split(
         f"run baseline:majority baseline:constant --data {folder} --protocol smoke --tasks gad,biosses,hoc"
     )
     assert CliRunner().invoke(cli, command, catch_exceptions=False).exit_code == 0
-    assert reads == {(task, split): 1 for task in ("gad", "biosses", "hoc") for split in tasks.SPLITS}
+    assert reads == {
+        (task, split): 1 for task in ("gad", "biosses", "hoc") for split in tasks.SPLITS
+    }
 
 
 def test_a_file_that_changed_is_read_again(folder: Path, reads: Counter[tuple[str, str]]) -> None:
@@ -80,7 +84,10 @@ def test_a_task_file_that_was_edited_is_read_again(
     declared = tmp_path / "mine.toml"
     declared.write_text(MINE)
     for split in tasks.SPLITS:
-        lines = [{"id": f"{split}{score}", "text_a": f"a {split}", "text_b": "b", "score": score} for score in (1, 3)]
+        lines = [
+            {"id": f"{split}{score}", "text_a": f"a {split}", "text_b": "b", "score": score}
+            for score in (1, 3)
+        ]
         (tmp_path / f"{split}.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     origin = DataSource(str(declared), folder)
     before = data_sources.data_hash(origin)
@@ -98,11 +105,15 @@ def test_memory_is_bounded_and_the_hashes_stay(
         for origin in origins:
             data_sources.data_hash(origin)
     assert set(reads.values()) == {1}
-    assert list(data_sources._kept) == origins[1:]  # the last one stays: the seeds of a task follow one another
+    assert (
+        list(data_sources._kept) == origins[1:]
+    )  # the last one stays: the seeds of a task follow one another
 
 
 @pytest.mark.costly
-def test_a_worker_maps_what_the_command_has_read(folder: Path, reads: Counter[tuple[str, str]]) -> None:
+def test_a_worker_maps_what_the_command_has_read(
+    folder: Path, reads: Counter[tuple[str, str]]
+) -> None:
     origins = [DataSource("gad", folder), DataSource("bc2gm", folder)]
     known = {origin.task: data_sources.load_data(origin) for origin in origins}
     code = (
@@ -118,7 +129,9 @@ def test_a_worker_maps_what_the_command_has_read(folder: Path, reads: Counter[tu
         command = [sys.executable, "-c", code, str(handed), str(folder)]
         worker = subprocess.run(command, capture_output=True, text=True, check=False)
     assert worker.returncode == 0, worker.stderr
-    for (hash_, verdict, splits), content in zip(json.loads(worker.stdout), known.values(), strict=True):
+    for (hash_, verdict, splits), content in zip(
+        json.loads(worker.stdout), known.values(), strict=True
+    ):
         assert (hash_, verdict) == (content.hash, content.verdict)
         assert splits == {split: rows.to_list() for split, rows in content.splits.items()}
     assert not handed.exists()

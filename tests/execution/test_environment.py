@@ -51,10 +51,16 @@ def committed(folder: Path) -> str:
 
 def test_versions_and_machine_are_those_of_this_process() -> None:
     found = environment("cpu")
-    assert {name: found[name] for name in PACKAGES} == {name: metadata.version(name) for name in PACKAGES}
+    assert {name: found[name] for name in PACKAGES} == {
+        name: metadata.version(name) for name in PACKAGES
+    }
     assert (found["blurb"], found["python"]) == (blurb.__version__, platform.python_version())
     assert found["platform"] == f"{platform.system()} {platform.machine()}"
-    assert (found["device"], found["cpus"], found["threads"]) == ("cpu", os.cpu_count(), torch.get_num_threads())
+    assert (found["device"], found["cpus"], found["threads"]) == (
+        "cpu",
+        os.cpu_count(),
+        torch.get_num_threads(),
+    )
     assert list(found)[-1] == "commit"
 
 
@@ -71,7 +77,10 @@ def test_threads_are_those_of_now() -> None:
 
 def test_it_tells_no_name_of_a_folder_a_user_or_a_machine() -> None:
     text = str(environment("cpu"))
-    for private in {str(Path.home()), str(Path(blurb.__file__).parents[1]), platform.node()} - {"", "/"}:
+    for private in {str(Path.home()), str(Path(blurb.__file__).parents[1]), platform.node()} - {
+        "",
+        "/",
+    }:
         assert private not in text
 
 

@@ -32,7 +32,9 @@ def jobs(tmp_path: Path) -> list[Planned]:
     return [Planned(tmp_path, tmp_path / f"{number:02x}") for number in range(4)]
 
 
-def sweep(jobs: list[Planned], wait: Any) -> tuple[list[tuple[int, str]], dict[int, str], list[str]]:
+def sweep(
+    jobs: list[Planned], wait: Any
+) -> tuple[list[tuple[int, str]], dict[int, str], list[str]]:
     """Takes turns as an engine does: outcomes in their order, who was told to hold what, and the final statuses."""
     heard: list[tuple[int, str]] = []
     told: dict[int, str] = {}
@@ -69,7 +71,9 @@ def test_what_another_holds_is_passed_over_and_waited_for(jobs: list[Planned]) -
     assert len(waits) == 3
 
 
-def test_what_a_dead_machine_held_is_taken_over(jobs: list[Planned], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_dead_machine_held_is_taken_over(
+    jobs: list[Planned], monkeypatch: pytest.MonkeyPatch
+) -> None:
     clock = SimpleNamespace(now=0.0, sleep=lambda seconds: None)
     clock.monotonic = lambda: clock.now
     monkeypatch.setattr(leases, "time", clock)

@@ -18,7 +18,18 @@ import pytest
 from blurb.execution.environment import SAFE, at_root, clean_start
 
 ROOT = Path(__file__).parents[2]
-MODULES = ("torch", "numpy", "blurb", "transformers", "multiprocessing", "pickle", "random", "pyarrow", "click", "json")
+MODULES = (
+    "torch",
+    "numpy",
+    "blurb",
+    "transformers",
+    "multiprocessing",
+    "pickle",
+    "random",
+    "pyarrow",
+    "click",
+    "json",
+)
 ASKED = ["baseline:majority", "--suite", "demo", "--tasks", "gad,biosses", "--precision", "fp32"]
 
 
@@ -29,9 +40,12 @@ def strange(tmp_path: Path) -> Path:
     folder.mkdir()
     scripts.mkdir()
     for name in MODULES:
-        (folder / f"{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w').close()\n", encoding="utf-8")
+        (folder / f"{name}.py").write_text(
+            f"open({str(tmp_path / 'ran')!r}, 'w').close()\n", encoding="utf-8"
+        )
     (scripts / "blurb").write_text(
-        "import sys\nfrom blurb.cli import cli\nif __name__ == '__main__':\n    sys.exit(cli())\n", encoding="utf-8"
+        "import sys\nfrom blurb.cli import cli\nif __name__ == '__main__':\n    sys.exit(cli())\n",
+        encoding="utf-8",
     )
     return folder
 
@@ -61,7 +75,11 @@ def test_the_job_of_slurm(strange: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     environment.pop(SAFE, None)
     worker = subprocess.run(
-        [*shlex.split(line), "--part", "0"], cwd=strange, env=environment, capture_output=True, text=True
+        [*shlex.split(line), "--part", "0"],
+        cwd=strange,
+        env=environment,
+        capture_output=True,
+        text=True,
     )
     assert worker.returncode == 0, worker.stderr
     assert "2 trials done here" in worker.stdout
@@ -95,7 +113,9 @@ def _both() -> Iterator[None]:
 
 def test_all_is_as_before_afterwards(monkeypatch: pytest.MonkeyPatch, here: Path) -> None:
     for value in (None, "", "1"):
-        monkeypatch.delenv(SAFE, raising=False) if value is None else monkeypatch.setenv(SAFE, value)
+        monkeypatch.delenv(SAFE, raising=False) if value is None else monkeypatch.setenv(
+            SAFE, value
+        )
         with pytest.raises(ZeroDivisionError), _both():
             raise ZeroDivisionError
         assert os.environ.get(SAFE) == value
@@ -106,7 +126,9 @@ def test_all_is_as_before_afterwards(monkeypatch: pytest.MonkeyPatch, here: Path
 def test_no_other_process_is_started() -> None:
     """A new one belongs into this file. Those that are there run programs of the system, or Python with -P."""
     found = {
-        path.relative_to(ROOT / "blurb").as_posix(): path.read_text(encoding="utf-8").count("subprocess.run(")
+        path.relative_to(ROOT / "blurb").as_posix(): path.read_text(encoding="utf-8").count(
+            "subprocess.run("
+        )
         for path in (ROOT / "blurb").rglob("*.py")
         if "subprocess" in path.read_text(encoding="utf-8")
     }
@@ -137,5 +159,13 @@ def test_a_script_without_a_guard_is_not_run_by_its_workers(tmp_path: Path, by: 
     """The workers ran the script once more, and were told to be out of memory."""
     (tmp_path / "script.py").write_text(SCRIPT, encoding="utf-8")
     command = [sys.executable, "script.py" if by == "file" else "-"]
-    done = subprocess.run(command, input=SCRIPT, capture_output=True, text=True, cwd=tmp_path, check=False, timeout=120)
+    done = subprocess.run(
+        command,
+        input=SCRIPT,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=False,
+        timeout=120,
+    )
     assert done.stdout.split() == ["once", "()"], done.stderr

@@ -33,7 +33,9 @@ def test_steps_are_told_seldom_and_epochs_at_once(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.costly
-def test_a_trial_tells_its_steps_and_what_its_history_has(checkpoint: Builder, tmp_path: Path) -> None:
+def test_a_trial_tells_its_steps_and_what_its_history_has(
+    checkpoint: Builder, tmp_path: Path
+) -> None:
     source = building.resolve(str(checkpoint("bert_uncased")), name="m")
     (job,) = trials.prepare(request(source, "gad", tmp_path, epochs=2)).final
     told: list[TrialProgress] = []
@@ -42,4 +44,7 @@ def test_a_trial_tells_its_steps_and_what_its_history_has(checkpoint: Builder, t
     assert (told[-1].done, told[-1].total, told[-1].epoch) == (8, 8, 2)
     lines = (job.path / "history.csv").read_text().splitlines()[1:]
     epochs = {(each.epoch, each.loss, each.dev) for each in told if each.epoch}
-    assert epochs == {(int(line.split(",")[0]), float(line.split(",")[1]), float(line.split(",")[3])) for line in lines}
+    assert epochs == {
+        (int(line.split(",")[0]), float(line.split(",")[1]), float(line.split(",")[3]))
+        for line in lines
+    }

@@ -58,14 +58,19 @@ def names(store: Store) -> list[tuple[str, str]]:
     """Model and precision of all rows; none of them may be damaged."""
     told: list[str] = []
     found = [
-        (one.model, one.configuration.precision) for one in rows.read(store, lambda damage: told.append(str(damage)))
+        (one.model, one.configuration.precision)
+        for one in rows.read(store, lambda damage: told.append(str(damage)))
     ]
     assert told == []
     return sorted(found)
 
 
 def pick(store: Store, model: str, precision: str = "fp32") -> RowTrials:
-    return next(one for one in rows.read(store) if one.model == model and one.configuration.precision == precision)
+    return next(
+        one
+        for one in rows.read(store)
+        if one.model == model and one.configuration.precision == precision
+    )
 
 
 def done(store: Store, model: str, *planned: object) -> list[bool]:
@@ -87,7 +92,11 @@ def test_the_last_row_of_a_model_takes_its_folder_along(store: Store) -> None:
     row_edits.remove(store, pick(store, "m", "bf16"))
     assert done(store, "m", *SHARED) == [True, True]
     doomed = row_edits.removal(store, pick(store, "m"))
-    size = sum(file.stat().st_size for path in (*doomed.trials, *doomed.unlisted) for file in path.iterdir())
+    size = sum(
+        file.stat().st_size
+        for path in (*doomed.trials, *doomed.unlisted)
+        for file in path.iterdir()
+    )
     assert doomed.size == size
     assert [path.name for path in doomed.unlisted] == [trial("ddi", 7).hash]
     row_edits.remove(store, pick(store, "m"))
@@ -131,7 +140,10 @@ def test_a_kept_model_comes_along_under_the_new_name(store: Store) -> None:
     row_edits.rename(store, pick(store, "m"), "new")
     assert model_of(store.path("new", "hoc", OWN[0].hash)) == ("new", "weights")
     assert model_of(store.path("new", "gad", SHARED[0].hash)) == ("new", "weights")
-    assert model_of(store.path("m", "gad", SHARED[0].hash)) == ("m", "weights")  # the other row has it still
+    assert model_of(store.path("m", "gad", SHARED[0].hash)) == (
+        "m",
+        "weights",
+    )  # the other row has it still
     assert not store.path("m", "hoc", OWN[0].hash).exists()
     assert done(store, "new", OWN[0], SHARED[0]) == [True, True]
 
@@ -145,7 +157,9 @@ def test_a_kept_model_that_is_damaged_stays_so(store: Store) -> None:
 
 
 @pytest.mark.parametrize("there", ["", "whole", "damaged"])
-def test_a_trial_that_is_there_already_gets_the_kept_model_if_it_has_none(store: Store, there: str) -> None:
+def test_a_trial_that_is_there_already_gets_the_kept_model_if_it_has_none(
+    store: Store, there: str
+) -> None:
     """The trial of n is that of m, too, but for its model."""
     target = store.path("n", "gad", SHARED[0].hash)
     if there:
@@ -161,7 +175,9 @@ def test_a_trial_that_is_there_already_gets_the_kept_model_if_it_has_none(store:
 
 
 def test_trials_of_a_search_come_along_and_stay(store: Store) -> None:
-    searched = trial("ddi", 8, tokenizer="t" * 64)  # as the rows have it: asked for by the configuration of one of them
+    searched = trial(
+        "ddi", 8, tokenizer="t" * 64
+    )  # as the rows have it: asked for by the configuration of one of them
     path = finish(store, "m", searched, 0.5)
     row_edits.rename(store, pick(store, "m"), "new")
     assert store.is_done(store.path("new", "ddi", searched.hash))
@@ -196,7 +212,12 @@ def test_two_models_that_share_a_folder_of_an_old_store(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "told"),
-    [("", "is empty"), ("a\nb", "which is not allowed"), ("x" * 300, "too long"), ("m", "has the name 'm' already")],
+    [
+        ("", "is empty"),
+        ("a\nb", "which is not allowed"),
+        ("x" * 300, "too long"),
+        ("m", "has the name 'm' already"),
+    ],
 )
 def test_names_are_checked(store: Store, name: str, told: str) -> None:
     with pytest.raises(SettingsError, match=told):
@@ -220,7 +241,10 @@ ACTIONS: dict[str, Callable[[Store], object]] = {
 def test_nothing_changes_while_a_trial_of_the_model_runs(store: Store, action: str) -> None:
     before = sorted(store.root.rglob("*"))
     path = store.path("m", "gad", SHARED[0].hash)
-    with leases.held(store.lease(path)), pytest.raises(StoreError, match=r"is running .*, and nothing was changed"):
+    with (
+        leases.held(store.lease(path)),
+        pytest.raises(StoreError, match=r"is running .*, and nothing was changed"),
+    ):
         ACTIONS[action](store)
     assert sorted(store.root.rglob("*")) == before
     with leases.held(store.lease(store.path("n", "gad", trial("gad", 1).hash))):
@@ -232,7 +256,11 @@ def test_nothing_changes_beside_a_row_that_cannot_be_read(store: Store, action: 
     mine = pick(store, "m")
     other = store.root / "m" / "rows" / f"{pick(store, 'm', 'bf16').key}.json"
     other.write_text("{")
-    deed = (lambda: row_edits.remove(store, mine)) if action == "rm" else (lambda: row_edits.rename(store, mine, "new"))
+    deed = (
+        (lambda: row_edits.remove(store, mine))
+        if action == "rm"
+        else (lambda: row_edits.rename(store, mine, "new"))
+    )
     with pytest.raises(StoreError, match="Nothing was changed, as trials may belong to it"):
         deed()
     assert done(store, "m", *SHARED, *OWN) == [True] * 4
@@ -263,7 +291,9 @@ def killed_at(step: int) -> Iterator[list[str]]:
     gone.wait()
     me = LeaseRecord.me()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(LeaseRecord, "me", lambda: replace(me, token=secrets.token_hex(16), pid=gone.pid))
+        patch.setattr(
+            LeaseRecord, "me", lambda: replace(me, token=secrets.token_hex(16), pid=gone.pid)
+        )
         for name in ("rename", "replace", "unlink", "mkdir", "write_bytes"):
             patch.setattr(Path, name, dying(name, getattr(Path, name)))
         for name in ("rmtree", "copytree"):
@@ -292,7 +322,9 @@ def test_a_kill_at_any_step_leaves_a_store_that_can_be_read_and_finished(
         assert done(part, "n", trial("gad", 1)) == [True], steps
         if action == "rename":  # under one name or the other, nothing of it is lost
             old, new = (done(part, model, *SHARED, *OWN) for model in ("m", "new"))
-            assert (all(old) and ("m", "fp32") in there) or (all(new) and ("new", "fp32") in there), steps
+            assert (all(old) and ("m", "fp32") in there) or (
+                all(new) and ("new", "fp32") in there
+            ), steps
         if ("m", "fp32") in there:
             ACTIONS[action](part)
         assert names(part) == names(whole)

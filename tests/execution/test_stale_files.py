@@ -29,12 +29,18 @@ def test_the_lease_of_the_rows(tmp_path: Path) -> None:
     assert stale_files.find(store) == []
 
 
-def test_rights_to_end_a_lease_of_processes_that_were_killed_one_after_the_other(tmp_path: Path) -> None:
+def test_rights_to_end_a_lease_of_processes_that_were_killed_one_after_the_other(
+    tmp_path: Path,
+) -> None:
     store = Store(tmp_path / "runs")
     trial = store.lease(store.root / "row" / "gad" / "0123456789abcdef")
     trial.parent.mkdir(parents=True)
     gone = LeaseRecord.me().content().replace(str(os.getpid()).encode(), b"999999999")
-    ends = [lease.with_name(lease.name + end) for lease in (store.root / ROWS_LEASE, trial) for end in ENDS]
+    ends = [
+        lease.with_name(lease.name + end)
+        for lease in (store.root / ROWS_LEASE, trial)
+        for end in ENDS
+    ]
     for path in ends:
         path.write_bytes(gone)
     mine = trial.with_name(f".fedcba9876543210{LEASE}.end")

@@ -31,7 +31,8 @@ def test_what_is_read_is_what_was_written(tmp_path: Path) -> None:
     there = sweeps.read(folder, allow=())
     assert [one.trial.hash for one in there] == [job.trial.hash for job in jobs]
     files = {
-        kind: {name: path and path.absolute() for name, path in some.items()} for kind, some in jobs[0].plugins.items()
+        kind: {name: path and path.absolute() for name, path in some.items()}
+        for kind, some in jobs[0].plugins.items()
     }
     assert there == [
         replace(
@@ -45,19 +46,34 @@ def test_what_is_read_is_what_was_written(tmp_path: Path) -> None:
         for job in jobs
     ]
     content = json.loads((folder / sweeps.JOBS).read_text())
-    assert (len(content["source"]), len(content["data"]), len(content["jobs"])) == (3, 2, len(jobs))  # each value once
+    assert (len(content["source"]), len(content["data"]), len(content["jobs"])) == (
+        3,
+        2,
+        len(jobs),
+    )  # each value once
 
 
 def _absolute(source: ModelSource) -> ModelSource:
-    return source if not source.is_checkpoint else replace(source, location=str(Path(source.location).absolute()))
+    return (
+        source
+        if not source.is_checkpoint
+        else replace(source, location=str(Path(source.location).absolute()))
+    )
 
 
 def test_its_name_is_the_hash_of_all_that_it_says_but_predictions(tmp_path: Path) -> None:
     jobs = [replace(job, predicted=2.5) for job in planned(tmp_path / "runs")]
     folder = sweeps.write(tmp_path / "runs", jobs, {"parts": [[0]]})[0]
     content = json.loads((folder / sweeps.JOBS).read_text())
-    timeless = {**content, "jobs": [{**line, "predicted": 0.0} for line in content["jobs"]], "about": {"parts": [[0]]}}
-    assert folder.name == hashlib.sha256(json.dumps(timeless, sort_keys=True).encode()).hexdigest()[:12]
+    timeless = {
+        **content,
+        "jobs": [{**line, "predicted": 0.0} for line in content["jobs"]],
+        "about": {"parts": [[0]]},
+    }
+    assert (
+        folder.name
+        == hashlib.sha256(json.dumps(timeless, sort_keys=True).encode()).hexdigest()[:12]
+    )
     assert {line["predicted"] for line in content["jobs"]} == {2.5}
 
 
@@ -82,9 +98,15 @@ def test_the_same_trials_are_the_same_sweep_which_never_changes(tmp_path: Path) 
     before = (first / sweeps.JOBS).read_bytes()
     assert sweeps.write(tmp_path, [replace(job, predicted=9.0) for job in jobs])[0] == first
     assert (first / sweeps.JOBS).read_bytes() == before
-    changed = [replace(job, resume=True) for job in jobs], [replace(job, device="cuda") for job in jobs]
+    changed = (
+        [replace(job, resume=True) for job in jobs],
+        [replace(job, device="cuda") for job in jobs],
+    )
     plain = (jobs[::-1], jobs[1:], *changed)
-    others = [sweeps.write(tmp_path, jobs, {"x": 1})[0], *(sweeps.write(tmp_path, some)[0] for some in plain)]
+    others = [
+        sweeps.write(tmp_path, jobs, {"x": 1})[0],
+        *(sweeps.write(tmp_path, some)[0] for some in plain),
+    ]
     assert len({first, *others}) == 6
     assert sweeps.folders(tmp_path) == [first, *others]
     there = sweeps.jobs_of(tmp_path)
@@ -111,7 +133,9 @@ def test_trials_that_are_dropped_leave_the_numbers_of_the_others(tmp_path: Path)
     jobs = planned(tmp_path)
     folder = sweeps.write(tmp_path, jobs)[0]
     sweeps.drop(Store(tmp_path), {jobs[1].path})
-    assert [job is None for job in sweeps.numbered(folder)] == [place == 1 for place in range(len(jobs))]
+    assert [job is None for job in sweeps.numbered(folder)] == [
+        place == 1 for place in range(len(jobs))
+    ]
     assert len(sweeps.read(folder)) == len(jobs) - 1
     assert sweeps.write(tmp_path, jobs)[0] == folder  # asked for again
     assert len(sweeps.read(folder)) == len(jobs)

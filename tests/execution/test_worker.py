@@ -65,7 +65,9 @@ def job(suite: Path, tmp_path: Path) -> Callable[..., Job]:
         name: str = "runs",
         **overrides: Any,
     ) -> Job:
-        asked = request(tmp_path / name, source, tasks_=task, data=folder, overrides=overrides, suite="demo")
+        asked = request(
+            tmp_path / name, source, tasks_=task, data=folder, overrides=overrides, suite="demo"
+        )
         return trials.job(asked, source, tasks.get(task), seed)
 
     return planned
@@ -83,7 +85,9 @@ def failure_of(job: Job) -> Path:
 
 
 @pytest.mark.costly
-def test_a_trial_leaves_its_files_sealed_and_nothing_else(job: Callable[..., Job], suite: Path) -> None:
+def test_a_trial_leaves_its_files_sealed_and_nothing_else(
+    job: Callable[..., Job], suite: Path
+) -> None:
     one = job(max_train=0, max_eval=0)
     begun = int(time.time())
     outcome = execute(one)
@@ -92,7 +96,9 @@ def test_a_trial_leaves_its_files_sealed_and_nothing_else(job: Callable[..., Job
     left = {path.name for path in one.path.parent.iterdir()} - {one.path.name}
     assert left == set()
     sealed = read_json(one.path / "DONE.json")["sha256"]
-    assert sealed == {name: hashlib.sha256((one.path / name).read_bytes()).hexdigest() for name in FILES}
+    assert sealed == {
+        name: hashlib.sha256((one.path / name).read_bytes()).hexdigest() for name in FILES
+    }
 
     spec = read_json(one.path / "spec.json")
     text = json.dumps(spec, sort_keys=True, separators=(",", ":"))
@@ -104,20 +110,31 @@ def test_a_trial_leaves_its_files_sealed_and_nothing_else(job: Callable[..., Job
     columns = read_predictions(one.path / "predictions.parquet")
     assert list(columns) == ["split", "id", "doc_id", "gold", "prediction", "majority", "scores"]
     stored = list(zip(columns["split"], columns["id"], columns["gold"], strict=True))
-    assert stored == [(split, name, label) for split in ("dev", "test") for name, label in truth[split].items()]
+    assert stored == [
+        (split, name, label) for split in ("dev", "test") for name, label in truth[split].items()
+    ]
     assert set(columns["prediction"]) == set(columns["majority"]) == {frequent}
 
     figures = read_json(one.path / "metrics.json")
     assert (figures["metric"], figures["metrics_version"]) == ("f1", metrics.VERSION)
     for split in ("dev", "test"):
         gold = list(truth[split].values())
-        expected = sklearn.metrics.f1_score(gold, [frequent] * len(gold), pos_label="1", zero_division=0)
+        expected = sklearn.metrics.f1_score(
+            gold, [frequent] * len(gold), pos_label="1", zero_division=0
+        )
         assert figures[split]["f1"] == figures["majority"][split]["f1"] == pytest.approx(expected)
 
     told = read_json(one.path / "provenance.json")
-    assert begun <= time.mktime(time.strptime(told["started"], "%Y-%m-%dT%H:%M:%SZ")) - time.timezone <= time.time()
+    assert (
+        begun
+        <= time.mktime(time.strptime(told["started"], "%Y-%m-%dT%H:%M:%SZ")) - time.timezone
+        <= time.time()
+    )
     assert told["configuration"] == asdict(one.configuration)
-    assert (told["model"], told["data_verdict"]) == ("baseline:majority", data.load(tasks.get("gad"), suite).verdict)
+    assert (told["model"], told["data_verdict"]) == (
+        "baseline:majority",
+        data.load(tasks.get("gad"), suite).verdict,
+    )
     assert told["environment"] == environment("cpu")
     facts = told["facts"]
     assert facts["train_units"] == len(truth["train"])
@@ -127,11 +144,15 @@ def test_a_trial_leaves_its_files_sealed_and_nothing_else(job: Callable[..., Job
     assert "declaration" not in told  # no task file
     assert (one.path / "history.csv").read_text() == "epoch,loss,learning_rate,dev\n"
     log = (one.path / "log.txt").read_text()
-    assert re.search(rf"INFO blurb: trial {one.path.name}: baseline:majority on gad, seed 1$", log, re.MULTILINE)
+    assert re.search(
+        rf"INFO blurb: trial {one.path.name}: baseline:majority on gad, seed 1$", log, re.MULTILINE
+    )
 
 
 @pytest.mark.costly
-def test_a_drawn_part_is_of_the_right_size_and_the_same_for_one_seed(job: Callable[..., Job], suite: Path) -> None:
+def test_a_drawn_part_is_of_the_right_size_and_the_same_for_one_seed(
+    job: Callable[..., Job], suite: Path
+) -> None:
     def drawn(one: Job) -> tuple[list[str], list[str]]:
         assert execute(one).status == "done"
         columns = read_predictions(one.path / "predictions.parquet")
@@ -151,7 +172,9 @@ def test_a_drawn_part_is_of_the_right_size_and_the_same_for_one_seed(job: Callab
 
 
 @pytest.mark.costly
-def test_an_encoder_repeats_its_trial_to_the_byte(job: Callable[..., Job], checkpoint: Builder, tmp_path: Path) -> None:
+def test_an_encoder_repeats_its_trial_to_the_byte(
+    job: Callable[..., Job], checkpoint: Builder, tmp_path: Path
+) -> None:
     """Where and when it ran is in the provenance and the log, and in no other file."""
     source = building.resolve(str(checkpoint("bert_uncased")), name="tiny")
     small = {"max_train": 16, "max_eval": 8, "epochs": 2, "batch_size": 8, "lr": 0.02}
@@ -167,13 +190,24 @@ def test_an_encoder_repeats_its_trial_to_the_byte(job: Callable[..., Job], check
     assert [epoch["epoch"] for epoch in epochs] == ["1", "2"]
     told = read_json(found[0] / "provenance.json")
     assert told["parameters"] == source.parameters
-    assert told["facts"]["predicted"] == {"learner": "encoder", "type": "similarity", "seconds": 12.35}
-    assert told["facts"]["train_inputs"]["units"] > told["facts"]["train_units"] == 16  # features are of all units
+    assert told["facts"]["predicted"] == {
+        "learner": "encoder",
+        "type": "similarity",
+        "seconds": 12.35,
+    }
+    assert (
+        told["facts"]["train_inputs"]["units"] > told["facts"]["train_units"] == 16
+    )  # features are of all units
     columns = read_predictions(found[0] / "predictions.parquet", split="test")
     inside = np.clip(columns["prediction"], 0, 4)  # the scale of BIOSSES
     correlation = scipy.stats.pearsonr(columns["gold"], inside).statistic
-    assert read_json(found[0] / "metrics.json")["test"]["pearson"] == pytest.approx(correlation, abs=1e-6)
-    (last,) = {(news.done, news.total, news.epoch, news.epochs) for news in (heard[len(heard) // 2 - 1], heard[-1])}
+    assert read_json(found[0] / "metrics.json")["test"]["pearson"] == pytest.approx(
+        correlation, abs=1e-6
+    )
+    (last,) = {
+        (news.done, news.total, news.epoch, news.epochs)
+        for news in (heard[len(heard) // 2 - 1], heard[-1])
+    }
     assert last == (4, 4, 2, 2)
     assert heard[0] == TrialProgress(epochs=2)
     assert not (tmp_path / "one" / "trackers").exists()
@@ -222,7 +256,9 @@ def test_any_error_is_that_of_one_trial_and_is_gone_when_it_succeeds(
 
 
 @pytest.mark.costly
-def test_an_interrupt_ends_it_and_leaves_nothing(job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_ends_it_and_leaves_nothing(
+    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
+) -> None:
     one = job()
 
     def interrupted(self: Learner, *given: object) -> object:
@@ -235,12 +271,16 @@ def test_an_interrupt_ends_it_and_leaves_nothing(job: Callable[..., Job], monkey
 
 
 @pytest.mark.costly
-def test_data_that_changed_since_the_plan_fail(job: Callable[..., Job], suite: Path, tmp_path: Path) -> None:
+def test_data_that_changed_since_the_plan_fail(
+    job: Callable[..., Job], suite: Path, tmp_path: Path
+) -> None:
     folder = tmp_path / "data"
     demo.write(folder)
     one = job(folder=folder)
     path = folder / "GAD" / "train.tsv"
-    path.write_text("".join(path.read_text(encoding="utf-8").splitlines(keepends=True)[:-1]), encoding="utf-8")
+    path.write_text(
+        "".join(path.read_text(encoding="utf-8").splitlines(keepends=True)[:-1]), encoding="utf-8"
+    )
     outcome = execute(one)
     assert outcome.status == "failed"
     assert str(folder) in outcome.message
@@ -316,12 +356,16 @@ def test_a_trial_that_was_taken_over_is_the_others(
 
 
 @pytest.mark.costly
-def test_who_lost_its_lease_stops_training(job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_lost_its_lease_stops_training(
+    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
+) -> None:
     one = job()
     lease = Store(one.store).lease(one.path)
     monkeypatch.setattr(leases, "BEAT", 0.01)
 
-    def sleeps(self: Majority, train: Any, dev: Any, seed: int, step: Callable[[int, int], None]) -> Any:
+    def sleeps(
+        self: Majority, train: Any, dev: Any, seed: int, step: Callable[[int, int], None]
+    ) -> Any:
         step(1, 100)
         lease.unlink()
         limit = time.monotonic() + 20
@@ -361,7 +405,9 @@ def test_a_split_without_units_is_refused_by_the_name_of_what_made_none(suite: P
 
     content = data.load(tasks.get("gad"), suite)
     with pytest.raises(DataError, match=r"test_worker\..*Nothing.* gad, dev"):
-        worker.units_of(Nothing(content.task, formulations.bind(content.task).settings), content, "dev")
+        worker.units_of(
+            Nothing(content.task, formulations.bind(content.task).settings), content, "dev"
+        )
     units, key = worker.units_of(formulations.bind(content.task), content, "dev")
     assert [unit["id"] for unit in units] == list(gad(suite, "dev"))
     assert content.hash in key
@@ -374,13 +420,17 @@ def test_a_split_without_units_is_refused_by_the_name_of_what_made_none(suite: P
         ([{"layer": 3, "note": "a, b"}, {"layer": None, "note": ""}], 'layer,note\n3,"a, b"\n,\n'),
     ],
 )
-def test_a_history_is_whatever_a_learner_tried(history: list[dict[str, Any]], text: str, tmp_path: Path) -> None:
+def test_a_history_is_whatever_a_learner_tried(
+    history: list[dict[str, Any]], text: str, tmp_path: Path
+) -> None:
     worker._write_history(tmp_path / "history.csv", history)
     assert (tmp_path / "history.csv").read_bytes() == text.encode()
 
 
 @pytest.mark.costly
-def test_a_trial_names_its_folder_by_model_task_and_hash(job: Callable[..., Job], tmp_path: Path) -> None:
+def test_a_trial_names_its_folder_by_model_task_and_hash(
+    job: Callable[..., Job], tmp_path: Path
+) -> None:
     odd = replace(MAJORITY, name="org/model:x")
     one = job(odd)
     assert execute(one).status == "done"

@@ -31,7 +31,12 @@ SECTIONS = 9
 def is_definition(statement: ast.stmt) -> bool:
     """Imports, functions, classes and constants: what a cell defines, without what it trains."""
     if isinstance(statement, ast.Assign):
-        targets = [name.id for target in statement.targets for name in ast.walk(target) if isinstance(name, ast.Name)]
+        targets = [
+            name.id
+            for target in statement.targets
+            for name in ast.walk(target)
+            if isinstance(name, ast.Name)
+        ]
         return all(name.isupper() for name in targets)
     return isinstance(statement, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef)
 
@@ -41,7 +46,9 @@ def lesson() -> dict[str, Any]:
     """The names that the cells define, before any training."""
     names: dict[str, Any] = {}
     for cell in tour.cells("lesson"):
-        body = [statement for statement in ast.parse(tour.text(cell)).body if is_definition(statement)]
+        body = [
+            statement for statement in ast.parse(tour.text(cell)).body if is_definition(statement)
+        ]
         exec(compile(ast.Module(body, []), cell["id"], "exec"), names)
     torch.manual_seed(0)
     return names
@@ -101,8 +108,12 @@ def test_sinusoids_follow_the_formula(lesson: dict[str, Any]) -> None:
         for pair in range(4):
             angle = place / 10_000 ** (2 * pair / 8)
             expected = [math.sin(angle), math.cos(angle)]
-            assert table[place, 2 * pair : 2 * pair + 2].tolist() == pytest.approx(expected, abs=1e-5)
-    torch.testing.assert_close(lesson["sinusoids"](100, 64), networks.sinusoids(100, 64), atol=1e-4, rtol=0)
+            assert table[place, 2 * pair : 2 * pair + 2].tolist() == pytest.approx(
+                expected, abs=1e-5
+            )
+    torch.testing.assert_close(
+        lesson["sinusoids"](100, 64), networks.sinusoids(100, 64), atol=1e-4, rtol=0
+    )
 
 
 @pytest.mark.parametrize("score", ["Bahdanau", "Luong"])
@@ -112,7 +123,9 @@ def test_padding_gets_no_weight(lesson: dict[str, Any], score: str) -> None:
     assert weights[0, 3:].tolist() == [0, 0]
     torch.testing.assert_close(weights.sum(1), torch.ones(2))
     torch.testing.assert_close(answers[:1], reader(ids[:1, :3])[0])
-    torch.testing.assert_close(reader(ids, equal=True)[1][0], torch.tensor([1 / 3, 1 / 3, 1 / 3, 0, 0]))
+    torch.testing.assert_close(
+        reader(ids, equal=True)[1][0], torch.tensor([1 / 3, 1 / 3, 1 / 3, 0, 0])
+    )
 
 
 def test_the_encoder_reads_both_sides_and_no_padding(lesson: dict[str, Any]) -> None:
@@ -137,34 +150,60 @@ def tables() -> list[tuple[str, str, str]]:
         ):
             for line in body.splitlines():
                 dataset, *values = (cell.strip() for cell in line.strip("|").split("|"))
-                figures += [(dataset, *pair) for pair in zip(header.split(" | "), values, strict=True)]
+                figures += [
+                    (dataset, *pair) for pair in zip(header.split(" | "), values, strict=True)
+                ]
     return figures
 
 
 def test_the_figures_are_the_committed_ones() -> None:
     with RESULTS.open(encoding="utf-8") as lines:
-        rows = {row["model"]: row for row in csv.DictReader(lines) if row["protocol"] in ("quick@2", "standard")}
+        rows = {
+            row["model"]: row
+            for row in csv.DictReader(lines)
+            if row["protocol"] in ("quick@2", "standard")
+        }
     given = tables()
     assert len(given) > 50
-    expected = [(name, model, rows[model][name.lower().replace(" ", "-")]) for name, model, _ in given]
+    expected = [
+        (name, model, rows[model][name.lower().replace(" ", "-")]) for name, model, _ in given
+    ]
     assert given == expected
 
 
 def test_figures_in_sentences_are_those_of_the_tables() -> None:
     """A score (two digits behind the point) in a sentence is in a table of the lesson, or in the lab's study."""
-    known = {value for _, _, value in tables()} | {"55.20"}  # PubMedQA's constant answer, as `baseline:constant` has it
+    known = {value for _, _, value in tables()} | {
+        "55.20"
+    }  # PubMedQA's constant answer, as `baseline:constant` has it
     study = (STUDY / "README.md").read_text(encoding="utf-8")
     for name, text in TEXT.items():
         for figure in re.findall(r"(?<![\d.-])\d\d\.\d\d(?!\d)", text):
-            assert figure in known or (name == "lesson-lab-study" and figure in study), (name, figure)
+            assert figure in known or (name == "lesson-lab-study" and figure in study), (
+                name,
+                figure,
+            )
 
 
 def test_the_table_of_the_study_is_the_committed_one() -> None:
     with (STUDY / "study.csv").open(encoding="utf-8") as lines:
-        cells = {row["variant"]: row for row in csv.DictReader(lines) if (row["protocol"], row["dataset"]) == CELL}
-    bits = dict(re.findall(r"^\| ([\w-]+) \| (\d\.\d{3}) \|", (STUDY / "README.md").read_text("utf-8"), re.MULTILINE))
+        cells = {
+            row["variant"]: row
+            for row in csv.DictReader(lines)
+            if (row["protocol"], row["dataset"]) == CELL
+        }
+    bits = dict(
+        re.findall(
+            r"^\| ([\w-]+) \| (\d\.\d{3}) \|",
+            (STUDY / "README.md").read_text("utf-8"),
+            re.MULTILINE,
+        )
+    )
     variants = ("untrained", "general-sub-token", "own-whole-word")
-    expected = [f" | {cells[name]['pretrainings']} | {cells[name]['mean']} | {bits[name]} |" for name in variants]
+    expected = [
+        f" | {cells[name]['pretrainings']} | {cells[name]['mean']} | {bits[name]} |"
+        for name in variants
+    ]
     expected.append(f" | | {cells['baseline:bigrams']['mean']} | |")
     body = TEXT["lesson-lab-study"].split("|---|---:|---:|---:|\n")[1].splitlines()[:4]
     assert [line[line.index(" | ") :] for line in body] == expected
@@ -178,7 +217,9 @@ def test_the_rule_of_1500_is_that_of_the_page_of_baselines() -> None:
 
 
 def test_it_takes_an_hour() -> None:
-    titles = re.findall(r"^## (\d+)\. .+ \((\d+) minutes\)$", "\n".join(TEXT.values()), flags=re.MULTILINE)
+    titles = re.findall(
+        r"^## (\d+)\. .+ \((\d+) minutes\)$", "\n".join(TEXT.values()), flags=re.MULTILINE
+    )
     assert [int(number) for number, _ in titles] == list(range(1, SECTIONS + 1))
     assert 50 <= sum(int(minutes) for _, minutes in titles) <= 60
     listed = re.findall(r"^\| \d+\. .+ \| (\d+) \|$", TEXT["lesson-start"], flags=re.MULTILINE)
@@ -191,7 +232,9 @@ def test_each_section_has_a_formula_a_picture_and_questions() -> None:
     notebook = json.loads((tour.DOCS / "lesson.ipynb").read_text(encoding="utf-8"))
     sections: list[list[str]] = []
     for cell in notebook["cells"]:
-        shown = ["picture" for output in cell.get("outputs", []) if "image/png" in output.get("data", {})]
+        shown = [
+            "picture" for output in cell.get("outputs", []) if "image/png" in output.get("data", {})
+        ]
         text = tour.text(cell)
         for part in re.split(r"(?m)^(?=## )", text) if cell["cell_type"] == "markdown" else [text]:
             if part.startswith("## "):
@@ -226,11 +269,17 @@ def test_the_solution_is_the_built_in_attention(tmp_path: Path) -> None:
     (solution,) = code_of("lesson-solution")
     path = tmp_path / "my_pooling.py"
     path.write_text(solution, encoding="utf-8")
-    assert len([line for line in solution.splitlines() if line.strip() and not line.startswith("#")]) <= 10
+    assert (
+        len([line for line in solution.splitlines() if line.strip() and not line.startswith("#")])
+        <= 10
+    )
     spec = importlib.util.spec_from_file_location("solution_of_the_lesson", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    hidden, mask = torch.randn(3, 6, 8), torch.tensor([[1, 1, 1, 1, 1, 1], [1, 1, 1, 0, 0, 0], [1, 0, 0, 0, 0, 0]])
+    hidden, mask = (
+        torch.randn(3, 6, 8),
+        torch.tensor([[1, 1, 1, 1, 1, 1], [1, 1, 1, 0, 0, 0], [1, 0, 0, 0, 0, 0]]),
+    )
     torch.testing.assert_close(module.Dot(8, 0)(hidden, mask), AttentionDot(8, 0)(hidden, mask))
 
 
@@ -272,5 +321,7 @@ def test_the_lesson(here: Path) -> None:
     assert names["right"]["none"] < 0.5
     assert names["earlier_is_same"]
     assert max(names["tuned"]["nothing"]) < min(names["tuned"]["diseases"])
-    (stored, *_) = next(cell["outputs"] for cell in tour.cells("lesson") if cell["id"] == "lesson-bigrams-scores")
+    (stored, *_) = next(
+        cell["outputs"] for cell in tour.cells("lesson") if cell["id"] == "lesson-bigrams-scores"
+    )
     assert outputs["lesson-bigrams-scores"][0]["data"]["text/plain"] == stored["data"]["text/plain"]

@@ -21,7 +21,9 @@ ABLATIONS = sorted((pictures.RESULTS / "ablations").glob("*/*.png"))
 
 
 def test_the_page_is_of_the_tables() -> None:
-    assert pictures.PAGE.read_text(encoding="utf-8") == pictures.page(), "run python -m benchmarks.pictures"
+    assert pictures.PAGE.read_text(encoding="utf-8") == pictures.page(), (
+        "run python -m benchmarks.pictures"
+    )
 
 
 def test_the_picture_of_the_page_is_of_the_page() -> None:
@@ -35,7 +37,10 @@ def test_ablations_are_of_their_tables(path: Path) -> None:
     from blurb.extensions.reports.plots._style import digest
 
     with path.with_suffix(".csv").open(encoding="utf-8", newline="") as file:
-        lines = [[line[name] for name in ("cell", "task", "mean", "sd", "seeds")] for line in csv.DictReader(file)]
+        lines = [
+            [line[name] for name in ("cell", "task", "mean", "sd", "seeds")]
+            for line in csv.DictReader(file)
+        ]
     assert pictures.stamped(path) == digest(lines)
 
 
@@ -57,14 +62,24 @@ def test_ablations_are_as_the_code_draws_them(table: Path, tmp_path: Path) -> No
     grid, scores, names, title = pictures.of_two_seeds(table)
     ablation.write(grid, scores, names, title, tmp_path / "now.png")
     assert pictures.stamped(tmp_path / "now.png") == pictures.stamped(table.with_suffix(".png"))
-    assert alike(tmp_path / "now.png", table.with_suffix(".png")), "run python -m benchmarks.pictures"
+    assert alike(tmp_path / "now.png", table.with_suffix(".png")), (
+        "run python -m benchmarks.pictures"
+    )
 
 
 @pytest.mark.costly
 def test_the_pretraining_study_is_as_the_code_writes_it(test_data: Path, tmp_path: Path) -> None:
     committed = pictures.RESULTS / "lab" / "vocabulary-and-masking"
     shutil.copytree(committed, tmp_path / "study")
-    words = ["study", "vocabulary-and-masking", "--data", str(test_data / "blurb"), "--output", "study", "--read"]
+    words = [
+        "study",
+        "vocabulary-and-masking",
+        "--data",
+        str(test_data / "blurb"),
+        "--output",
+        "study",
+        "--read",
+    ]
     done(words, tmp_path)
     for name in ("README.md", "study.csv"):
         assert (tmp_path / "study" / name).read_text() == (committed / name).read_text()
@@ -75,7 +90,9 @@ def test_the_growth_of_cost_is_of_the_measurement() -> None:
     from blurb.extensions.reports.plots._style import digest
 
     found = json.loads((pictures.RESULTS / "bench" / "bench.json").read_text(encoding="utf-8"))
-    assert pictures.stamped(pictures.RESULTS / "bench" / "growth.png") == digest(found["growth"]["figures"])
+    assert pictures.stamped(pictures.RESULTS / "bench" / "growth.png") == digest(
+        found["growth"]["figures"]
+    )
 
 
 def test_the_study_is_of_its_lines() -> None:
@@ -91,4 +108,6 @@ def test_the_vocabularies_are_of_their_report() -> None:
     folder = pictures.RESULTS / "vocabulary"
     found = json.loads((folder / "vocabulary.json").read_text(encoding="utf-8"))["tasks"]
     columns = ("model", "task", "subtokens", "words", "mentions", "whole_mentions")
-    assert pictures.stamped(folder / "vocabulary.png") == digest([[line[name] for name in columns] for line in found])
+    assert pictures.stamped(folder / "vocabulary.png") == digest(
+        [[line[name] for name in columns] for line in found]
+    )

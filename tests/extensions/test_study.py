@@ -24,7 +24,10 @@ from tests.conftest import Builder
 def test_noise_is_that_share_of_every_tensor(checkpoint: Builder, share: float) -> None:
     folder = str(checkpoint("bert_uncased"))
     plain, _ = Checkpoint(Path(folder)).load_encoder()
-    noisy, again = Checkpoint(Path(folder)).load_encoder()[0], Checkpoint(Path(folder)).load_encoder()[0]
+    noisy, again = (
+        Checkpoint(Path(folder)).load_encoder()[0],
+        Checkpoint(Path(folder)).load_encoder()[0],
+    )
     noise(noisy, share)
     noise(again, share)
     for (name, before), after, same in zip(
@@ -33,7 +36,9 @@ def test_noise_is_that_share_of_every_tensor(checkpoint: Builder, share: float) 
         added = (after - before).detach()
         assert torch.equal(after, same), name
         if before.numel() > 300:  # the sd of a sample is near that of its distribution
-            assert float(added.std() / before.detach().std()) == pytest.approx(share, rel=0.15), name
+            assert float(added.std() / before.detach().std()) == pytest.approx(share, rel=0.15), (
+                name
+            )
 
 
 def test_layers_anew_and_lowest_layers(checkpoint: Builder) -> None:
@@ -71,22 +76,56 @@ def test_an_encoder_is_made_once_and_can_be_run(checkpoint: Builder, tmp_path: P
 
 def test_what_is_committed_is_done(tmp_path: Path) -> None:
     path = tmp_path / "results.csv"
-    columns = ("protocol", "protocol_hash", "task", "model", "seed", "split", "metric", "value", "trial")
+    columns = (
+        "protocol",
+        "protocol_hash",
+        "task",
+        "model",
+        "seed",
+        "split",
+        "metric",
+        "value",
+        "trial",
+    )
 
     def line(protocol: str, model: str, seed: str, value: str = "1") -> dict[str, str]:
-        made = {"protocol": protocol, "task": "gad", "model": model, "seed": seed, "split": "test", "metric": "f1"}
-        digits = protocol_.load(protocol).hash[:12] if "@" not in protocol or protocol == "quick@2" else "0" * 12
-        return {**made, "protocol_hash": digits, "value": value, "trial": f"{model} {seed} {protocol}"}
+        made = {
+            "protocol": protocol,
+            "task": "gad",
+            "model": model,
+            "seed": seed,
+            "split": "test",
+            "metric": "f1",
+        }
+        digits = (
+            protocol_.load(protocol).hash[:12]
+            if "@" not in protocol or protocol == "quick@2"
+            else "0" * 12
+        )
+        return {
+            **made,
+            "protocol_hash": digits,
+            "value": value,
+            "trial": f"{model} {seed} {protocol}",
+        }
 
     assert records.done(tmp_path, "quick", "gad", 1) == set()
-    lines = [line("quick@2", "a", "1"), line("quick@2", "a", "2"), line("quick@2", "b", "1"), line("probe", "c", "1")]
+    lines = [
+        line("quick@2", "a", "1"),
+        line("quick@2", "a", "2"),
+        line("quick@2", "b", "1"),
+        line("probe", "c", "1"),
+    ]
     lines.append(line("quick@1", "d", "1"))  # of another version
     records.add(path, columns, lines, ("trial", "split", "metric"))
     assert records.done(tmp_path, "quick", "gad", 2) == {"a"}
     assert records.done(tmp_path, "quick", "gad", 1) == {"a", "b"}
     assert records.done(tmp_path, "quick", "hoc", 1) == set()
     records.add(
-        path, columns, [line("quick@2", "b", "1", "2"), line("quick@2", "b", "2")], ("trial", "split", "metric")
+        path,
+        columns,
+        [line("quick@2", "b", "1", "2"), line("quick@2", "b", "2")],
+        ("trial", "split", "metric"),
     )
     assert records.done(tmp_path, "quick", "gad", 2) == {"a", "b"}
     assert sorted(one["value"] for one in records.read(path)) == ["1", "1", "1", "1", "1", "2"]
@@ -95,20 +134,32 @@ def test_what_is_committed_is_done(tmp_path: Path) -> None:
 @pytest.mark.costly
 def test_pairs_that_the_reference_separates() -> None:
     """Oracle: scipy's test on each pair, and a count by hand."""
-    reference = {"a": [80.0, 81.0, 80.5], "b": [70.0, 71.0, 70.4], "c": [70.2, 70.9, 70.1], "d": [50.0, 50.5, 51.0]}
+    reference = {
+        "a": [80.0, 81.0, 80.5],
+        "b": [70.0, 71.0, 70.4],
+        "c": [70.2, 70.9, 70.1],
+        "d": [50.0, 50.5, 51.0],
+    }
     assert separated(reference) == [("a", "b"), ("a", "c"), ("a", "d"), ("b", "d"), ("c", "d")]
     cheap = {"a": [3.0], "b": [2.0], "c": [2.5], "d": [2.2], "e": [9.0]}
     found = agreement(reference, cheap)
     assert (found.separated, found.right) == (5, 4)  # b and d are in the wrong order
-    assert found.tau == pytest.approx(stats.kendalltau([80.5, 70.4667, 70.4, 50.5], [3, 2, 2.5, 2.2]).statistic)
+    assert found.tau == pytest.approx(
+        stats.kendalltau([80.5, 70.4667, 70.4, 50.5], [3, 2, 2.5, 2.2]).statistic
+    )
     assert found.low <= found.tau <= found.high
-    assert agreement(reference, {name: [1.0] for name in reference}).right == 0  # equal is not right
+    assert (
+        agreement(reference, {name: [1.0] for name in reference}).right == 0
+    )  # equal is not right
     with pytest.raises(ValueError, match="three encoders"):
         agreement(reference, {"a": [1.0], "b": [2.0]})
 
 
 def test_runs_without_spread_are_told_apart_by_their_values() -> None:
-    assert separated({"a": [1.0, 1.0], "b": [2.0, 2.0], "c": [2.0, 2.0]}) == [("b", "a"), ("c", "a")]
+    assert separated({"a": [1.0, 1.0], "b": [2.0, 2.0], "c": [2.0, 2.0]}) == [
+        ("b", "a"),
+        ("c", "a"),
+    ]
     assert separated({"a": [1.0], "b": [2.0]}) == []
 
 
@@ -132,13 +183,23 @@ def test_the_readme_has_the_counts_of_the_committed_scores() -> None:
         significant = [each for each in tested if each[0] < 0.05]
         pairs, after_holm = pairs + len(significant), after_holm + kept
         for name in report.CHEAP:
-            means = {model: sum(runs) / len(runs) for model, runs in report.cheap(found, name, task).items()}
+            means = {
+                model: sum(runs) / len(runs)
+                for model, runs in report.cheap(found, name, task).items()
+            }
             plain[name] += sum(means[better] > means[worse] for _, better, worse in significant)
             strict[name] += sum(means[better] > means[worse] for _, better, worse in tested[:kept])
     text = (RESULTS / "README.md").read_text(encoding="utf-8")
     order = ["quick with 3 seeds", "quick", "sketch", "probe"]
-    for count, what, right in ((pairs, "each by itself", plain), (after_holm, "after Holm", strict)):
-        (line,) = [each for each in text.splitlines() if each.startswith(f"| of the {count} ") and what in each]
+    for count, what, right in (
+        (pairs, "each by itself", plain),
+        (after_holm, "after Holm", strict),
+    ):
+        (line,) = [
+            each
+            for each in text.splitlines()
+            if each.startswith(f"| of the {count} ") and what in each
+        ]
         cells = [cell.strip() for cell in line.split("|")[2:6]]
         assert cells == [f"{right[name]} ({round(100 * right[name] / count)} %)" for name in order]
 
@@ -160,7 +221,9 @@ def test_the_second_family_counts_pairs_of_variants() -> None:
 
     def rows(means: dict[str, float], losses: dict[str, float]) -> dict[str, object]:
         return {
-            name: made_row(name, {"gad": [mean, mean + 0.1, mean - 0.1]}, {"gad": losses[name]}, split="test")
+            name: made_row(
+                name, {"gad": [mean, mean + 0.1, mean - 0.1]}, {"gad": losses[name]}, split="test"
+            )
             for name, mean in means.items()
         }
 

@@ -20,13 +20,18 @@ def workflows(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     from blurb.extensions.board.boards import found
 
     board = tmp_path_factory.mktemp("board")
-    files = [*(ROOT / ".github" / "workflows").glob("*.yml"), *(f for f in found(board, "Ours") if f.suffix == ".yml")]
+    files = [
+        *(ROOT / ".github" / "workflows").glob("*.yml"),
+        *(f for f in found(board, "Ours") if f.suffix == ".yml"),
+    ]
     assert len(files) == 5
     return [yaml.safe_load(Path(file).read_text(encoding="utf-8")) for file in files]
 
 
 def steps(workflows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [step for workflow in workflows for job in workflow["jobs"].values() for step in job["steps"]]
+    return [
+        step for workflow in workflows for job in workflow["jobs"].values() for step in job["steps"]
+    ]
 
 
 def test_actions_are_pinned_to_commits(workflows: list[dict[str, Any]]) -> None:

@@ -29,7 +29,11 @@ from blurb.system import lease_records as holders, leases
 
 # What the commands need, so that the forked process has it at once. None of it starts a thread.
 for _name in (
-    *(module.name for module in pkgutil.walk_packages(blurb.__path__, "blurb.") if "__main__" not in module.name),
+    *(
+        module.name
+        for module in pkgutil.walk_packages(blurb.__path__, "blurb.")
+        if "__main__" not in module.name
+    ),
     "datasets",
     "pandas",
     "pyarrow.parquet",
@@ -83,12 +87,17 @@ def run(arguments: Sequence[str], folder: Path, said: Path, faults: Faults) -> N
     """The command in a process group of its own; what it says goes to a file, and at its end what it took."""
     os.setsid()
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL if number == signal.SIGTERM else signal.default_int_handler)
+        signal.signal(
+            number, signal.SIG_DFL if number == signal.SIGTERM else signal.default_int_handler
+        )
     file = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     null = os.open(os.devnull, os.O_RDONLY)
     for there, standard in ((null, 0), (file, 1), (file, 2)):
         os.dup2(there, standard)
-    sys.stdin, sys.stdout, sys.stderr = (open(number, mode) for number, mode in ((0, "r"), (1, "w"), (2, "w")))  # noqa: SIM115
+    sys.stdin, sys.stdout, sys.stderr = (
+        open(number, mode)  # noqa: SIM115 - they stay open
+        for number, mode in ((0, "r"), (1, "w"), (2, "w"))
+    )
     os.chdir(folder)
     if faults.clock:
         clock = time.time

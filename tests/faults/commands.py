@@ -24,7 +24,9 @@ _numbers = itertools.count()
 class Command:
     """A command that runs in a process group of its own."""
 
-    def __init__(self, arguments: Sequence[str], folder: Path, faults: Faults | None = None) -> None:
+    def __init__(
+        self, arguments: Sequence[str], folder: Path, faults: Faults | None = None
+    ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.said = folder.parent / f"{folder.name}.said-{next(_numbers)}"
         given = (list(arguments), folder, self.said, faults or Faults())

@@ -25,7 +25,9 @@ SILENCE = 1.5
 """Seconds after which a process of another machine counts as dead."""
 
 
-def sweep(*more: str, models: Sequence[str] = ("baseline:majority", "baseline:constant")) -> list[str]:
+def sweep(
+    *more: str, models: Sequence[str] = ("baseline:majority", "baseline:constant")
+) -> list[str]:
     """A run of the smoke protocol on demo data."""
     data = ["--data", str(demo.prepare()), "--tasks", "gad,biosses,hoc", "--protocol", "smoke"]
     return ["run", *models, *data, "--device", "cpu", "--precision", "fp32", *more]
@@ -57,7 +59,9 @@ class Undisturbed:
                 assert there.endswith(b"\n"), f"{name} is cut"
         if (folder / "runs" / "results.csv").exists():
             lines = (folder / "runs" / "results.csv").read_text().splitlines()
-            assert set(lines) <= set((self.folder / "runs" / "results.csv").read_text().splitlines())
+            assert set(lines) <= set(
+                (self.folder / "runs" / "results.csv").read_text().splitlines()
+            )
             assert len(lines) == len(set(lines)), "a trial is counted twice"
 
     def assert_same(self, folder: Path, kills: int = 0) -> None:
@@ -99,7 +103,9 @@ def assert_kept(before: Mapping[str, tuple[int, str]], folder: Path) -> None:
 
 def left(folder: Path) -> list[Path]:
     """What a command that ended in order would have removed."""
-    hidden = [path for path in folder.rglob(".*") if path.name not in STAYS and ".index" not in path.parts]
+    hidden = [
+        path for path in folder.rglob(".*") if path.name not in STAYS and ".index" not in path.parts
+    ]
     return hidden + list(folder.rglob("*.failed.json")) + list(folder.rglob("*.tmp"))
 
 

@@ -46,7 +46,11 @@ def test_a_file_of_a_finished_trial(undisturbed: Undisturbed, tmp_path: Path) ->
         folder = tmp_path / str(number)
         shutil.copytree(undisturbed.folder, folder)
         hurt = sorted(folder.glob(f"runs/*/*/*/{file}"))[number % undisturbed.trials]
-        others = {name: value for name, value in finished(folder).items() if str(hurt.parent.name) not in name}
+        others = {
+            name: value
+            for name, value in finished(folder).items()
+            if str(hurt.parent.name) not in name
+        }
         DAMAGE[kind](hurt)
         code, said = blurb(undisturbed.arguments, folder)
         assert code == 0, f"{file} {kind}: {said}"
@@ -56,7 +60,9 @@ def test_a_file_of_a_finished_trial(undisturbed: Undisturbed, tmp_path: Path) ->
     record("damaged files of finished trials", files=len(drawn))
 
 
-def test_a_flipped_bit_that_keeps_size_and_time_is_found_by_verify(undisturbed: Undisturbed, tmp_path: Path) -> None:
+def test_a_flipped_bit_that_keeps_size_and_time_is_found_by_verify(
+    undisturbed: Undisturbed, tmp_path: Path
+) -> None:
     folder = tmp_path / "here"
     shutil.copytree(undisturbed.folder, folder)
     hurt = next(folder.glob("runs/*/gad/*/predictions.parquet"))
@@ -71,8 +77,12 @@ def test_a_flipped_bit_that_keeps_size_and_time_is_found_by_verify(undisturbed: 
     assert blurb(["runs", "verify"], folder)[0] == 0
 
 
-@pytest.mark.parametrize("content", [b"", b"\0" * 1024, b'{"token": 1}', b"[" * 100_000], ids=range(4))
-def test_a_lease_that_cannot_be_read(content: bytes, undisturbed: Undisturbed, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "content", [b"", b"\0" * 1024, b'{"token": 1}', b"[" * 100_000], ids=range(4)
+)
+def test_a_lease_that_cannot_be_read(
+    content: bytes, undisturbed: Undisturbed, tmp_path: Path
+) -> None:
     """Nobody can tell whose it is: it counts as held until it has been silent for long enough."""
     folder = tmp_path / "here"
     shutil.copytree(undisturbed.folder, folder)

@@ -18,7 +18,9 @@ FULL, LOST, READ_ONLY = "No space left on device", "Stale file handle", "Read-on
 
 @pytest.mark.costly
 @pytest.mark.parametrize(("fault", "reason"), [("full_from", FULL), ("lost_from", LOST)])
-def test_a_disk_that_fails_in_the_middle(fault: str, reason: str, undisturbed: Undisturbed, tmp_path: Path) -> None:
+def test_a_disk_that_fails_in_the_middle(
+    fault: str, reason: str, undisturbed: Undisturbed, tmp_path: Path
+) -> None:
     """From some change of the disk on. What was finished stays, and when the disk is back the sweep is completed."""
     rng, failures, codes = chances(fault), 0, set()
     while failures < rounds(short=4, share=0.1):
@@ -48,7 +50,13 @@ def test_a_store_that_cannot_be_written(undisturbed: Undisturbed, tmp_path: Path
     folder = tmp_path / "here"
     shutil.copytree(undisturbed.folder, folder)
     there = contents(folder)
-    for looking in (["leaderboard", "show"], ["status"], ["runs", "verify"], ["gc", "--dry-run"], ["doctor", "runs"]):
+    for looking in (
+        ["leaderboard", "show"],
+        ["status"],
+        ["runs", "verify"],
+        ["gc", "--dry-run"],
+        ["doctor", "runs"],
+    ):
         code, said = blurb(looking, folder, Faults(read_only=True))
         assert code == 0, said
     for writing in (undisturbed.arguments, ["rescore"]):
@@ -59,12 +67,16 @@ def test_a_store_that_cannot_be_written(undisturbed: Undisturbed, tmp_path: Path
 
 
 @pytest.mark.costly
-@pytest.mark.parametrize("room", [pytest.param(60, id="60 KB"), pytest.param(150, marks=pytest.mark.slow, id="150 KB")])
+@pytest.mark.parametrize(
+    "room", [pytest.param(60, id="60 KB"), pytest.param(150, marks=pytest.mark.slow, id="150 KB")]
+)
 def test_a_disk_that_is_really_full(room: int, undisturbed: Undisturbed, tmp_path: Path) -> None:
     """A file system of its own with so many KB, where the system lets one be mounted; writes end in the middle."""
     script = tmp_path / "run.sh"
     script.write_text(
-        FILL.format(room=room, here=tmp_path, python=sys.executable, command=" ".join(undisturbed.arguments))
+        FILL.format(
+            room=room, here=tmp_path, python=sys.executable, command=" ".join(undisturbed.arguments)
+        )
     )
     done = subprocess.run(["unshare", "-rm", "bash", str(script)], capture_output=True, text=True)
     if "mount failed" in done.stdout or done.returncode == 1:
@@ -90,4 +102,8 @@ cp -a {here}/disk/work {here}/after
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }

@@ -23,7 +23,12 @@ def test_killed_before_any_change_of_the_disk(undisturbed: Undisturbed, tmp_path
         folder = tmp_path / str(sweeps)
         kills += killed_until_done(undisturbed, folder, rng)
         sweeps += 1
-    record("killed before a change of the disk", kills=kills, sweeps=sweeps, changes=undisturbed.changes)
+    record(
+        "killed before a change of the disk",
+        kills=kills,
+        sweeps=sweeps,
+        changes=undisturbed.changes,
+    )
 
 
 def killed_until_done(undisturbed: Undisturbed, folder: Path, rng: random.Random) -> int:
@@ -47,18 +52,27 @@ def killed_until_done(undisturbed: Undisturbed, folder: Path, rng: random.Random
     ("name", "more", "share"),
     [
         pytest.param("two at a time", ["--jobs", "2"], 0.1, marks=pytest.mark.slow),
-        pytest.param("with checkpoints", ["--resume-trials", "--set", "epochs=4"], 0.1, marks=pytest.mark.slow),
+        pytest.param(
+            "with checkpoints",
+            ["--resume-trials", "--set", "epochs=4"],
+            0.1,
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_killed_at_any_time(name: str, more: list[str], share: float, tmp_path: Path) -> None:
     """All processes of the command at once."""
     rng, kills, sweeps = chances(name), 0, 0
-    undisturbed = Undisturbed.run(sweep(*more, models=("scratch:tiny", "baseline:majority")), tmp_path / "whole")
+    undisturbed = Undisturbed.run(
+        sweep(*more, models=("scratch:tiny", "baseline:majority")), tmp_path / "whole"
+    )
     while kills < rounds(short=2, share=share):
         folder = tmp_path / str(sweeps)
         sweeps += 1
         limit, before = 12.0, kills
-        while (command := Command(undisturbed.arguments, folder)).killed_after(rng.uniform(0, limit)):
+        while (command := Command(undisturbed.arguments, folder)).killed_after(
+            rng.uniform(0, limit)
+        ):
             kills += 1
             limit *= 1.2  # whoever restarts it again and again waits longer
             undisturbed.assert_no_wrong_cell(folder)
@@ -68,7 +82,9 @@ def test_killed_at_any_time(name: str, more: list[str], share: float, tmp_path: 
 
 
 @pytest.mark.costly
-def test_parts_of_a_sweep_that_are_killed_and_queued_again(undisturbed: Undisturbed, tmp_path: Path) -> None:
+def test_parts_of_a_sweep_that_are_killed_and_queued_again(
+    undisturbed: Undisturbed, tmp_path: Path
+) -> None:
     """As the jobs of an array: each works on its part of the sweep, and is started again until it says 0."""
     rng, kills, sweeps = chances("parts"), 0, 0
     while kills < rounds(short=3, share=0.15):
@@ -96,7 +112,9 @@ def parts(undisturbed: Undisturbed, folder: Path, rng: random.Random) -> int:
             for part in todo
         }
         codes = {part: command.ended() for part, command in running.items()}
-        assert set(codes.values()) <= {0, -signal.SIGKILL}, [command.text for command in running.values()]
+        assert set(codes.values()) <= {0, -signal.SIGKILL}, [
+            command.text for command in running.values()
+        ]
         todo = [part for part, code in codes.items() if code]
         kills += len(todo)
     code, said = blurb(undisturbed.arguments, folder)
@@ -107,7 +125,9 @@ def parts(undisturbed: Undisturbed, folder: Path, rng: random.Random) -> int:
 
 
 @pytest.mark.costly
-def test_a_copy_that_was_taken_while_the_store_was_written(undisturbed: Undisturbed, tmp_path: Path) -> None:
+def test_a_copy_that_was_taken_while_the_store_was_written(
+    undisturbed: Undisturbed, tmp_path: Path
+) -> None:
     """As a machine in a cloud keeps its store: what the copy has of a trial is whole, or the trial is run again."""
     rng, copies = chances("copies"), rounds(short=2, share=0.05)
     for number in range(copies):

@@ -9,13 +9,24 @@ import pytest
 
 from tests.faults.child import ASKED_FOR_LOCK, Faults
 from tests.faults.commands import Command, blurb
-from tests.faults.sweep import SILENCE, Undisturbed, assert_kept, chances, finished, record, rounds, sweep
+from tests.faults.sweep import (
+    SILENCE,
+    Undisturbed,
+    assert_kept,
+    chances,
+    finished,
+    record,
+    rounds,
+    sweep,
+)
 
 YEAR = 365 * 86_400.0
 
 
 @pytest.mark.costly
-def test_machines_that_are_killed_and_whose_clocks_are_wrong(undisturbed: Undisturbed, tmp_path: Path) -> None:
+def test_machines_that_are_killed_and_whose_clocks_are_wrong(
+    undisturbed: Undisturbed, tmp_path: Path
+) -> None:
     """None can ask whether a process of another lives: the trials of a dead one are taken over when it was silent."""
     rng, kills, sweeps = chances("machines"), 0, 0
     while kills < rounds(short=3, share=0.15):
@@ -28,10 +39,14 @@ def test_machines_that_are_killed_and_whose_clocks_are_wrong(undisturbed: Undist
             running = {}
             for host, clock in clocks.items():
                 place = rng.randint(1, 2 * undisturbed.changes)
-                faults = Faults(kill_at=place, torn=rng.random() < 0.5, clock=clock, host=host, limit=SILENCE)
+                faults = Faults(
+                    kill_at=place, torn=rng.random() < 0.5, clock=clock, host=host, limit=SILENCE
+                )
                 running[host] = Command(undisturbed.arguments, folder, faults)
             codes = {host: command.ended() for host, command in running.items()}
-            assert set(codes.values()) <= {0, -signal.SIGKILL}, [command.text for command in running.values()]
+            assert set(codes.values()) <= {0, -signal.SIGKILL}, [
+                command.text for command in running.values()
+            ]
             kills += sum(code != 0 for code in codes.values())
             assert_kept(before, folder)
             undisturbed.assert_no_wrong_cell(folder)
@@ -44,10 +59,13 @@ def test_machines_that_are_killed_and_whose_clocks_are_wrong(undisturbed: Undist
 def test_many_workers(undisturbed: Undisturbed, tmp_path: Path) -> None:
     """Each trial is run once; the tables are those of one process."""
     folder, number = tmp_path / "here", 68 if rounds(0) else 8
-    code, said = blurb([*undisturbed.arguments, "--engine", "slurm", "--print"], folder)  # for others to run
+    code, said = blurb(
+        [*undisturbed.arguments, "--engine", "slurm", "--print"], folder
+    )  # for others to run
     assert code == 0, said
     workers = [
-        Command(["worker", "--output", "runs", "--leaderboard", "runs/leaderboard.csv"], folder) for _ in range(number)
+        Command(["worker", "--output", "runs", "--leaderboard", "runs/leaderboard.csv"], folder)
+        for _ in range(number)
     ]
     codes = [worker.ended(600) for worker in workers]
     said = "\n".join(worker.text for worker in workers)

@@ -46,9 +46,15 @@ class FitsHalf(TooLarge):
 @pytest.mark.costly
 @pytest.mark.parametrize(
     ("head", "reason"),
-    [("Raises", "a head that raises"), ("NotFinite", "not finite"), ("TooLarge", "Out of memory for a single input")],
+    [
+        ("Raises", "a head that raises"),
+        ("NotFinite", "not finite"),
+        ("TooLarge", "Out of memory for a single input"),
+    ],
 )
-def test_a_trial_that_fails_is_told_and_the_others_are_run(head: str, reason: str, tmp_path: Path) -> None:
+def test_a_trial_that_fails_is_told_and_the_others_are_run(
+    head: str, reason: str, tmp_path: Path
+) -> None:
     folder = tmp_path / "here"
     (tmp_path / "heads.py").write_text(HEADS)
     models = ("scratch:tiny", "baseline:majority")
@@ -68,7 +74,10 @@ def test_a_trial_that_fails_is_told_and_the_others_are_run(head: str, reason: st
 def test_a_batch_that_does_not_fit_is_halved(tmp_path: Path) -> None:
     """Too little memory costs time, as long as one example fits."""
     (tmp_path / "heads.py").write_text(HEADS)
-    code, said = blurb(sweep("--head", f"{tmp_path}/heads.py:FitsHalf", models=("scratch:tiny",)), tmp_path / "here")
+    code, said = blurb(
+        sweep("--head", f"{tmp_path}/heads.py:FitsHalf", models=("scratch:tiny",)),
+        tmp_path / "here",
+    )
     assert code == 0, said
 
 

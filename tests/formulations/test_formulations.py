@@ -33,7 +33,10 @@ def _words(tokens: str, tags: str, **more: Any) -> dict[str, Any]:
 
 
 def _relation(label: str, text: str = "a @GENE$ b @DISEASE$") -> dict[str, Any]:
-    spans = {"head": {"start": 2, "end": 8, "type": "GENE"}, "tail": {"start": 11, "end": 20, "type": "DISEASE"}}
+    spans = {
+        "head": {"start": 2, "end": 8, "type": "GENE"},
+        "tail": {"start": 11, "end": 20, "type": "DISEASE"},
+    }
     return {"id": "x", "doc_id": None, "text": text, "label": label, **spans}
 
 
@@ -52,7 +55,9 @@ def test_every_task_has_a_formulation_of_its_type() -> None:
 def test_a_type_without_formulation_is_named() -> None:
     import dataclasses
 
-    with pytest.raises(UnknownName, match=r"no task type called 'documents'. Did you mean 'document'"):
+    with pytest.raises(
+        UnknownName, match=r"no task type called 'documents'. Did you mean 'document'"
+    ):
         bind(dataclasses.replace(tasks.get("hoc"), type="documents"))
 
 
@@ -118,7 +123,9 @@ def test_the_scheme_decides_the_targets_alone(scheme: str, expected: str) -> Non
         ("bioul", "B-INT L-INT O U-PAR L-OUT", "B-INT I-INT O B-PAR B-OUT"),
     ],
 )
-def test_predictions_are_handed_out_in_bio(tokenizer: Tokenizer, scheme: str, predicted: str, stored: str) -> None:
+def test_predictions_are_handed_out_in_bio(
+    tokenizer: Tokenizer, scheme: str, predicted: str, stored: str
+) -> None:
     formulation = bind(tasks.get("ebm-pico"), {"tagging": scheme})
     rows = [_words("kalo mi tra nex vor", "O O O O O")]
     features = formulation.features(rows, tokenizer, 64)
@@ -126,15 +133,21 @@ def test_predictions_are_handed_out_in_bio(tokenizer: Tokenizer, scheme: str, pr
     names, confidence = formulation.output(rows, features, [tags], [np.full(5, 0.5)])
     assert (names, confidence) == ([stored.split(" ")], [[0.5] * 5])
     expected = metrics.token_macro_f1([predicted.split(" ")], [predicted.split(" ")])
-    assert formulation.score([predicted.split(" ")], names, [None]) == expected  # by word: the prefix does not matter
+    assert (
+        formulation.score([predicted.split(" ")], names, [None]) == expected
+    )  # by word: the prefix does not matter
 
 
-def test_predictions_of_windows_are_put_together_and_words_without_sub_token_are_outside(tokenizer: Tokenizer) -> None:
+def test_predictions_of_windows_are_put_together_and_words_without_sub_token_are_outside(
+    tokenizer: Tokenizer,
+) -> None:
     formulation = bind(tasks.get("bc2gm"))
     rows = [_words("kalo \x07 mi tra nex vor pil dun", "O " * 7 + "O"), _words("\u200b", "B-GENE")]
     features = formulation.features(rows, tokenizer, 8)
     assert len(features) > 2
-    predicted = [np.full(len(words) + 3, 1) for words in features.word_ids]  # padding is predicted as well
+    predicted = [
+        np.full(len(words) + 3, 1) for words in features.word_ids
+    ]  # padding is predicted as well
     scores = [np.full(len(words) + 3, 0.7) for words in features.word_ids]
     names, confidence = formulation.output(rows, features, predicted, scores)
     assert names == [["B-GENE", "O", *["B-GENE"] * 6], ["O"]]
@@ -144,12 +157,20 @@ def test_predictions_of_windows_are_put_together_and_words_without_sub_token_are
 def test_each_prediction_goes_to_its_own_word(tokenizer: Tokenizer) -> None:
     formulation = bind(tasks.get("ebm-pico"))
     rng = np.random.default_rng(0)
-    rows = [_words(" ".join(["kalo", "mi", "tra", "nex"] * size), " ".join(["O"] * 4 * size)) for size in (1, 3, 6)]
+    rows = [
+        _words(" ".join(["kalo", "mi", "tra", "nex"] * size), " ".join(["O"] * 4 * size))
+        for size in (1, 3, 6)
+    ]
     features = formulation.features(rows, tokenizer, 12)
     assert features.word_ids is not None
     wanted = [rng.integers(0, 7, size=len(row["tokens"])) for row in rows]
-    predicted = [wanted[unit][words] for unit, words in zip(features.example_index, features.word_ids, strict=True)]
-    names, _ = formulation.output(rows, features, predicted, [np.ones(len(row)) for row in predicted])
+    predicted = [
+        wanted[unit][words]
+        for unit, words in zip(features.example_index, features.word_ids, strict=True)
+    ]
+    names, _ = formulation.output(
+        rows, features, predicted, [np.ones(len(row)) for row in predicted]
+    )
     assert names == [[formulation.labels[i] for i in row] for row in wanted]
 
 
@@ -187,7 +208,9 @@ def test_classes_are_numbered_by_the_declaration(name: str) -> None:
     targets = formulation.targets(rows)
     assert isinstance(targets, np.ndarray)
     assert targets.tolist() == list(range(len(task.labels)))[::-1]
-    names, scores = formulation.output(rows, NONE, list(targets), [np.eye(len(task.labels))[i] for i in targets])
+    names, scores = formulation.output(
+        rows, NONE, list(targets), [np.eye(len(task.labels))[i] for i in targets]
+    )
     assert names == [formulation.gold(row) for row in rows] == list(task.labels[::-1])
     assert [int(np.argmax(row)) for row in scores] == targets.tolist()
 
@@ -212,12 +235,19 @@ def test_constants_of_classes_are_the_most_frequent_first_then_the_unseen() -> N
             ["CPR:3", "CPR:4"],
             lambda g, p: metrics.micro_f1_without(g, p, negative="false"),
         ),
-        ("gad", ["1", "0", "1"], ["1", "1", "0"], lambda g, p: metrics.binary_f1(g, p, positive="1")),
+        (
+            "gad",
+            ["1", "0", "1"],
+            ["1", "1", "0"],
+            lambda g, p: metrics.binary_f1(g, p, positive="1"),
+        ),
         ("pubmedqa", ["yes", "no"], ["yes", "maybe"], metrics.accuracy),
         ("biosses", [0.0, 2.0, 4.0], [0.1, 2.0, 7.0], metrics.pearson),
     ],
 )
-def test_scores_are_those_of_the_metric(name: str, gold: list[Any], predicted: list[Any], metric: Any) -> None:
+def test_scores_are_those_of_the_metric(
+    name: str, gold: list[Any], predicted: list[Any], metric: Any
+) -> None:
     formulation = bind(tasks.get(name))
     found = formulation.score(gold, predicted, [None] * len(gold))
     assert found == metric(gold, predicted)
@@ -228,7 +258,11 @@ def test_relations_read_the_text_and_keep_the_entities(tokenizer: Tokenizer) -> 
     text = "kalo " * 30 + "@GENE$ " + "mi " * 30 + "@DISEASE$" + " tra" * 30
     row = _relation("1", text)
     for role, dummy in (("head", "@GENE$"), ("tail", "@DISEASE$")):
-        row[role] = {"start": text.index(dummy), "end": text.index(dummy) + len(dummy), "type": dummy[1:-1]}
+        row[role] = {
+            "start": text.index(dummy),
+            "end": text.index(dummy) + len(dummy),
+            "type": dummy[1:-1],
+        }
     features = bind(tasks.get("gad")).features([row, _relation("0")], tokenizer, 32)
     shown = tokenizer.inner.decode(features.ids[0]).replace(" ", "")
     assert "@gene$" in shown
@@ -255,7 +289,10 @@ def test_similarity_is_a_number_and_its_majority_the_mean(tokenizer: Tokenizer) 
     assert targets.dtype == np.float32
     assert targets.tolist() == [1.0, 3.5]
     assert formulation.constants(rows) == [2.25]
-    assert formulation.output(rows, NONE, [np.float32(7.5), np.float32(-1)], []) == ([7.5, -1.0], None)
+    assert formulation.output(rows, NONE, [np.float32(7.5), np.float32(-1)], []) == (
+        [7.5, -1.0],
+        None,
+    )
     features = formulation.features(rows, tokenizer, 64)
     assert features.ids[0].tolist() == tokenizer.inner("kalo", "mi tra")["input_ids"]
 
@@ -264,7 +301,9 @@ def test_the_order_of_two_texts_is_nothing_to_a_frozen_encoder() -> None:
     u, v = np.random.default_rng(0).normal(size=(2, 5, 4))
     found = bind(tasks.get("biosses")).joined([u, v])
     assert found == pytest.approx(bind(tasks.get("biosses")).joined([v, u]))
-    assert found[:, 0] == pytest.approx([1 - distance.cosine(*pair) for pair in zip(u, v, strict=True)])
+    assert found[:, 0] == pytest.approx(
+        [1 - distance.cosine(*pair) for pair in zip(u, v, strict=True)]
+    )
     assert found.shape == (5, 9)
 
 
@@ -330,9 +369,15 @@ def test_the_majority_of_hoc_is_what_most_units_have() -> None:
 def of_every_set(gold: list[list[str]], documents: list[str | None]) -> float:
     """The best score of one set of labels for all, of all 1,023."""
     formulation = bind(tasks.get("hoc"))
-    sets = (list(part) for size in range(1, 11) for part in itertools.combinations(formulation.labels, size))
+    sets = (
+        list(part)
+        for size in range(1, 11)
+        for part in itertools.combinations(formulation.labels, size)
+    )
     answers = ([answer] * len(gold) for answer in sets)
-    return max(formulation.main_metric(formulation.score(gold, answer, documents)) for answer in answers)
+    return max(
+        formulation.main_metric(formulation.score(gold, answer, documents)) for answer in answers
+    )
 
 
 def test_the_best_constant_of_hoc_is_the_best_of_all_sets() -> None:
@@ -341,13 +386,20 @@ def test_the_best_constant_of_hoc_is_the_best_of_all_sets() -> None:
     for seed in range(4):
         random = np.random.default_rng(seed)
         odds = random.dirichlet(np.ones(10)) * random.uniform(0.5, 3)
-        gold = [[label for label, odd in zip(labels, odds, strict=True) if random.random() < odd] for _ in range(60)]
+        gold = [
+            [label for label, odd in zip(labels, odds, strict=True) if random.random() < odd]
+            for _ in range(60)
+        ]
         documents: list[str | None] = [f"d{number}" for number in random.integers(0, 12, 60)]
-        assert bind(tasks.get("hoc")).best_constant(gold, documents) == pytest.approx(of_every_set(gold, documents))
+        assert bind(tasks.get("hoc")).best_constant(gold, documents) == pytest.approx(
+            of_every_set(gold, documents)
+        )
 
 
 @pytest.mark.costly
 def test_the_best_constant_of_the_real_hoc(test_data: Path) -> None:
     rows = read_split(tasks.get("hoc"), test_data / "blurb", "test")
     gold, documents = [row["labels"] for row in rows], [row["doc_id"] for row in rows]
-    assert 100 * (bind(tasks.get("hoc")).best_constant(gold, documents) or 0) == pytest.approx(31.61, abs=0.005)
+    assert 100 * (bind(tasks.get("hoc")).best_constant(gold, documents) or 0) == pytest.approx(
+        31.61, abs=0.005
+    )

@@ -38,17 +38,23 @@ def test_classes() -> None:
     losses = formulation.losses([{"label": labels[place]} for place in gold], NONE, list(shares))
     assert losses is not None
     expected = log_loss(gold, shares, labels=range(len(labels)))
-    assert formulation.mean_loss([labels[place] for place in gold], losses) == pytest.approx(expected, rel=1e-6)
+    assert formulation.mean_loss([labels[place] for place in gold], losses) == pytest.approx(
+        expected, rel=1e-6
+    )
 
 
 def test_labels_of_documents() -> None:
     formulation = bind(tasks.get("hoc"))
     right, shares = RANDOM.random((40, 10)) < 0.3, RANDOM.random((40, 10)).astype(np.float32)
-    units = [{"labels": [formulation.labels[place] for place in np.flatnonzero(row)]} for row in right]
+    units = [
+        {"labels": [formulation.labels[place] for place in np.flatnonzero(row)]} for row in right
+    ]
     losses = formulation.losses(units, NONE, list(shares))
     assert losses is not None
     expected = log_loss(right.ravel(), shares.ravel().astype(np.float64))
-    assert formulation.mean_loss([unit["labels"] for unit in units], losses) == pytest.approx(expected, rel=1e-6)
+    assert formulation.mean_loss([unit["labels"] for unit in units], losses) == pytest.approx(
+        expected, rel=1e-6
+    )
 
 
 def test_numbers() -> None:
@@ -56,7 +62,9 @@ def test_numbers() -> None:
     gold, given = RANDOM.random(20) * 4, RANDOM.random(20).astype(np.float32) * 4
     losses = formulation.losses([{"score": value} for value in gold], NONE, list(given))
     assert losses is not None
-    assert formulation.mean_loss(list(gold), losses) == pytest.approx(mean_squared_error(gold, given), rel=1e-5)
+    assert formulation.mean_loss(list(gold), losses) == pytest.approx(
+        mean_squared_error(gold, given), rel=1e-5
+    )
 
 
 @pytest.mark.parametrize("scheme", ["bio", "bioul"])
@@ -66,7 +74,9 @@ def test_words_of_a_sentence_in_two_inputs(scheme: str) -> None:
         {"tokens": ["a"] * 5, "tags": ["O", "B-Disease", "I-Disease", "O", "B-Disease"]},
         {"tokens": ["a"] * 2, "tags": ["O", "O"]},
     ]
-    pieces = Features(Ragged.of([[0]] * 3), np.array([0, 0, 1]), word_ids=Ragged.of([[0, 1, 2], [3, 4], [1]]))
+    pieces = Features(
+        Ragged.of([[0]] * 3), np.array([0, 0, 1]), word_ids=Ragged.of([[0, 1, 2], [3, 4], [1]])
+    )
     targets = np.concatenate([formulation.targets(units)[unit] for unit in (0, 1)])
     assert len(set(targets)) == (3 if scheme == "bio" else 4)
     shares = [_shares(size, len(formulation.labels)) for size in (3, 2, 1)]
@@ -74,15 +84,25 @@ def test_words_of_a_sentence_in_two_inputs(scheme: str) -> None:
     assert losses is not None
     read = np.r_[targets[:5], targets[6]]  # the first word of the second sentence has no sub-token
     known = list(range(len(formulation.labels)))
-    assert sum(losses) == pytest.approx(6 * log_loss(read, np.concatenate(shares), labels=known), rel=1e-6)
-    assert formulation.mean_loss([unit["tags"] for unit in units], losses) == pytest.approx(sum(losses) / 7)
-    assert formulation.losses(units, pieces, [row.max(1) for row in shares]) is None  # those of the best tags alone
+    assert sum(losses) == pytest.approx(
+        6 * log_loss(read, np.concatenate(shares), labels=known), rel=1e-6
+    )
+    assert formulation.mean_loss([unit["tags"] for unit in units], losses) == pytest.approx(
+        sum(losses) / 7
+    )
+    assert (
+        formulation.losses(units, pieces, [row.max(1) for row in shares]) is None
+    )  # those of the best tags alone
 
 
 def test_a_certain_mistake_is_finite_and_as_scikit_learn_counts_it() -> None:
     formulation = bind(tasks.get("gad"))
-    losses = formulation.losses([{"label": formulation.labels[0]}], NONE, [np.array([0, 1], np.float32)])
-    assert losses == [pytest.approx(log_loss([0], np.array([[0, 1]], np.float32), labels=[0, 1]), rel=1e-6)]
+    losses = formulation.losses(
+        [{"label": formulation.labels[0]}], NONE, [np.array([0, 1], np.float32)]
+    )
+    assert losses == [
+        pytest.approx(log_loss([0], np.array([[0, 1]], np.float32), labels=[0, 1]), rel=1e-6)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -96,7 +116,9 @@ def test_a_certain_mistake_is_finite_and_as_scikit_learn_counts_it() -> None:
         ("biosses", "linear"),
     ],
 )
-def test_of_a_network_they_are_the_loss_that_is_trained(task: str, head: str, checkpoint: Builder) -> None:
+def test_of_a_network_they_are_the_loss_that_is_trained(
+    task: str, head: str, checkpoint: Builder
+) -> None:
     learner, units, _ = _fit(checkpoint("bert_uncased"), task, head=head)
     learner.known = None
     losses = learner.predict(units).losses
@@ -136,6 +158,10 @@ def test_a_trial_has_it_on_dev_and_scored_again_too(tmp_path: Path) -> None:
         assert stored["dev"][loss] > 0
         assert loss not in stored["test"]
         assert list(stored["dev"])[-1] == loss
-        assert run_of.figures["dev"][loss].value == pytest.approx(stored["dev"][loss], abs=1e-4)  # not times 100
+        assert run_of.figures["dev"][loss].value == pytest.approx(
+            stored["dev"][loss], abs=1e-4
+        )  # not times 100
         assert figures(bind(record.task, record.trial.settings), columns) == stored
-        assert [value is None for value in columns[LOSS]] == [split == "test" for split in columns["split"]]
+        assert [value is None for value in columns[LOSS]] == [
+            split == "test" for split in columns["split"]
+        ]

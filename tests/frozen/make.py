@@ -19,7 +19,17 @@ HERE = Path(__file__).parent
 ZIP, FIGURES = HERE / "schema-1.zip", HERE / "figures.json"
 EPOCH = (1980, 1, 1, 0, 0, 0)
 COMMON = ("--precision", "fp32", "--device", "cpu")
-DEMO = (*COMMON, "--suite", "demo", "--protocol", "smoke", "--set", "max_train=16", "--set", "max_eval=8")
+DEMO = (
+    *COMMON,
+    "--suite",
+    "demo",
+    "--protocol",
+    "smoke",
+    "--set",
+    "max_train=16",
+    "--set",
+    "max_eval=8",
+)
 TASK = """name = "mine"
 type = "ner"
 labels = ["GENE"]
@@ -66,7 +76,18 @@ def run() -> None:
     Path("mine.toml").write_text(TASK, encoding="utf-8")
     Path("mine.tsv").write_text("a\tO\nb\tB-GENE\nc\tI-GENE\n\nd\tO\ne\tO\n", encoding="utf-8")
     blurb("run", "baseline:majority", *COMMON, "--tasks", "./mine.toml")
-    blurb("leaderboard", "add", "--model", "Somebody", "--source", "letter2020", "--score", "gad=80.5", "--runs", "3")
+    blurb(
+        "leaderboard",
+        "add",
+        "--model",
+        "Somebody",
+        "--source",
+        "letter2020",
+        "--score",
+        "gad=80.5",
+        "--runs",
+        "3",
+    )
     anonymous()
     blurb("rescore")
 
@@ -121,9 +142,17 @@ def main(folder: Path) -> None:
     run()
     FIGURES.write_text(json.dumps(figures(Path("runs")), indent=1) + "\n", encoding="utf-8")
     with zipfile.ZipFile(ZIP, "w") as packed:
-        kept = (path for path in Path("runs").rglob("*") if path.is_file() and ".index" not in path.parts)
-        for path in sorted(path for path in kept if ".sweeps" not in path.parts and path.suffix != ".lease"):
-            packed.writestr(zipfile.ZipInfo(path.as_posix(), EPOCH), path.read_bytes(), zipfile.ZIP_DEFLATED)
+        kept = (
+            path
+            for path in Path("runs").rglob("*")
+            if path.is_file() and ".index" not in path.parts
+        )
+        for path in sorted(
+            path for path in kept if ".sweeps" not in path.parts and path.suffix != ".lease"
+        ):
+            packed.writestr(
+                zipfile.ZipInfo(path.as_posix(), EPOCH), path.read_bytes(), zipfile.ZIP_DEFLATED
+            )
 
 
 if __name__ == "__main__":

@@ -40,7 +40,11 @@ def leaves(tree: Any, place: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, 
 
 def test_the_corpus_has_what_it_is_for() -> None:
     """Runs with two seeds, a probe, a baseline, a task file and numbers of others, in each reader's view."""
-    assert {view: len(rows) for view, rows in EXPECTED.items()} == {"store": 4, "results.csv": 4, "leaderboard.csv": 5}
+    assert {view: len(rows) for view, rows in EXPECTED.items()} == {
+        "store": 4,
+        "results.csv": 4,
+        "leaderboard.csv": 5,
+    }
     assert len(dict(leaves(EXPECTED))) > 100
 
 
@@ -70,7 +74,9 @@ def test_the_tables_are_made_and_merged_from_it(runs: Path, tmp_path: Path) -> N
     rescore.rescore(Store(runs), pytest.fail)
     tables.rebuild(Store(runs), runs / "leaderboard.csv", pytest.fail)
     for name, rows in before.items():
-        assert [(row.name, row.means()) for row in table_rows(runs / name)] == [(row.name, row.means()) for row in rows]
+        assert [(row.name, row.means()) for row in table_rows(runs / name)] == [
+            (row.name, row.means()) for row in rows
+        ]
     assert tables.merge([runs / "results.csv"], tmp_path / "merged") > 0
     assert len(ranking.read_rows(runs, [tmp_path / "merged" / "results.csv"])) == 4
 

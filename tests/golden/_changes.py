@@ -29,15 +29,23 @@ def damage(folder: Path) -> None:
 def open_trials(folder: Path) -> None:
     """Of the store a trial failed, one runs on another machine, one is saved and one was never begun; and leftovers."""
     failed, running, saved, new, done = (
-        path.parent for path in sorted((folder / "store" / "golden-encoder").glob("*/*/DONE.json"))[:5]
+        path.parent
+        for path in sorted((folder / "store" / "golden-encoder").glob("*/*/DONE.json"))[:5]
     )
     for path in (failed, running, saved, new):
         shutil.rmtree(path)
-    failed.with_name(f"{failed.name}.failed.json").write_text('{"message": "CUDA out of memory"}', encoding="utf-8")
+    failed.with_name(f"{failed.name}.failed.json").write_text(
+        '{"message": "CUDA out of memory"}', encoding="utf-8"
+    )
     news = {"epoch": 1, "epochs": 3, "done": 40, "total": 90, "dev": 0.731}
-    holder = LeaseRecord("0" * 32, "node7", "boot", "namespace", 4711, 1, "2026-01-31T12:00:00Z", 9, news)
+    holder = LeaseRecord(
+        "0" * 32, "node7", "boot", "namespace", 4711, 1, "2026-01-31T12:00:00Z", 9, news
+    )
     running.with_name(f".{running.name}.lease").write_bytes(holder.content())
-    for place in (saved.with_name(f".{saved.name}.checkpoint"), done.with_name(f".{done.name}.checkpoint")):
+    for place in (
+        saved.with_name(f".{saved.name}.checkpoint"),
+        done.with_name(f".{done.name}.checkpoint"),
+    ):
         place.mkdir()
         (place / "values.json").write_text("{}", encoding="utf-8")
 
@@ -54,14 +62,22 @@ def some_predictions(folder: Path) -> None:
     gad = [f"{row['id']}\t1" for row in read_split(tasks.get("gad"), data, "test")]
     (out / "gad.tsv").write_text("\n".join(gad) + "\n")
     rows = read_split(tasks.get("chemprot"), data, "test")
-    lines = [{"id": row["id"], "prediction": row["label"] if place % 2 else "false"} for place, row in enumerate(rows)]
+    lines = [
+        {"id": row["id"], "prediction": row["label"] if place % 2 else "false"}
+        for place, row in enumerate(rows)
+    ]
     (out / "chemprot.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     rows = read_split(tasks.get("ncbi-disease"), data, "test")
-    tagged = [zip(row["tokens"], tagging.convert(row["tags"], "bio", "bioul"), strict=True) for row in rows]
+    tagged = [
+        zip(row["tokens"], tagging.convert(row["tags"], "bio", "bioul"), strict=True)
+        for row in rows
+    ]
     blocks = ["".join(f"{word} {tag}\n" for word, tag in words) for words in tagged]
     (out / "ncbi-disease.conll").write_text("\n".join(blocks).replace("U-Disease", "O", 1))
     pairs = read_split(tasks.get("biosses"), data, "test")
-    scores = [f"{row['id']},{row['score'] / 2 + 0.1 * place:.2f}" for place, row in enumerate(pairs)]
+    scores = [
+        f"{row['id']},{row['score'] / 2 + 0.1 * place:.2f}" for place, row in enumerate(pairs)
+    ]
     (out / "biosses.csv").write_text("\n".join(["id,prediction", *scores]) + "\n")
 
 
@@ -81,9 +97,13 @@ def some_terms(folder: Path) -> None:
 
 def split_in_two(folder: Path) -> None:
     """The results of two machines, with common lines, and one with another value for one of them."""
-    head, *lines = (folder / "tables" / "results.csv").read_text(encoding="utf-8").splitlines(keepends=True)
+    head, *lines = (
+        (folder / "tables" / "results.csv").read_text(encoding="utf-8").splitlines(keepends=True)
+    )
     old = [line for line in lines if ",old," in line]
-    (folder / "one.csv").write_text("".join([head, *old[:300], *(line for line in lines if ",once," in line)]))
+    (folder / "one.csv").write_text(
+        "".join([head, *old[:300], *(line for line in lines if ",once," in line)])
+    )
     (folder / "two.csv").write_text("".join([head, *old[200:]]))
     cells = old[250].split(",")
     cells[head.split(",").index("value")] = "12.3456"

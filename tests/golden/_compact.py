@@ -68,7 +68,8 @@ def page(text: str) -> str:
     values = re.sub(r">[^<]*<", "><", text)
     shown = [" | ".join(line) for line in words.lines if line]
     hashes = [
-        f"[{name} sha256 {_sha256(of)}]" for name, of in (("markup", "\n".join(words.markup)), ("values", values))
+        f"[{name} sha256 {_sha256(of)}]"
+        for name, of in (("markup", "\n".join(words.markup)), ("values", values))
     ]
     return "\n".join([*shown, *hashes]) + "\n"
 
@@ -94,11 +95,20 @@ def compact(value: Any, indent: int = 0) -> str:
         return line
     space = " " * (indent + 1)
     if isinstance(value, dict):
-        parts = [f"{json.dumps(key, ensure_ascii=False)}: {compact(each, indent + 1)}" for key, each in value.items()]
+        parts = [
+            f"{json.dumps(key, ensure_ascii=False)}: {compact(each, indent + 1)}"
+            for key, each in value.items()
+        ]
         return "{\n" + ",\n".join(space + part for part in parts) + f"\n{space[1:]}}}"
     if all(not isinstance(each, dict | list) for each in value):  # long lists of numbers: wrapped
-        return "[\n" + "\n".join(space + part for part in _wrapped(value, WIDE - indent)) + f"\n{space[1:]}]"
-    return "[\n" + ",\n".join(space + compact(each, indent + 1) for each in value) + f"\n{space[1:]}]"
+        return (
+            "[\n"
+            + "\n".join(space + part for part in _wrapped(value, WIDE - indent))
+            + f"\n{space[1:]}]"
+        )
+    return (
+        "[\n" + ",\n".join(space + compact(each, indent + 1) for each in value) + f"\n{space[1:]}]"
+    )
 
 
 def _wrapped(values: list[Any], width: int) -> list[str]:

@@ -45,7 +45,9 @@ class Case:
     varying: Mapping[str, str] = field(default_factory=dict)
 
 
-CONTENT: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("cases.toml").read_text(encoding="utf-8"))
+CONTENT: Mapping[str, Any] = tomllib.loads(
+    Path(__file__).with_name("cases.toml").read_text(encoding="utf-8")
+)
 LEFT_OUT = [option for options in CONTENT["left_out"].values() for option in options]
 """Options that no case has."""
 
@@ -54,7 +56,9 @@ def _cases(table: Mapping[str, Any], models: Sequence[str]) -> Iterator[Case]:
     """The case of a table, or one for a terminal and one for each of its `formats`."""
     values = {"models": models, **table}
     formats = values.pop("formats", ())
-    values["commands"] = [Template(command).substitute(CONTENT["words"]) for command in values["commands"]]
+    values["commands"] = [
+        Template(command).substitute(CONTENT["words"]) for command in values["commands"]
+    ]
     if "prepare" in values:
         values["prepare"] = getattr(_changes, values["prepare"])
     if values.pop("clock", False):
@@ -69,5 +73,8 @@ def _cases(table: Mapping[str, Any], models: Sequence[str]) -> Iterator[Case]:
 
 
 CASES = [
-    case for group in CONTENT["group"] for table in group["case"] for case in _cases(table, group.get("models", ()))
+    case
+    for group in CONTENT["group"]
+    for table in group["case"]
+    for case in _cases(table, group.get("models", ()))
 ]

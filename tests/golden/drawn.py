@@ -64,7 +64,10 @@ def panel(axes: Axes) -> dict[str, Any]:
             }
             for each in axes.collections
         ],
-        "bars": [_numbers([bar.get_x(), bar.get_y(), bar.get_width(), bar.get_height()]) for bar in _bars(axes)],
+        "bars": [
+            _numbers([bar.get_x(), bar.get_y(), bar.get_width(), bar.get_height()])
+            for bar in _bars(axes)
+        ],
     }
 
 

@@ -86,7 +86,9 @@ def shapes(size: int) -> dict[str, tuple[int, ...]]:
         for name in ("self.query", "self.key", "self.value", "output.dense"):
             found |= _linear(f"{base}.attention.{name}", hidden, hidden)
         found |= _norm(f"{base}.attention.output.LayerNorm", hidden)
-        found |= _linear(f"{base}.intermediate.dense", wide, hidden) | _linear(f"{base}.output.dense", hidden, wide)
+        found |= _linear(f"{base}.intermediate.dense", wide, hidden) | _linear(
+            f"{base}.output.dense", hidden, wide
+        )
         found |= _norm(f"{base}.output.LayerNorm", hidden)
     return found
 
@@ -110,7 +112,9 @@ def weights(variant: int) -> dict[str, NDArray[np.float32]]:
             continue
         places = start + np.arange(size, dtype=np.uint64)
         mixed = (places * np.uint64(2_654_435_761)) % np.uint64(2**32)
-        found[name] = ((mixed.astype(np.float64) / 2**32 - 0.5) / 4).astype(np.float32).reshape(shape)
+        found[name] = (
+            ((mixed.astype(np.float64) / 2**32 - 0.5) / 4).astype(np.float32).reshape(shape)
+        )
         start += np.uint64(size)
     return found
 
@@ -139,12 +143,20 @@ def build(folder: Path, variant: int = 1) -> Path:
 def _tokenizer(entries: list[str]) -> dict[str, Any]:
     """WordPiece that lower-cases, with BERT's frame of special tokens."""
     ids = {token: entries.index(token) for token in ("[CLS]", "[SEP]")}
-    flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+    flags = {
+        "single_word": False,
+        "lstrip": False,
+        "rstrip": False,
+        "normalized": False,
+        "special": True,
+    }
     return {
         "version": "1.0",
         "truncation": None,
         "padding": None,
-        "added_tokens": [{"id": place, "content": token, **flags} for place, token in enumerate(SPECIAL)],
+        "added_tokens": [
+            {"id": place, "content": token, **flags} for place, token in enumerate(SPECIAL)
+        ],
         "normalizer": {
             "type": "BertNormalizer",
             "clean_text": True,
@@ -156,8 +168,17 @@ def _tokenizer(entries: list[str]) -> dict[str, Any]:
         "post_processor": {
             "type": "TemplateProcessing",
             "single": [_special("[CLS]", 0), _text("A", 0), _special("[SEP]", 0)],
-            "pair": [_special("[CLS]", 0), _text("A", 0), _special("[SEP]", 0), _text("B", 1), _special("[SEP]", 1)],
-            "special_tokens": {token: {"id": token, "ids": [place], "tokens": [token]} for token, place in ids.items()},
+            "pair": [
+                _special("[CLS]", 0),
+                _text("A", 0),
+                _special("[SEP]", 0),
+                _text("B", 1),
+                _special("[SEP]", 1),
+            ],
+            "special_tokens": {
+                token: {"id": token, "ids": [place], "tokens": [token]}
+                for token, place in ids.items()
+            },
         },
         "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": True},
         "model": {

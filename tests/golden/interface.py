@@ -43,8 +43,14 @@ def interface() -> str:
         ]
         for parameter in command.params:
             facts = [parameter.type.name, *getattr(parameter.type, "choices", ())]
-            facts += [word for word in ("required", "multiple", "is_flag") if getattr(parameter, word, False)]
-            default = parameter.default[0] if isinstance(parameter.default, tuple) else parameter.default
+            facts += [
+                word
+                for word in ("required", "multiple", "is_flag")
+                if getattr(parameter, word, False)
+            ]
+            default = (
+                parameter.default[0] if isinstance(parameter.default, tuple) else parameter.default
+            )
             if isinstance(default, str | int | float | Path) and not isinstance(default, bool):
                 facts.append(f"default {default}")
             text = " ".join(str(getattr(parameter, "help", None) or "").split())
@@ -75,7 +81,9 @@ def reference() -> str:
         flag = about.flag or f"--{name.replace('_', '-')}"
         default = f" `{given}`" if isinstance(given, str | int) and about.kind is not bool else ""
         page = f" ([{Path(about.page).stem.replace('-', ' ')}]({about.page}))" if about.page else ""
-        text = about.help.replace(" (docs/long-runs.md)", "").replace("are listed below", "are in `blurb run --help`")
+        text = about.help.replace(" (docs/long-runs.md)", "").replace(
+            "are listed below", "are in `blurb run --help`"
+        )
         lines.append(f"| `{flag}{' ' + value if value else ''}` |{default} | {text}{page} |")
     before, _, rest = REFERENCE.read_text(encoding="utf-8").partition(BEGIN)
     return before + "\n".join([*lines, "", END]) + rest.partition(END)[2]

@@ -77,7 +77,9 @@ def render(case: Case, inputs: Path, folder: Path) -> dict[str, str]:
     folder.mkdir(parents=True)
     for name in INPUTS:
         whole = name != "today" or not case.models
-        for part in (name,) if whole else [f"{name}/{inside}" for inside in ("store.json", *case.models)]:
+        for part in (
+            (name,) if whole else [f"{name}/{inside}" for inside in ("store.json", *case.models)]
+        ):
             (folder / part).parent.mkdir(exist_ok=True)
             if name in case.changes and part.endswith(".json"):
                 shutil.copy2(inputs / part, folder / part)
@@ -97,7 +99,9 @@ def render(case: Case, inputs: Path, folder: Path) -> dict[str, str]:
         before = _state(folder)
         drawn.instead_of_pixels(patch)
         patch.setattr(os, "getloadavg", lambda: (0.0, 0.0, 0.0))
-        patch.setattr(intervals, "UNSEEN", float("inf"))  # how long it takes is no part of what is said
+        patch.setattr(
+            intervals, "UNSEEN", float("inf")
+        )  # how long it takes is no part of what is said
         told = "".join(_run(command, case, patch) for command in case.commands)
 
     def steady(written: str) -> str:
@@ -111,7 +115,9 @@ def render(case: Case, inputs: Path, folder: Path) -> dict[str, str]:
         if before.get(file) != written and ".index" not in file.parts:  # of no fixed names
             told_as = f"{path}.json" if path.endswith(drawn.ENDINGS) else path
             text = steady(_text(path, file.read_bytes(), case.whole))
-            found[f"{case.name}/{told_as}"] = _compact.page(text) if path.endswith(".html") else text
+            found[f"{case.name}/{told_as}"] = (
+                _compact.page(text) if path.endswith(".html") else text
+            )
     return found
 
 
@@ -139,7 +145,9 @@ def _run(command: str, case: Case, patch: pytest.MonkeyPatch) -> str:
     with runner.isolation():
         stream = type(sys.stdout)
     with patch.context() as mine:
-        mine.setattr(tasks, "_files", {})  # task files that another command of this process was asked for
+        mine.setattr(
+            tasks, "_files", {}
+        )  # task files that another command of this process was asked for
         if case.terminal:
             mine.setattr(stream, "isatty", lambda self: True)
         result = runner.invoke(cli, shlex.split(command), input=case.typed, prog_name="blurb")
@@ -153,17 +161,25 @@ def _run(command: str, case: Case, patch: pytest.MonkeyPatch) -> str:
     parts = [f"$ blurb {command}\n", result.stdout]
     if stderr:
         parts += ["[stderr]\n", stderr]
-    return "".join(part if part.endswith("\n") or not part else f"{part}\n" for part in parts) + f"[exit {code}]\n"
+    return (
+        "".join(part if part.endswith("\n") or not part else f"{part}\n" for part in parts)
+        + f"[exit {code}]\n"
+    )
 
 
 def _text(path: str, content: bytes, whole: bool) -> str:
     """A file as text that can be read in a diff."""
     if path.endswith(".zip"):  # the compression is zlib's business
         with zipfile.ZipFile(io.BytesIO(content)) as packed:
-            lines = [f"{_sha256(packed.read(info))} {info.date_time} {info.filename}" for info in packed.infolist()]
+            lines = [
+                f"{_sha256(packed.read(info))} {info.date_time} {info.filename}"
+                for info in packed.infolist()
+            ]
         return "\n".join(lines) + "\n"
     if path.endswith(".parquet"):
-        raise AssertionError(f"{path}: a trial was trained; what is in the golden stores is to stand.")
+        raise AssertionError(
+            f"{path}: a trial was trained; what is in the golden stores is to stand."
+        )
     text = content.decode("utf-8")
     if whole or len(text) <= MOST or path.endswith(".html"):
         return text
@@ -193,7 +209,10 @@ def normal(text: str, folder: Path, inputs: Path) -> str:
     text = re.sub(r"(blurb/[\w/]+\.py):\d+", r"\1:LINE", text)
     # Rows of a store are put together by the age of their files, which a copy does not keep.
     text = re.sub(
-        r"(?:^Damaged: .*\n)+", lambda found: "".join(sorted(found[0].splitlines(keepends=True))), text, flags=re.M
+        r"(?:^Damaged: .*\n)+",
+        lambda found: "".join(sorted(found[0].splitlines(keepends=True))),
+        text,
+        flags=re.M,
     )
     # The last digits of a sum hang on how wide the processor's vectors are.
     return re.sub(r"-?\d+\.\d{9,}(?:e[-+]?\d+)?", lambda found: f"{float(found[0]):.8g}", text)
@@ -203,7 +222,9 @@ def committed(case: Case) -> dict[str, str]:
     """What `rendered/` has of a case."""
     paths = [RENDERED / f"{case.name}.txt", *sorted((RENDERED / case.name).rglob("*"))]
     return {
-        path.relative_to(RENDERED).as_posix(): path.read_bytes().decode("utf-8") for path in paths if path.is_file()
+        path.relative_to(RENDERED).as_posix(): path.read_bytes().decode("utf-8")
+        for path in paths
+        if path.is_file()
     }
 
 

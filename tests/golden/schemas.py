@@ -91,7 +91,9 @@ def _either(parts: Sequence[Schema]) -> Schema:
 
 def _of_record(kind: Any) -> Schema:
     hints = get_type_hints(kind, include_extras=True)
-    meanings = {name: text for base in reversed(kind.__mro__) for name, text in _described(base).items()}
+    meanings = {
+        name: text for base in reversed(kind.__mro__) for name, text in _described(base).items()
+    }
     optional = {name for name, hint in hints.items() if get_origin(hint) is NotRequired}
     if not is_dataclass(kind):
         optional |= set(kind.__optional_keys__)
@@ -110,7 +112,10 @@ def _of_record(kind: Any) -> Schema:
 
 def _described(base: type) -> dict[str, str]:
     """The `:param` lines of a docstring."""
-    return {name: " ".join(text.split()) for name, text in PARAMETER.findall(inspect.cleandoc(base.__doc__ or ""))}
+    return {
+        name: " ".join(text.split())
+        for name, text in PARAMETER.findall(inspect.cleandoc(base.__doc__ or ""))
+    }
 
 
 if __name__ == "__main__":

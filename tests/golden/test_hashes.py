@@ -52,6 +52,8 @@ def test_every_trial_keeps_its_hash(
     for line in lines:
         overrides = parse_overrides(dict(pair.split("=", 1) for pair in line["overrides"].split()))
         given = {"data": HERE / "data", "raw": HERE / "data", "overrides": overrides}
-        asked = request(tmp_path, source(learner), tasks_="all", protocol_=line["protocol"], **given)
+        asked = request(
+            tmp_path, source(learner), tasks_="all", protocol_=line["protocol"], **given
+        )
         trial = trials.job(asked, source(learner), tasks.get(line["task"]), 1).trial
         assert replace(trial, recipe=RAISED.get(learner, trial.recipe)).hash == line["trial"], line

@@ -43,13 +43,20 @@ def difference(before: dict[str, str], now: dict[str, str]) -> str:
     for path in sorted({*before, *now}):
         if before.get(path) != now.get(path):
             old, new = (lines(texts.get(path, "")) for texts in (before, now))
-            found += difflib.unified_diff(old, new, f"committed/{path}", f"now/{path}", lineterm="", n=1)
+            found += difflib.unified_diff(
+                old, new, f"committed/{path}", f"now/{path}", lineterm="", n=1
+            )
     return "\n".join(found)
 
 
 def needs_extensions(case: Case) -> bool:
     """Whether one of its commands or options, or what prepares it, is part of an extension."""
-    brought = {entry.name for registry in (added, engines) for entry in registry._discover() if entry.extension}
+    brought = {
+        entry.name
+        for registry in (added, engines)
+        for entry in registry._discover()
+        if entry.extension
+    }
     return any(map(brought.intersection, map(_paths, case.commands))) or case.prepare is some_row
 
 
@@ -58,13 +65,22 @@ def _paths(command: str) -> set[str]:
     words = command.split()
     group = ".".join(words[:2])
     options = [word.partition("=")[0] for word in words if word.startswith("--")]
-    engine = words[words.index("--engine") + 1].partition(",")[0] if "--engine" in words[:-1] else ""
-    return {words[0], group, engine, *(f"{path}.{option}" for path in (words[0], group) for option in options)}
+    engine = (
+        words[words.index("--engine") + 1].partition(",")[0] if "--engine" in words[:-1] else ""
+    )
+    return {
+        words[0],
+        group,
+        engine,
+        *(f"{path}.{option}" for path in (words[0], group) for option in options),
+    }
 
 
 def marked(case: Case) -> Any:
     """The case as a parameter; one that needs an extension says so."""
-    return pytest.param(case, id=case.name, marks=[pytest.mark.extensions] if needs_extensions(case) else [])
+    return pytest.param(
+        case, id=case.name, marks=[pytest.mark.extensions] if needs_extensions(case) else []
+    )
 
 
 @pytest.mark.parametrize("case", map(marked, CASES))
@@ -80,7 +96,9 @@ def test_it_is_what_it_was(case: Case, inputs: Path, tmp_path: Path) -> None:
 @pytest.mark.extensions
 def test_the_interface_is_what_it_was() -> None:
     committed = render.INTERFACE.read_text(encoding="utf-8")
-    assert interface() == committed, difference({"interface": committed}, {"interface": interface()})
+    assert interface() == committed, difference(
+        {"interface": committed}, {"interface": interface()}
+    )
 
 
 def test_the_table_of_options_is_what_the_list_says() -> None:
@@ -88,8 +106,17 @@ def test_the_table_of_options_is_what_the_list_says() -> None:
     text = REFERENCE.read_text(encoding="utf-8")
     assert reference() == text
     run = next(command for name, command in commands() if name == "run")
-    options = {word for each in run.params if isinstance(each, click.Option) for word in each.opts if word != "-h"}
-    assert set(re.findall(r"^\| `(--[a-z-]+)", text, re.MULTILINE)) == options - {"--help", "--format"}
+    options = {
+        word
+        for each in run.params
+        if isinstance(each, click.Option)
+        for word in each.opts
+        if word != "-h"
+    }
+    assert set(re.findall(r"^\| `(--[a-z-]+)", text, re.MULTILINE)) == options - {
+        "--help",
+        "--format",
+    }
 
 
 def test_nothing_is_left_of_cases_that_are_gone() -> None:
@@ -98,7 +125,10 @@ def test_nothing_is_left_of_cases_that_are_gone() -> None:
     for path in render.RENDERED.rglob("*"):
         if path.is_file() and path != render.INTERFACE:
             inside = path.relative_to(render.RENDERED)
-            there = {inside.with_suffix("").as_posix(), *(parent.as_posix() for parent in inside.parents)}
+            there = {
+                inside.with_suffix("").as_posix(),
+                *(parent.as_posix() for parent in inside.parents),
+            }
             assert there & names, path
 
 
@@ -106,7 +136,8 @@ def test_the_inputs_stay_as_they_were(inputs: Path, tmp_path: Path) -> None:
     """After all cases: what one command changes must not be another's input."""
     render.prepare(tmp_path)
     fresh, used = (
-        {p.relative_to(at): p.read_bytes() for p in at.rglob("*") if p.is_file()} for at in (tmp_path, inputs)
+        {p.relative_to(at): p.read_bytes() for p in at.rglob("*") if p.is_file()}
+        for at in (tmp_path, inputs)
     )
     assert {path for path in {*fresh, *used} if fresh.get(path) != used.get(path)} == set()
 
@@ -122,7 +153,9 @@ def test_every_command_and_option_has_a_case() -> None:
         for parameter in command.params:
             option = max(parameter.opts, key=len)
             values = (
-                parameter.type.choices if isinstance(parameter.type, click.Choice) and option == "--format" else [""]
+                parameter.type.choices
+                if isinstance(parameter.type, click.Choice) and option == "--format"
+                else [""]
             )
             wanted += [
                 f"{name} {option} {value}".strip()
@@ -137,7 +170,14 @@ def test_every_command_and_option_has_a_case() -> None:
 
 def test_the_difference_is_told() -> None:
     text = difference({"a": "1\n2\n", "b": "x"}, {"a": "1\n3\n", "b": "x"})
-    assert text.splitlines() == ["--- committed/a", "+++ now/a", "@@ -1,2 +1,2 @@", " 1", "-2", "+3"]
+    assert text.splitlines() == [
+        "--- committed/a",
+        "+++ now/a",
+        "@@ -1,2 +1,2 @@",
+        " 1",
+        "-2",
+        "+3",
+    ]
     page = "<p>" + "".join(f"<b>{number}</b>" for number in range(40)) + "</p>"
     assert difference({"page": page}, {"page": page.replace(">7<", ">8<")}).splitlines()[3:] == [
         " <b>6</b>",
@@ -148,6 +188,8 @@ def test_the_difference_is_told() -> None:
 
 
 def test_a_machines_own_is_left_out(tmp_path: Path) -> None:
-    text = f"{tmp_path}/x blurb/heads/crf.py:12 0.12345678912345 1.5e-05 {tmp_path / 'in'}/y 12.3456"
+    text = (
+        f"{tmp_path}/x blurb/heads/crf.py:12 0.12345678912345 1.5e-05 {tmp_path / 'in'}/y 12.3456"
+    )
     found = render.normal(text, tmp_path, tmp_path / "in")
     assert found == "WORK/x blurb/heads/crf.py:LINE 0.12345679 1.5e-05 INPUTS/y 12.3456"

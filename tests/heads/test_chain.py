@@ -47,10 +47,13 @@ def _case(seed: int, most: int = 12) -> tuple[Tensor, Tensor, Tensor]:
     return emissions.masked_fill(~mask[..., None], math.nan), gold.masked_fill(~mask, -100), mask
 
 
-def _all_paths(chain: Chain, emissions: Tensor, allowed: Any = None) -> dict[tuple[int, ...], float]:
+def _all_paths(
+    chain: Chain, emissions: Tensor, allowed: Any = None
+) -> dict[tuple[int, ...], float]:
     """Score of every (allowed) path of one sequence (words, tags)."""
     start_transitions, transitions, end_transitions = (
-        value.tolist() for value in (chain.start_transitions, chain.transitions, chain.end_transitions)
+        value.tolist()
+        for value in (chain.start_transitions, chain.transitions, chain.end_transitions)
     )
     scores = emissions.tolist()
     found = {}
@@ -89,11 +92,17 @@ def _compare_with_all_paths(seed: int) -> None:
     for row, length in enumerate(mask.sum(1).tolist()):
         paths = _all_paths(chain, emissions[row, :length])
         total = _log_sum(paths.values())
-        assert found[row].item() == pytest.approx(paths[tuple(gold[row, :length].tolist())] - total, abs=1e-4)
-        assert paths[tuple(best[row, :length].tolist())] == pytest.approx(max(paths.values()), abs=1e-4)
+        assert found[row].item() == pytest.approx(
+            paths[tuple(gold[row, :length].tolist())] - total, abs=1e-4
+        )
+        assert paths[tuple(best[row, :length].tolist())] == pytest.approx(
+            max(paths.values()), abs=1e-4
+        )
         assert best[row, length:].tolist() == [0] * (mask.shape[1] - length)
         for word, tag in itertools.product(range(length), range(emissions.shape[-1])):
-            expected = math.fsum(math.exp(score - total) for path, score in paths.items() if path[word] == tag)
+            expected = math.fsum(
+                math.exp(score - total) for path, score in paths.items() if path[word] == tag
+            )
             assert shares[row, word, tag].item() == pytest.approx(expected, abs=1e-4)
         assert not shares[row, length:].any()
 
@@ -112,7 +121,9 @@ def _compare_with_allowed_paths(labels: tuple[str, ...], seed: int) -> None:
     best, shares = chain.decode(emissions, mask), chain.marginals(emissions, mask)
     for row, length in enumerate((5, 1, 4)):
         paths = _all_paths(chain, emissions[row, :length], allowed)
-        assert paths[tuple(best[row, :length].tolist())] == pytest.approx(max(paths.values()), abs=1e-4)
+        assert paths[tuple(best[row, :length].tolist())] == pytest.approx(
+            max(paths.values()), abs=1e-4
+        )
         total = _log_sum(paths.values())
         first = math.fsum(math.exp(score - total) for path, score in paths.items() if path[0] == 0)
         assert shares[row, 0, 0].item() == pytest.approx(first, abs=1e-4)
@@ -121,7 +132,9 @@ def _compare_with_allowed_paths(labels: tuple[str, ...], seed: int) -> None:
 
 @pytest.mark.parametrize("scheme", ["bio", "bioul"])
 @pytest.mark.parametrize("edges", list(itertools.product((False, True), repeat=2)))
-def test_a_window_may_begin_and_end_inside_of_an_entity(scheme: str, edges: tuple[bool, bool]) -> None:
+def test_a_window_may_begin_and_end_inside_of_an_entity(
+    scheme: str, edges: tuple[bool, bool]
+) -> None:
     """Oracle: all paths that obey the rules between words, and at an edge only where the sentence ends there."""
     labels = ("O", "B-X", "I-X", *(("L-X", "U-X") if scheme == "bioul" else ()))
     allowed = rules(labels, scheme)
@@ -135,15 +148,22 @@ def test_a_window_may_begin_and_end_inside_of_an_entity(scheme: str, edges: tupl
         emissions = torch.randn(3, 4, len(labels)) * 5 - (2e4 if seed % 2 else 0)
         mask = torch.arange(4) < torch.tensor([4, 1, 3])[:, None]
         inside = torch.tensor([edges, edges, (False, False)])
-        best, shares = chain.decode(emissions, mask, inside), chain.marginals(emissions, mask, inside)
+        best, shares = (
+            chain.decode(emissions, mask, inside),
+            chain.marginals(emissions, mask, inside),
+        )
         for row, (length, own) in enumerate(((4, at_edges), (1, at_edges), (3, allowed))):
             paths = _all_paths(chain, emissions[row, :length], own)
-            assert paths[tuple(best[row, :length].tolist())] == pytest.approx(max(paths.values()), abs=1e-2)
+            assert paths[tuple(best[row, :length].tolist())] == pytest.approx(
+                max(paths.values()), abs=1e-2
+            )
             highest = max(paths.values())
             paths = {path: score - highest for path, score in paths.items()}
             total = _log_sum(paths.values())
             for word, tag in itertools.product(range(length), range(len(labels))):
-                share = math.fsum(math.exp(score - total) for path, score in paths.items() if path[word] == tag)
+                share = math.fsum(
+                    math.exp(score - total) for path, score in paths.items() if path[word] == tag
+                )
                 assert shares[row, word, tag].item() == pytest.approx(share, abs=2e-3)
 
 
@@ -151,17 +171,27 @@ def test_a_window_may_begin_and_end_inside_of_an_entity(scheme: str, edges: tupl
 def test_constrained_training_gives_no_weight_to_forbidden_transitions() -> None:
     allowed = rules(BIO, "bio")
     inner = SimpleNamespace(
-        start_transitions=np.ones(3, bool), end_transitions=np.ones(3, bool), transitions=allowed.transitions
+        start_transitions=np.ones(3, bool),
+        end_transitions=np.ones(3, bool),
+        transitions=allowed.transitions,
     )
     chain = _chain(3, 0, rules=allowed, constrained=True)
     emissions = torch.randn(1, 6, 3, requires_grad=True)
-    gold, mask = torch.tensor([[2, 2, 0, 1, 2, 0]]), torch.ones(1, 6, dtype=torch.bool)  # a window may start inside
+    gold, mask = (
+        torch.tensor([[2, 2, 0, 1, 2, 0]]),
+        torch.ones(1, 6, dtype=torch.bool),
+    )  # a window may start inside
     paths = _all_paths(chain, emissions[0], inner)
     found = chain.log_likelihood(emissions, gold, mask)
-    assert found.item() == pytest.approx(paths[tuple(gold[0].tolist())] - _log_sum(paths.values()), abs=1e-4)
+    assert found.item() == pytest.approx(
+        paths[tuple(gold[0].tolist())] - _log_sum(paths.values()), abs=1e-4
+    )
     found.sum().backward()
     assert chain.transitions.grad[0, 2] == 0.0
-    assert all(parameter.grad is not None and parameter.grad.isfinite().all() for parameter in chain.parameters())
+    assert all(
+        parameter.grad is not None and parameter.grad.isfinite().all()
+        for parameter in chain.parameters()
+    )
     with pytest.raises(ValueError, match=r"tags of sequence 0 violate the tagging scheme.*\[0, 2"):
         chain.log_likelihood(emissions, torch.tensor([[0, 2, 0, 0, 0, 0]]), mask)
 
@@ -194,10 +224,14 @@ def _compare_with_pytorch_crf(seed: int) -> None:
     assert torch.allclose(ours.grad, clean.grad, atol=1e-4)
     for one, other in pairs:
         assert one.grad is not None
-        wanted = torch.zeros_like(one) if other.grad is None else other.grad  # one word has no transitions
+        wanted = (
+            torch.zeros_like(one) if other.grad is None else other.grad
+        )  # one word has no transitions
         assert torch.allclose(one.grad, wanted, atol=1e-3)
     best = chain.decode(emissions, mask)
-    assert [row[real].tolist() for row, real in zip(best, mask, strict=True)] == theirs.decode(clean, mask)
+    assert [row[real].tolist() for row, real in zip(best, mask, strict=True)] == theirs.decode(
+        clean, mask
+    )
 
 
 @pytest.mark.usefixtures("algorithm")
@@ -252,7 +286,11 @@ def test_few_tags_and_long_inputs_take_the_tree() -> None:
 
 
 def _bad(name: str) -> tuple[Tensor, Tensor, Tensor]:
-    emissions, tags, mask = torch.zeros(2, 4, 3), torch.zeros(2, 4, dtype=torch.int64), torch.ones(2, 4).bool()
+    emissions, tags, mask = (
+        torch.zeros(2, 4, 3),
+        torch.zeros(2, 4, dtype=torch.int64),
+        torch.ones(2, 4).bool(),
+    )
     if name == "hole":
         mask[1, 2] = False
     elif name == "tag":
@@ -294,6 +332,8 @@ def test_bad_input_is_refused_with_its_place(name: str, message: str) -> None:
 
 def test_rules_that_allow_nothing_are_told() -> None:
     with pytest.raises(ValueError, match="allow no tag sequence for sequence 0 with 1 words"):
-        Chain(2, rules(("B-X", "L-X"), "bioul")).decode(torch.zeros(1, 1, 2), torch.ones(1, 1).bool())
+        Chain(2, rules(("B-X", "L-X"), "bioul")).decode(
+            torch.zeros(1, 1, 2), torch.ones(1, 1).bool()
+        )
     with pytest.raises(ValueError, match=r"rules have shape \(3,\) for start_transitions"):
         Chain(2, rules(BIO, "bio"))

@@ -21,7 +21,9 @@ GUIDE = Path(__file__).parents[2] / "docs" / "extend.md"
 @pytest.fixture
 def reference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """The guide's code as a module of somebody else's."""
-    code = re.findall(r"```python\n(# my_head.py\n.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)[0]
+    code = re.findall(
+        r"```python\n(# my_head.py\n.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL
+    )[0]
     assert len(code.splitlines()) < 40
     (tmp_path / "guide_head.py").write_text(code, encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -41,7 +43,9 @@ def test_the_head_of_the_guide_learns(reference: str, kind: str) -> None:
     network = Network(plain.encoder, plain.pooling, head(16, problem, 0.1, **options), False)
     inputs = tiny.features(64, words=kind == "tokens")
     trainer = tiny.trainer(network)
-    history = trainer.fit(inputs, tiny.targets(inputs), tiny.settings(epochs=15, lr=3e-3), 1, lambda: 0.0)
+    history = trainer.fit(
+        inputs, tiny.targets(inputs), tiny.settings(epochs=15, lr=3e-3), 1, lambda: 0.0
+    )
     assert history[-1].loss < 0.9 * history[0].loss
     predicted, scores = trainer.predict(inputs)
     assert len(predicted) == len(scores) == 64

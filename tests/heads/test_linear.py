@@ -16,7 +16,9 @@ LABELS = ("a", "b", "c")
 
 def _head(kind: OutputKind, dropout: float = 0.0) -> Head:
     torch.manual_seed(0)
-    return heads.get("linear")(4, Problem(kind, LABELS if kind != "regression" else ("score",)), dropout)
+    return heads.get("linear")(
+        4, Problem(kind, LABELS if kind != "regression" else ("score",)), dropout
+    )
 
 
 def _logits(head: Head, features: Tensor) -> Tensor:
@@ -63,7 +65,9 @@ def test_multi(features: Tensor) -> None:
 def test_regression(features: Tensor) -> None:
     head, targets = _head("regression"), torch.tensor([0.0, 1.0, 2.0, 3.0, 4.0])
     values = _logits(head, features).squeeze(-1)
-    assert head.loss(features, targets, None).item() == pytest.approx(((values - targets) ** 2).sum().item(), rel=1e-5)
+    assert head.loss(features, targets, None).item() == pytest.approx(
+        ((values - targets) ** 2).sum().item(), rel=1e-5
+    )
     predicted, scores = head.predict(features, None)
     assert predicted.shape == (5,)
     assert torch.allclose(predicted, values)
@@ -89,7 +93,11 @@ def test_tokens_count_words_only(words: tuple[Tensor, Tensor, Tensor]) -> None:
 
 def test_sentences_without_words_have_a_loss_of_zero() -> None:
     head = _head("tokens")
-    loss = head.loss(torch.randn(2, 1, 4), torch.zeros(2, 1, dtype=torch.int64), torch.zeros(2, 1, dtype=torch.bool))
+    loss = head.loss(
+        torch.randn(2, 1, 4),
+        torch.zeros(2, 1, dtype=torch.int64),
+        torch.zeros(2, 1, dtype=torch.bool),
+    )
     assert loss.item() == 0.0
     loss.backward()
 

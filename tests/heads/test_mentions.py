@@ -21,7 +21,8 @@ def batch() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
 
 
 @pytest.mark.parametrize(
-    ("name", "pool"), [("mention", lambda part: part.max(0).values), ("mention-mean", lambda part: part.mean(0))]
+    ("name", "pool"),
+    [("mention", lambda part: part.max(0).values), ("mention-mean", lambda part: part.mean(0))],
 )
 def test_mentions(name: str, pool, batch: tuple[torch.Tensor, ...]) -> None:  # type: ignore[no-untyped-def]
     hidden, mask, entities = batch
@@ -37,7 +38,9 @@ def test_mentions(name: str, pool, batch: tuple[torch.Tensor, ...]) -> None:  # 
 def test_entity_start(batch: tuple[torch.Tensor, ...]) -> None:
     hidden, mask, entities = batch
     found = poolings.get("entity-start")(SIZE, CLS)(hidden, mask, entities=entities)
-    expected = torch.stack([torch.cat([hidden[0, 1], hidden[0, 5]]), torch.cat([hidden[1, 1], hidden[1, 2]])])
+    expected = torch.stack(
+        [torch.cat([hidden[0, 1], hidden[0, 5]]), torch.cat([hidden[1, 1], hidden[1, 2]])]
+    )
     torch.testing.assert_close(found, expected)
 
 
@@ -45,7 +48,9 @@ def test_attention_weighs_what_is_there(batch: tuple[torch.Tensor, ...]) -> None
     hidden, mask, _ = batch
     pooling = poolings.get("attention")(SIZE, CLS)
     row = hidden[1, :5]
-    weights = (torch.tanh(row @ pooling.inner.weight.T + pooling.inner.bias) @ pooling.score.weight[0]).softmax(0)
+    weights = (
+        torch.tanh(row @ pooling.inner.weight.T + pooling.inner.bias) @ pooling.score.weight[0]
+    ).softmax(0)
     torch.testing.assert_close(pooling(hidden, mask)[1], weights @ row)
 
 
@@ -70,4 +75,6 @@ def test_cosine_is_that_of_the_averages(batch: tuple[torch.Tensor, ...]) -> None
         for row, spans in zip(hidden, places.tolist(), strict=True)
     ]
     expected = [[1 - cosine(first, second)] for first, second in averages]
-    torch.testing.assert_close(pooling(hidden, mask, entities=places), torch.tensor(expected, dtype=torch.float32))
+    torch.testing.assert_close(
+        pooling(hidden, mask, entities=places), torch.tensor(expected, dtype=torch.float32)
+    )

@@ -25,17 +25,23 @@ def test_the_contracts_can_be_imported_from_the_room() -> None:
 
 def test_heads_for_tags_alone_are_those_whose_classes_say_so() -> None:
     declared = {name: blurb.heads.heads.get(name).kinds for name in blurb.heads.heads.built_in}
-    assert {name for name, kinds in declared.items() if kinds == ("tokens",)} == set(blurb.heads.OF_TAGS)
+    assert {name for name, kinds in declared.items() if kinds == ("tokens",)} == set(
+        blurb.heads.OF_TAGS
+    )
 
 
 def test_the_room_itself_stays_light() -> None:
     code = "import blurb.heads, json, sys; print(json.dumps(sorted(sys.modules)))"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
     assert not {"torch", "transformers", "blurb.heads._base"} & set(json.loads(loaded))
 
 
 def test_an_error_names_a_class_that_can_be_imported() -> None:
-    with pytest.raises(SettingsError, match=r"fractions:Fraction is .* not a class below blurb.heads.Head") as caught:
+    with pytest.raises(
+        SettingsError, match=r"fractions:Fraction is .* not a class below blurb.heads.Head"
+    ) as caught:
         blurb.heads.heads.load("fractions:Fraction")
     room, _, name = str(caught.value).rstrip(".").split()[-1].rpartition(".")
     namespace: dict[str, object] = {}

@@ -40,7 +40,9 @@ def test_linear(seed: int, empty: bool) -> None:
     before = functional.cross_entropy(head(features)[mask], tags[mask], reduction="sum")
     after = head.loss(features, tags, mask)
     assert after.item() == pytest.approx(before.item(), rel=1e-6)
-    pairs = zip(gradients(head, before), gradients(head, head.loss(features, tags, mask)), strict=True)
+    pairs = zip(
+        gradients(head, before), gradients(head, head.loss(features, tags, mask)), strict=True
+    )
     assert all(torch.equal(one, other) for one, other in pairs)
 
 

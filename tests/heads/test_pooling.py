@@ -35,16 +35,22 @@ def test_mean_leaves_padding_out(hidden: Tensor, mask: Tensor) -> None:
 
 
 def test_the_mean_of_nothing_is_a_number(hidden: Tensor) -> None:
-    assert torch.isfinite(poolings.get("mean")(5, None)(hidden, torch.zeros(3, 4, dtype=torch.int64), None)).all()
+    assert torch.isfinite(
+        poolings.get("mean")(5, None)(hidden, torch.zeros(3, 4, dtype=torch.int64), None)
+    ).all()
 
 
 def test_cls_at_the_start(hidden: Tensor, mask: Tensor) -> None:
     assert torch.equal(poolings.get("cls")(5, 0)(hidden, mask, None), hidden[:, 0])
 
 
-def test_cls_at_the_end_is_the_last_sub_token_before_the_padding(hidden: Tensor, mask: Tensor) -> None:
+def test_cls_at_the_end_is_the_last_sub_token_before_the_padding(
+    hidden: Tensor, mask: Tensor
+) -> None:
     found = poolings.get("cls")(5, -1)(hidden, mask, None)
-    assert torch.equal(found, torch.stack([hidden[row, size - 1] for row, size in enumerate(SIZES)]))
+    assert torch.equal(
+        found, torch.stack([hidden[row, size - 1] for row, size in enumerate(SIZES)])
+    )
 
 
 def test_cls_pooler_takes_the_pooler_where_there_is_one(hidden: Tensor, mask: Tensor) -> None:
@@ -76,11 +82,18 @@ def attention_by_hand(name: str, pooling: torch.nn.Module, vectors: Tensor) -> T
     for vector in vectors:
         if name == "attention":
             inner = [
-                torch.tanh(row @ vector + b) for row, b in zip(pooling.inner.weight, pooling.inner.bias, strict=True)
+                torch.tanh(row @ vector + b)
+                for row, b in zip(pooling.inner.weight, pooling.inner.bias, strict=True)
             ]
-            scores.append(float(sum(v * x for v, x in zip(pooling.score.weight[0], inner, strict=True))))
+            scores.append(
+                float(sum(v * x for v, x in zip(pooling.score.weight[0], inner, strict=True)))
+            )
         else:
-            asked = mean if name == "attention-dot" else torch.stack([row @ mean for row in pooling.inner.weight])
+            asked = (
+                mean
+                if name == "attention-dot"
+                else torch.stack([row @ mean for row in pooling.inner.weight])
+            )
             scores.append(float(asked @ vector) / math.sqrt(len(vector)))
     shares = [math.exp(score) for score in scores]
     return sum(share / sum(shares) * vector for share, vector in zip(shares, vectors, strict=True))
@@ -96,17 +109,24 @@ def test_attention_is_the_formula_of_its_paper(name: str, hidden: Tensor, mask: 
     with torch.no_grad():
         found = pooling(hidden, mask)
         for row, size in enumerate(SIZES):
-            assert torch.allclose(found[row], attention_by_hand(name, pooling, hidden[row, :size]), atol=1e-5)
+            assert torch.allclose(
+                found[row], attention_by_hand(name, pooling, hidden[row, :size]), atol=1e-5
+            )
 
 
 @pytest.mark.parametrize("name", ATTENTIONS)
 def test_attention_does_not_hang_on_the_order(name: str, hidden: Tensor, mask: Tensor) -> None:
     pooling = poolings.get(name)(5, None)
     order = torch.tensor([2, 0, 3, 1])
-    assert torch.allclose(pooling(hidden[:1], mask[:1]), pooling(hidden[:1, order], mask[:1]), atol=1e-5)
+    assert torch.allclose(
+        pooling(hidden[:1], mask[:1]), pooling(hidden[:1, order], mask[:1]), atol=1e-5
+    )
     assert torch.isfinite(pooling(hidden, torch.zeros_like(mask))).all()
 
 
 def test_which_attentions_learn() -> None:
-    counts = {name: sum(one.numel() for one in poolings.get(name)(5, None).parameters()) for name in ATTENTIONS}
+    counts = {
+        name: sum(one.numel() for one in poolings.get(name)(5, None).parameters())
+        for name in ATTENTIONS
+    }
     assert counts == {"attention": 25 + 5 + 5, "attention-dot": 0, "attention-general": 25}

@@ -38,12 +38,20 @@ def words() -> tuple[Tensor, Tensor, Tensor]:
     return torch.randn(4, 5, 8) * 3, torch.tensor([[1, 2, 0, 0, 1]] * 4) * mask, mask
 
 
-@pytest.mark.parametrize("text", ["bilstm,hidden=4", "crf", "bilstm-crf,hidden=4,layers=2", "crf,constrained=true"])
-def test_sentences_do_not_see_their_padding_or_each_other(text: str, words: tuple[Tensor, Tensor, Tensor]) -> None:
+@pytest.mark.parametrize(
+    "text", ["bilstm,hidden=4", "crf", "bilstm-crf,hidden=4,layers=2", "crf,constrained=true"]
+)
+def test_sentences_do_not_see_their_padding_or_each_other(
+    text: str, words: tuple[Tensor, Tensor, Tensor]
+) -> None:
     head, (features, targets, mask) = _head(text), words
     together = head.loss(features, targets, mask)
     alone = sum(
-        head.loss(features[row : row + 1, :size], targets[row : row + 1, :size], mask[row : row + 1, :size]).item()
+        head.loss(
+            features[row : row + 1, :size],
+            targets[row : row + 1, :size],
+            mask[row : row + 1, :size],
+        ).item()
         for row, size in enumerate((5, 2, 1, 1))
     )
     assert together.item() == pytest.approx(alone, rel=1e-5)
@@ -54,7 +62,9 @@ def test_sentences_do_not_see_their_padding_or_each_other(text: str, words: tupl
     for row, size in enumerate((5, 2, 1, 1)):
         one, its = head.predict(features[row : row + 1, :size], mask[row : row + 1, :size])
         assert torch.equal(one[mask[row : row + 1, :size]], tags[row, :size][mask[row, :size]])
-        assert torch.allclose(its[mask[row : row + 1, :size]], confidence[row, :size][mask[row, :size]], atol=1e-6)
+        assert torch.allclose(
+            its[mask[row : row + 1, :size]], confidence[row, :size][mask[row, :size]], atol=1e-6
+        )
     assert ((confidence[mask] > 0) & (confidence[mask] <= 1)).all()
 
 
@@ -88,7 +98,8 @@ def test_bilstm_reads_sequences_by_their_final_states() -> None:
 
 @pytest.mark.costly
 @pytest.mark.parametrize(
-    ("text", "kind"), [("bilstm", "single"), ("bilstm", "tokens"), ("crf", "tokens"), ("bilstm-crf", "tokens")]
+    ("text", "kind"),
+    [("bilstm", "single"), ("bilstm", "tokens"), ("crf", "tokens"), ("bilstm-crf", "tokens")],
 )
 def test_they_learn_above_an_encoder(text: str, kind: str) -> None:
     plain = tiny.network(kind)  # type: ignore[arg-type]
@@ -97,7 +108,9 @@ def test_they_learn_above_an_encoder(text: str, kind: str) -> None:
     problem = Problem(kind, ["0", "1", "2"])  # type: ignore[arg-type]
     network = Network(plain.encoder, None, head(16, problem, 0.0, **chosen), False)
     inputs = tiny.features(64, words=kind == "tokens")
-    history = tiny.trainer(network).fit(inputs, tiny.targets(inputs), tiny.settings(epochs=8, lr=2e-3), 1, lambda: 0.0)
+    history = tiny.trainer(network).fit(
+        inputs, tiny.targets(inputs), tiny.settings(epochs=8, lr=2e-3), 1, lambda: 0.0
+    )
     assert history[-1].loss < 0.8 * history[0].loss
 
 
@@ -105,21 +118,36 @@ def test_the_scores_of_a_chain_learn_faster_than_the_rest() -> None:
     network = tiny.network("tokens")
     network.head = heads.get("crf")(16, Problem("tokens", BIO), 0.0)
     groups = adamw(network, tiny.settings()).param_groups
-    fast = {id(parameter) for group in groups if group["scale"] == 100.0 for parameter in group["params"]}
+    fast = {
+        id(parameter)
+        for group in groups
+        if group["scale"] == 100.0
+        for parameter in group["params"]
+    }
     assert fast == {id(parameter) for parameter in network.head.chain.parameters()}
 
 
 def test_equal_heads_are_written_alike() -> None:
-    assert canonical(heads, " bilstm-crf , layers=2,constrained=FALSE,hidden=0128") == "bilstm-crf,hidden=128,layers=2"
+    assert (
+        canonical(heads, " bilstm-crf , layers=2,constrained=FALSE,hidden=0128")
+        == "bilstm-crf,hidden=128,layers=2"
+    )
     assert canonical(heads, "bilstm,hidden=256") == "bilstm"
     heads.load("blurb.heads.crf:CRF")
-    assert parse(heads, "blurb.heads.crf:CRF,constrained=true") == (heads.get("crf"), {"constrained": True})
+    assert parse(heads, "blurb.heads.crf:CRF,constrained=true") == (
+        heads.get("crf"),
+        {"constrained": True},
+    )
 
 
 @pytest.mark.parametrize(
     ("text", "error", "message"),
     [
-        ("bilstm,hiden=3", UnknownName, "no option of the head 'bilstm' called 'hiden'. Did you mean 'hidden'"),
+        (
+            "bilstm,hiden=3",
+            UnknownName,
+            "no option of the head 'bilstm' called 'hiden'. Did you mean 'hidden'",
+        ),
         ("linear,x=3", UnknownName, "Available: none"),
         ("bilstm,hidden=big", SettingsError, r"hidden must be a whole number \(got 'big'"),
         ("crf,constrained=2", SettingsError, "constrained must be true or false"),
@@ -134,7 +162,9 @@ def test_slips_are_understood(text: str, error: type[Exception], message: str) -
 
 
 def test_a_typed_object_that_is_no_head_is_refused() -> None:
-    with pytest.raises(SettingsError, match=r"The head json:dumps is of type function, not a class below"):
+    with pytest.raises(
+        SettingsError, match=r"The head json:dumps is of type function, not a class below"
+    ):
         heads.load("json:dumps")
     assert "json:dumps" not in heads.typed
 
@@ -148,7 +178,11 @@ def test_the_command_lists_heads_with_options_and_origin() -> None:
     rows = json.loads(CliRunner().invoke(cli, ["heads", "--format", "json"]).output)
     found = {row["name"]: row for row in rows if row["kind"] == "head"}
     assert set(found) >= {"linear", "bilstm", "crf", "bilstm-crf"}
-    assert found["bilstm"]["options"] == options(heads.get("bilstm")) == {"hidden": 256, "layers": 1}
+    assert (
+        found["bilstm"]["options"] == options(heads.get("bilstm")) == {"hidden": 256, "layers": 1}
+    )
     file, _, line = found["crf"]["origin"].rpartition(":")
-    assert Path(file).read_text(encoding="utf-8").splitlines()[int(line) - 1].startswith("class CRF(")
+    assert (
+        Path(file).read_text(encoding="utf-8").splitlines()[int(line) - 1].startswith("class CRF(")
+    )
     assert "constrained=false hidden=256 layers=1" in CliRunner().invoke(cli, ["heads"]).output

@@ -19,13 +19,19 @@ from blurb.protocols import protocol
 def test_against_a_loop(pooling: str) -> None:
     generator = torch.Generator().manual_seed(0)
     for _ in range(50):
-        batch, subtokens, words = (int(torch.randint(1, 9, (), generator=generator)) for _ in range(3))
-        hidden = torch.randn(batch, subtokens, 5, generator=generator, dtype=torch.float64, requires_grad=True)
+        batch, subtokens, words = (
+            int(torch.randint(1, 9, (), generator=generator)) for _ in range(3)
+        )
+        hidden = torch.randn(
+            batch, subtokens, 5, generator=generator, dtype=torch.float64, requires_grad=True
+        )
         start_transitions = torch.randint(0, subtokens, (batch, words), generator=generator)
         end_transitions = (
             start_transitions
             + 1
-            + (torch.rand(batch, words, generator=generator) * (subtokens - start_transitions)).long()
+            + (
+                torch.rand(batch, words, generator=generator) * (subtokens - start_transitions)
+            ).long()
         )
         found = word_vectors(hidden, start_transitions, end_transitions, pooling)
         for row in range(batch):
@@ -34,7 +40,8 @@ def test_against_a_loop(pooling: str) -> None:
                 expected = {"first": mine[0], "mean": mine.mean(0), "last": mine[-1]}[pooling]
                 assert torch.allclose(found[row, word], expected)
         assert torch.autograd.gradcheck(
-            lambda x, s=start_transitions, e=end_transitions: word_vectors(x, s, e, pooling), (hidden,)
+            lambda x, s=start_transitions, e=end_transitions: word_vectors(x, s, e, pooling),
+            (hidden,),
         )
 
 

@@ -50,12 +50,21 @@ def _by_characters(inner: Any, words: list[str]) -> list[int]:
     text = " ".join(words)
     encoded = inner(text, add_special_tokens=False, return_offsets_mapping=True)
     covered = [
-        {place for place in range(*span) if not text[place].isspace()} if not _blank(inner, index) else set()
+        {place for place in range(*span) if not text[place].isspace()}
+        if not _blank(inner, index)
+        else set()
         for index, span in zip(encoded["input_ids"], encoded["offset_mapping"], strict=True)
     ]
     ends = list(accumulate(len(word) + 1 for word in words))
     return [
-        next((i for i, characters in enumerate(covered) if characters & set(range(end - len(word) - 1, end - 1))), -1)
+        next(
+            (
+                i
+                for i, characters in enumerate(covered)
+                if characters & set(range(end - len(word) - 1, end - 1))
+            ),
+            -1,
+        )
         for word, end in zip(words, ends, strict=True)
     ]
 
@@ -83,7 +92,9 @@ def test_odd_words_get_the_piece_where_they_begin(tokenizer: Tokenizer, words: l
 @given(
     words=st.lists(
         st.text(
-            st.characters(exclude_categories=["Cs", "Zs", "Zl", "Zp", "Cc"], exclude_characters="▁Ġ"),
+            st.characters(
+                exclude_categories=["Cs", "Zs", "Zl", "Zp", "Cc"], exclude_characters="▁Ġ"
+            ),
             min_size=1,
             max_size=6,
         ),
@@ -98,16 +109,25 @@ def test_any_word_agrees_with_the_offsets(checkpoint: Builder, kind: str, words:
 
 
 @pytest.mark.parametrize("word", ["\x07", "\u0301", "\u200b", "\ufffd"])
-def test_a_word_that_bert_drops_has_no_piece_and_the_others_keep_theirs(checkpoint: Builder, word: str) -> None:
+def test_a_word_that_bert_drops_has_no_piece_and_the_others_keep_theirs(
+    checkpoint: Builder, word: str
+) -> None:
     tokenizer = Checkpoint(checkpoint("bert_uncased")).tokenizer
     assert tokenizer.subtokens([word])[0].ids == []
     assert _first(tokenizer, ["kalo", word, "mi"])[1] == -1
     subtokens = tokenizer.subtokens([f"kalo {word} mi"])[0]
-    assert [subtokens.starts[i] for i in _first(tokenizer, ["kalo", word, "mi"]) if i >= 0] == [0, 7]
+    assert [subtokens.starts[i] for i in _first(tokenizer, ["kalo", word, "mi"]) if i >= 0] == [
+        0,
+        7,
+    ]
 
 
 def test_a_piece_that_runs_over_two_words_stands_for_both() -> None:
-    assert word_pieces(["ab", "cd", "e"], Subtokens([1, 2], [0, 4], [4, 7])) == [(0, 1), (0, 2), (1, 2)]
+    assert word_pieces(["ab", "cd", "e"], Subtokens([1, 2], [0, 4], [4, 7])) == [
+        (0, 1),
+        (0, 2),
+        (1, 2),
+    ]
 
 
 def test_pieces_of_blanks_alone_stand_for_no_word() -> None:
@@ -116,7 +136,9 @@ def test_pieces_of_blanks_alone_stand_for_no_word() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(words=st.lists(st.sampled_from(WORDS), min_size=1, max_size=8))
-def test_the_pieces_of_a_word_are_all_that_have_characters_of_it(tokenizer: Tokenizer, words: list[str]) -> None:
+def test_the_pieces_of_a_word_are_all_that_have_characters_of_it(
+    tokenizer: Tokenizer, words: list[str]
+) -> None:
     subtokens = tokenizer.subtokens([" ".join(words)])[0]
     place = 0
     for word, (first, after) in zip(words, word_pieces(words, subtokens), strict=True):
@@ -125,7 +147,11 @@ def test_the_pieces_of_a_word_are_all_that_have_characters_of_it(tokenizer: Toke
             for index, (start, end) in enumerate(zip(subtokens.starts, subtokens.ends, strict=True))
             if start < end and start < place + len(word) and end > place
         ]
-        assert [index for index in range(first, after) if subtokens.starts[index] < subtokens.ends[index]] == mine
+        assert [
+            index
+            for index in range(first, after)
+            if subtokens.starts[index] < subtokens.ends[index]
+        ] == mine
         place += len(word) + 1
 
 
@@ -174,7 +200,9 @@ def test_windows_keep_every_word_once_with_its_own_piece(tokenizer: Tokenizer, l
         rows = [row for row in range(len(cut)) if cut.example_index[row] == unit]
         words = [int(word) for row in rows for word in cut.word_ids[row]]
         assert words == list(whole.word_ids[unit])
-        subtokens = [int(cut.ids[row][position]) for row in rows for position in cut.word_starts[row]]
+        subtokens = [
+            int(cut.ids[row][position]) for row in rows for position in cut.word_starts[row]
+        ]
         assert subtokens == [int(whole.ids[unit][position]) for position in whole.word_starts[unit]]
         sizes = [size for row in rows for size in cut.word_ends[row] - cut.word_starts[row]]
         for size, most in zip(sizes, whole.word_ends[unit] - whole.word_starts[unit], strict=True):

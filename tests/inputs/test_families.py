@@ -34,7 +34,9 @@ def _decoded(tokenizer: Tokenizer, ids: Sequence[int]) -> str:
 def _normalised(tokenizer: Tokenizer, text: str) -> str:
     """A text as the tokenizer says that it reads it."""
     normalizer = tokenizer.inner.backend_tokenizer.normalizer if tokenizer.inner.is_fast else None
-    return (normalizer.normalize_str(text) if normalizer else text).replace("▁", "").replace(" ", "")
+    return (
+        (normalizer.normalize_str(text) if normalizer else text).replace("▁", "").replace(" ", "")
+    )
 
 
 def test_the_pieces_of_a_word_decode_to_the_word(checkpoint: Builder, kind: str) -> None:
@@ -71,18 +73,24 @@ def test_capitals_are_kept_or_lowered_as_the_family_does(checkpoint: Builder, ki
 
 
 @pytest.mark.parametrize("byte_level", BYTE_LEVEL)
-def test_a_word_of_byte_level_bpe_keeps_the_blank_before_it(checkpoint: Builder, byte_level: str) -> None:
+def test_a_word_of_byte_level_bpe_keeps_the_blank_before_it(
+    checkpoint: Builder, byte_level: str
+) -> None:
     """Words given one by one (`is_split_into_words`) are glued together: nothing adds the blanks."""
     tokenizer = _tokenizer(checkpoint, byte_level)
     words = ["kalo", "kalo", "mi"]
-    glued = tokenizer.inner.backend_tokenizer.encode(words, is_pretokenized=True, add_special_tokens=False)
+    glued = tokenizer.inner.backend_tokenizer.encode(
+        words, is_pretokenized=True, add_special_tokens=False
+    )
     assert tokenizer.inner.decode(glued.ids) == "kalokalomi"
     features = encode_words([words], tokenizer, 64)
     assert tokenizer.inner.decode(features.ids[0], skip_special_tokens=True) == "kalo kalo mi"
 
 
 @pytest.mark.parametrize("byte_level", BYTE_LEVEL[:1] + BYTE_LEVEL[2:4])
-def test_with_a_blank_in_front_the_first_word_is_like_the_others(checkpoint: Builder, byte_level: str) -> None:
+def test_with_a_blank_in_front_the_first_word_is_like_the_others(
+    checkpoint: Builder, byte_level: str
+) -> None:
     words = ["kalo", "kalo"]
     for add, alike in ((False, False), (True, True)):
         inner = AutoTokenizer.from_pretrained(checkpoint(byte_level), add_prefix_space=add)

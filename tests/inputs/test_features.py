@@ -59,13 +59,17 @@ def test_features_of_some_units_are_theirs_in_the_order_asked_for() -> None:
     whole = _features()
     some = whole.of_units([2, 1])
     assert some.example_index.tolist() == [0, 1, 1]
-    assert [some.ids[row].tolist() for row in range(3)] == [whole.ids[row].tolist() for row in (3, 1, 2)]
+    assert [some.ids[row].tolist() for row in range(3)] == [
+        whole.ids[row].tolist() for row in (3, 1, 2)
+    ]
     assert [some.word_ids[row].tolist() for row in range(3)] == [[], [0], [1, 2]]
 
 
 @pytest.mark.parametrize("full", [True, False])
 def test_saved_features_come_back(tmp_path: Path, full: bool) -> None:
-    features = _features() if full else Features(ids=Ragged.of([[1], []]), example_index=np.arange(2))
+    features = (
+        _features() if full else Features(ids=Ragged.of([[1], []]), example_index=np.arange(2))
+    )
     features.save(tmp_path / "f.npz")
     read = Features.read(tmp_path / "f.npz")
     assert _equal(read, features)
@@ -99,7 +103,9 @@ def test_the_same_key_is_built_once(home: Path) -> None:
     assert [path.suffix for path in (home / "features").iterdir()] == [".npz"]
 
 
-@pytest.mark.parametrize("other", [{"units": "b", "max_length": 5}, {"units": "a", "max_length": 6}, {"units": "a"}])
+@pytest.mark.parametrize(
+    "other", [{"units": "b", "max_length": 5}, {"units": "a", "max_length": 6}, {"units": "a"}]
+)
 def test_another_key_is_built_anew(home: Path, other: dict[str, object]) -> None:
     tokenized_split.cached({"units": "a", "max_length": 5}, Builder(0))
     build = Builder(1)
@@ -107,7 +113,9 @@ def test_another_key_is_built_anew(home: Path, other: dict[str, object]) -> None
     assert build.calls == 1
 
 
-def test_another_version_of_the_transforms_is_built_anew(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_version_of_the_transforms_is_built_anew(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tokenized_split.cached({"units": "a"}, Builder())
     monkeypatch.setattr(tokenized_split, "VERSION", tokenized_split.VERSION + 1)
     build = Builder()
@@ -122,7 +130,16 @@ def test_a_damaged_file_is_rebuilt_and_never_read_wrongly(home: Path) -> None:
     (path,) = (home / "features").iterdir()
     good = path.read_bytes()
     rng = random.Random(0)
-    damaged = [b"", b"\n", good[:-1], good[: len(good) // 2], good + b"x", bytes(len(good)), b"PK\x03\x04", good[9:]]
+    damaged = [
+        b"",
+        b"\n",
+        good[:-1],
+        good[: len(good) // 2],
+        good + b"x",
+        bytes(len(good)),
+        b"PK\x03\x04",
+        good[9:],
+    ]
     for _ in range(300):
         spoilt = bytearray(good)
         for _ in range(rng.choice([1, 2, 40])):
@@ -140,7 +157,10 @@ def test_a_damaged_file_is_rebuilt_and_never_read_wrongly(home: Path) -> None:
 
 @pytest.mark.parametrize(
     ("shape", "spoilt", "error"),
-    [(b"(4,)", b"(4,(", tokenize.TokenError), (b"(4,), }          ", b"(9999999999999,)}", (MemoryError, ValueError))],
+    [
+        (b"(4,)", b"(4,(", tokenize.TokenError),
+        (b"(4,), }          ", b"(9999999999999,)}", (MemoryError, ValueError)),
+    ],
 )
 def test_damage_that_numpy_has_no_error_of_its_own_for(
     home: Path, shape: bytes, spoilt: bytes, error: type[Exception]
@@ -151,9 +171,13 @@ def test_damage_that_numpy_has_no_error_of_its_own_for(
     with zipfile.ZipFile(path) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     assert shape in members["example_index.npy"]
-    with zipfile.ZipFile(path, "w") as archive:  # in a large file the header is read before the checksum
+    with zipfile.ZipFile(
+        path, "w"
+    ) as archive:  # in a large file the header is read before the checksum
         for name, content in members.items():
-            archive.writestr(name, content.replace(shape, spoilt) if name == "example_index.npy" else content)
+            archive.writestr(
+                name, content.replace(shape, spoilt) if name == "example_index.npy" else content
+            )
     with pytest.raises(error):
         Features.read(path)
     build = Builder()
@@ -162,7 +186,9 @@ def test_damage_that_numpy_has_no_error_of_its_own_for(
     assert path.read_bytes() == good
 
 
-def test_whatever_reading_or_writing_raises_costs_time_only(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whatever_reading_or_writing_raises_costs_time_only(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Strange(Exception):
         pass
 
@@ -174,7 +200,9 @@ def test_whatever_reading_or_writing_raises_costs_time_only(home: Path, monkeypa
     assert _equal(tokenized_split.cached({"units": "a"}, Builder()), _features())
 
 
-def test_a_cache_that_cannot_be_written_costs_time_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cache_that_cannot_be_written_costs_time_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("BLURB_HOME", str(tmp_path / "file"))
     assert _equal(tokenized_split.cached({"units": "a"}, Builder()), _features())

@@ -43,9 +43,12 @@ def _long(rows: list[Example]) -> list[Example]:
 
 @pytest.mark.costly
 @pytest.mark.parametrize(
-    ("name", "average"), [("ncbi-disease", 34.6), ("gad", 42.6), ("biosses", 78.2), ("hoc", 40.1), ("pubmedqa", 330.0)]
+    ("name", "average"),
+    [("ncbi-disease", 34.6), ("gad", 42.6), ("biosses", 78.2), ("hoc", 40.1), ("pubmedqa", 330.0)],
 )
-def test_average_lengths_of_table_8(real_rows: Rows, tokenizer: Tokenizer, name: str, average: float) -> None:
+def test_average_lengths_of_table_8(
+    real_rows: Rows, tokenizer: Tokenizer, name: str, average: float
+) -> None:
     rows = _rows(real_rows, name)
     features = formulations.bind(tasks.get(name)).features(rows, tokenizer, 10_000)
     assert len(features) == len(rows)
@@ -74,7 +77,9 @@ def test_the_longest_sentence_has_364_sub_tokens(real_rows: Rows, tokenizer: Tok
 
 @pytest.mark.costly
 @pytest.mark.parametrize(("name", "number"), [("ddi", 2_669), ("chemprot", 512)])
-def test_relations_over_256_keep_both_dummies(real_rows: Rows, tokenizer: Tokenizer, name: str, number: int) -> None:
+def test_relations_over_256_keep_both_dummies(
+    real_rows: Rows, tokenizer: Tokenizer, name: str, number: int
+) -> None:
     rows = _long(_rows(real_rows, name))
     features = formulations.bind(tasks.get(name)).features(rows, tokenizer, 256)
     assert features.windowed == number
@@ -94,7 +99,12 @@ def test_relations_over_256_keep_both_dummies(real_rows: Rows, tokenizer: Tokeni
 @pytest.mark.costly
 @pytest.mark.parametrize(
     ("name", "length", "entities"),
-    [("ncbi-disease", 512, 960), ("ncbi-disease", 24, 960), ("bc5-disease", 40, 4_424), ("bc2gm", 48, 6_325)],
+    [
+        ("ncbi-disease", 512, 960),
+        ("ncbi-disease", 24, 960),
+        ("bc5-disease", 40, 4_424),
+        ("bc2gm", 48, 6_325),
+    ],
 )
 def test_every_gold_entity_is_scored_whatever_the_window(
     real_rows: Rows, tokenizer: Tokenizer, name: str, length: int, entities: int
@@ -104,9 +114,15 @@ def test_every_gold_entity_is_scored_whatever_the_window(
     features = formulation.features(rows, tokenizer, length)
     assert int(features.ids.lengths.max()) <= length
     targets = formulation.targets(rows)
-    perfect = [targets[unit][features.word_ids[row]] for row, unit in enumerate(features.example_index)]
-    predicted, _ = formulation.output(rows, features, perfect, [np.ones(len(row)) for row in perfect])
-    figures = formulation.score([formulation.gold(row) for row in rows], predicted, [None] * len(rows))
+    perfect = [
+        targets[unit][features.word_ids[row]] for row, unit in enumerate(features.example_index)
+    ]
+    predicted, _ = formulation.output(
+        rows, features, perfect, [np.ones(len(row)) for row in perfect]
+    )
+    figures = formulation.score(
+        [formulation.gold(row) for row in rows], predicted, [None] * len(rows)
+    )
     assert figures["gold"] == entities
     assert figures["f1"] == figures["strict_f1"] == 1.0
 
@@ -129,13 +145,17 @@ def test_every_word_of_the_test_sets_has_a_sub_token(real_rows: Rows, tokenizer:
         ("jnlpba", "dev", 96.22),
     ],
 )
-def test_the_ceilings_of_tagging_schemes(real_rows: Rows, name: str, split: Split, ceiling: float) -> None:
+def test_the_ceilings_of_tagging_schemes(
+    real_rows: Rows, name: str, split: Split, ceiling: float
+) -> None:
     """What perfect predictions get against the gold, by scheme: IO loses the borders of adjacent entities."""
     rows = real_rows(name, split)
     gold = [row["tags"] for row in rows]
     for scheme, expected in (("io", ceiling), ("bio", 100), ("bioul", 100)):
         predicted = [convert(convert(tags, "bio", scheme), scheme, "bio") for tags in gold]
-        figures = formulations.bind(tasks.get(name), {"tagging": scheme}).score(gold, predicted, [None] * len(gold))
+        figures = formulations.bind(tasks.get(name), {"tagging": scheme}).score(
+            gold, predicted, [None] * len(gold)
+        )
         assert round(100 * figures["f1"], 2) == expected
 
 
@@ -143,4 +163,9 @@ def test_the_ceilings_of_tagging_schemes(real_rows: Rows, name: str, split: Spli
 def test_pico_has_no_ceiling_in_any_scheme(real_rows: Rows, scheme: str) -> None:
     gold = [row["tags"] for row in real_rows("ebm-pico", "test")]
     predicted = [convert(convert(tags, "bio", scheme), scheme, "bio") for tags in gold]
-    assert formulations.bind(tasks.get("ebm-pico")).score(gold, predicted, [None] * len(gold))["macro_f1"] == 1
+    assert (
+        formulations.bind(tasks.get("ebm-pico")).score(gold, predicted, [None] * len(gold))[
+            "macro_f1"
+        ]
+        == 1
+    )

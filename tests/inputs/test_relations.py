@@ -28,22 +28,33 @@ def row(text: str, head: tuple[int, int], tail: tuple[int, int]) -> dict[str, ob
         ((0, 2), (4, 6), "@A$cd@B$gh", "[E1] ab [/E1]cd[E2] ef [/E2]gh"),
         ((0, 2), (2, 4), "@A$@B$efgh", "[E1] ab [/E1][E2] cd [/E2]efgh"),  # touching
         ((0, 6), (2, 4), "@A-B$gh", "[E1] ab[E2] cd [/E2]ef [/E1]gh"),  # nested
-        ((2, 4), (0, 6), "@A-B$gh", "[E2] ab[E1] cd [/E1]ef [/E2]gh"),  # nested, the gene of ChemProt outside
+        (
+            (2, 4),
+            (0, 6),
+            "@A-B$gh",
+            "[E2] ab[E1] cd [/E1]ef [/E2]gh",
+        ),  # nested, the gene of ChemProt outside
         ((0, 4), (0, 4), "@A-B$efgh", "[E1] [E2] abcd [/E2] [/E1]efgh"),  # the same words
         ((0, 6), (4, 6), "@A-B$gh", "[E1] abcd[E2] ef [/E2] [/E1]gh"),
         ((0, 4), (2, 6), "@A-B$gh", "[E1] ab[E2] cd [/E1]ef [/E2]gh"),  # crossing
     ],
 )
-def test_spans_of_all_kinds(head: tuple[int, int], tail: tuple[int, int], dummies: str, marked: str) -> None:
+def test_spans_of_all_kinds(
+    head: tuple[int, int], tail: tuple[int, int], dummies: str, marked: str
+) -> None:
     assert dummify("abcdefgh", head, tail, ("A", "B")).text == dummies
     assert insert("abcdefgh", head, tail, E).text == marked
 
 
-spans = st.tuples(st.integers(0, 12), st.integers(1, 6)).map(lambda pair: (pair[0], min(pair[0] + pair[1], 13)))
+spans = st.tuples(st.integers(0, 12), st.integers(1, 6)).map(
+    lambda pair: (pair[0], min(pair[0] + pair[1], 13))
+)
 
 
 @given(spans, spans)
-def test_markers_change_nothing_else_and_their_spans_are_theirs(head: tuple[int, int], tail: tuple[int, int]) -> None:
+def test_markers_change_nothing_else_and_their_spans_are_theirs(
+    head: tuple[int, int], tail: tuple[int, int]
+) -> None:
     text = "abcdefghijklm"
     marked = insert(text, head, tail, E)
     assert re.sub(r"\[/?E[12]\]| ", "", marked.text) == text
@@ -76,19 +87,29 @@ def test_markers_go_around_the_dummies_of_a_dummified_release() -> None:
 def test_the_original_of_a_dummified_text_is_refused() -> None:
     with pytest.raises(SettingsError, match="dummies instead of the entity names"):
         mark(row("@GENE$ in @DISEASE$.", (0, 6), (10, 19)), "original")
-    assert mark(row("@GENE$ in @DISEASE$.", (0, 6), (10, 19)), "dummify").text == "@GENE$ in @DISEASE$."
+    assert (
+        mark(row("@GENE$ in @DISEASE$.", (0, 6), (10, 19)), "dummify").text
+        == "@GENE$ in @DISEASE$."
+    )
 
 
 def test_special_tokens() -> None:
     rows = [row("aspirin inhibits COX-1", (0, 7), (17, 22)), row("insulin", (0, 7), (0, 7))]
     assert special_tokens(rows, "markers") == ["[E1]", "[/E1]", "[E2]", "[/E2]"]
-    assert special_tokens(rows, "typed-markers") == ["[CHEMICAL]", "[/CHEMICAL]", "[GENE]", "[/GENE]"]
+    assert special_tokens(rows, "typed-markers") == [
+        "[CHEMICAL]",
+        "[/CHEMICAL]",
+        "[GENE]",
+        "[/GENE]",
+    ]
     assert special_tokens(rows, "dummy-tokens") == ["@CHEM-GENE$", "@CHEMICAL$", "@GENE$"]
     assert special_tokens(rows, "dummify") == special_tokens(rows, "original") == []
 
 
 def test_every_strategy_is_known() -> None:
     plain = row("aspirin inhibits COX-1", (0, 7), (17, 22))
-    assert len({mark(plain, strategy).text for strategy in relations.STRATEGIES}) == 4  # two differ in their tokens
+    assert (
+        len({mark(plain, strategy).text for strategy in relations.STRATEGIES}) == 4
+    )  # two differ in their tokens
     with pytest.raises(SettingsError, match="original, markers"):
         mark(plain, "marker")

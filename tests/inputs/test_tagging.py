@@ -31,7 +31,10 @@ def entities(draw: st.DrawFn, least_gap: int = 0) -> tuple[list[Span], int]:
     """Disjoint entities and the length of their sentence."""
     found, place = [], 0
     for gap, size, kind in draw(
-        st.lists(st.tuples(st.integers(least_gap, 2), st.integers(1, 4), st.sampled_from("AB")), max_size=5)
+        st.lists(
+            st.tuples(st.integers(least_gap, 2), st.integers(1, 4), st.sampled_from("AB")),
+            max_size=5,
+        )
     ):
         found.append(Span(place + gap, place + gap + size, kind))
         place += gap + size
@@ -56,7 +59,9 @@ def is_legal(sequence: list[str], scheme: str) -> bool:
 
 @settings(deadline=None)
 @given(entities(), st.sampled_from(["bio", "bioul"]))
-def test_any_entities_come_back_from_bio_and_bioul(given_: tuple[list[Span], int], scheme: str) -> None:
+def test_any_entities_come_back_from_bio_and_bioul(
+    given_: tuple[list[Span], int], scheme: str
+) -> None:
     found, length = given_
     assert spans(tags(found, length, scheme), scheme) == found
 
@@ -98,7 +103,9 @@ def test_all_short_sequences_come_back_if_and_only_if_they_are_legal(scheme: str
 
 @settings(deadline=None)
 @given(entities(), st.sampled_from(["bio", "bioul"]), st.sampled_from(["bio", "bioul"]))
-def test_legal_sequences_survive_another_scheme(given_: tuple[list[Span], int], source: str, target: str) -> None:
+def test_legal_sequences_survive_another_scheme(
+    given_: tuple[list[Span], int], source: str, target: str
+) -> None:
     written = tags(*given_, source)
     assert convert(convert(written, source, target), target, source) == written
 
@@ -114,7 +121,12 @@ def test_illegal_sequences_are_read_as_the_metric_reads_them(given_: tuple[str, 
     repaired = convert(sequence, scheme, "bio")
     assert is_legal(repaired, "bio")
     found = metrics.entity_f1([repaired], [sequence])
-    assert found["gold"] == found["predicted"] == found["true_positives"] == len(spans(sequence, scheme))
+    assert (
+        found["gold"]
+        == found["predicted"]
+        == found["true_positives"]
+        == len(spans(sequence, scheme))
+    )
 
 
 @pytest.mark.costly
@@ -123,7 +135,9 @@ def test_illegal_sequences_are_read_as_the_metric_reads_them(given_: tuple[str, 
 def test_repair_keeps_the_type_of_every_word(given_: tuple[str, list[str]]) -> None:
     scheme, sequence = given_
     for target in SCHEMES:
-        assert [tag[1:] for tag in convert(sequence, scheme, target)] == [tag[1:] for tag in sequence]
+        assert [tag[1:] for tag in convert(sequence, scheme, target)] == [
+            tag[1:] for tag in sequence
+        ]
 
 
 @pytest.mark.costly
@@ -131,7 +145,9 @@ def test_repair_keeps_the_type_of_every_word(given_: tuple[str, list[str]]) -> N
 @given(st.sampled_from(["io", "bio"]).flatmap(anything))
 def test_io_and_bio_are_read_as_by_the_default_of_seqeval(given_: tuple[str, list[str]]) -> None:
     scheme, sequence = given_
-    assert spans(sequence, scheme) == [Span(start, last + 1, kind) for kind, start, last in get_entities(sequence)]
+    assert spans(sequence, scheme) == [
+        Span(start, last + 1, kind) for kind, start, last in get_entities(sequence)
+    ]
 
 
 @settings(max_examples=400, deadline=None)
@@ -145,7 +161,9 @@ def test_bioul_is_read_as_iobes_by_the_default_of_seqeval(given_: tuple[str, lis
 
 @settings(deadline=None)
 @given(entities())
-def test_what_is_written_is_read_by_the_strict_mode_of_seqeval(given_: tuple[list[Span], int]) -> None:
+def test_what_is_written_is_read_by_the_strict_mode_of_seqeval(
+    given_: tuple[list[Span], int],
+) -> None:
     found, length = given_
     oracles: list[tuple[str, type[Token]]] = [("bio", IOB2), ("bioul", BILOU), ("iobes", IOBES)]
     for scheme, oracle in oracles:
@@ -176,7 +194,9 @@ def test_what_is_written_is_read_by_the_strict_mode_of_seqeval(given_: tuple[lis
         ("bioul", ["B-A", "I-B", "L-A"], [(0, 1, "A"), (1, 2, "B"), (2, 3, "A")]),
     ],
 )
-def test_worked_examples(scheme: str, sequence: list[str], expected: list[tuple[int, int, str]]) -> None:
+def test_worked_examples(
+    scheme: str, sequence: list[str], expected: list[tuple[int, int, str]]
+) -> None:
     assert spans(sequence, scheme) == [Span(*span) for span in expected]
 
 
@@ -199,7 +219,10 @@ def test_rules_of_one_type_are_those_of_a_pattern(scheme: str) -> None:
 def test_no_entity_goes_on_in_another_type() -> None:
     known = labels("AB", "bioul")
     found = rules(known, "bioul")
-    follows = {tag: {after for j, after in enumerate(known) if found.transitions[i, j]} for i, tag in enumerate(known)}
+    follows = {
+        tag: {after for j, after in enumerate(known) if found.transitions[i, j]}
+        for i, tag in enumerate(known)
+    }
     free = {"O", "B-A", "U-A", "B-B", "U-B"}
     assert follows == {
         "O": free,
@@ -229,23 +252,31 @@ def test_labels_begin_with_outside() -> None:
     assert labels(["PAR"], "bilou") == ("O", "B-PAR", "I-PAR", "L-PAR", "U-PAR")
 
 
-@pytest.mark.parametrize(("name", "known"), [("BIO", "bio"), ("BILOU", "bioul"), ("IOBES", "bioul"), ("io", "io")])
+@pytest.mark.parametrize(
+    ("name", "known"), [("BIO", "bio"), ("BILOU", "bioul"), ("IOBES", "bioul"), ("io", "io")]
+)
 def test_other_names_of_a_scheme(name: str, known: str) -> None:
     assert scheme_name(name) == known
 
 
 def test_an_unknown_scheme_suggests_what_was_meant() -> None:
-    with pytest.raises(UnknownName, match=r"no tagging scheme called 'biolu'. Did you mean 'bioul'"):
+    with pytest.raises(
+        UnknownName, match=r"no tagging scheme called 'biolu'. Did you mean 'bioul'"
+    ):
         spans(["O"], "BIOLU")
 
 
-@pytest.mark.parametrize(("scheme", "tag"), [("io", "B-A"), ("bio", "L-A"), ("bio", "E-A"), ("bioul", "X-A")])
+@pytest.mark.parametrize(
+    ("scheme", "tag"), [("io", "B-A"), ("bio", "L-A"), ("bio", "E-A"), ("bioul", "X-A")]
+)
 def test_a_tag_of_another_scheme_is_refused(scheme: str, tag: str) -> None:
     with pytest.raises(ValueError, match=f"'{tag}' is not a tag of {scheme.upper()}"):
         spans(["O", tag], scheme)
 
 
-@pytest.mark.parametrize("found", [[Span(0, 2, "A"), Span(1, 3, "A")], [Span(2, 4, "A")], [Span(1, 1, "A")]])
+@pytest.mark.parametrize(
+    "found", [[Span(0, 2, "A"), Span(1, 3, "A")], [Span(2, 4, "A")], [Span(1, 1, "A")]]
+)
 def test_entities_that_have_no_place_are_refused(found: list[Span]) -> None:
     with pytest.raises(ValueError, match="overlaps another one or exceeds"):
         tags(found, 3, "bio")

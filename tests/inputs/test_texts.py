@@ -44,14 +44,20 @@ def test_texts_are_cut_as_the_tokenizer_cuts_them(tokenizer: Tokenizer) -> None:
     assert features.truncated == sum(len(ids) > 24 for ids in full) > 0
 
 
-def test_pairs_keep_the_question_and_cut_the_context_as_the_tokenizer_does(tokenizer: Tokenizer) -> None:
+def test_pairs_keep_the_question_and_cut_the_context_as_the_tokenizer_does(
+    tokenizer: Tokenizer,
+) -> None:
     questions = [" ".join(text.split(" ")[:3]) for text in checkpoints.texts(seed=4, size=30)]
     contexts = [" ".join([text] * 4) for text in checkpoints.texts(seed=5, size=30)]
     features = encode_pairs(questions, contexts, tokenizer, 64, shorten="second")
     theirs = tokenizer.inner(questions, contexts, truncation="only_second", max_length=64)
     assert _rows(features) == theirs["input_ids"]
     assert _types(features) == theirs.get("token_type_ids")
-    assert features.truncated == sum(len(ids) > 64 for ids in tokenizer.inner(questions, contexts)["input_ids"]) > 0
+    assert (
+        features.truncated
+        == sum(len(ids) > 64 for ids in tokenizer.inner(questions, contexts)["input_ids"])
+        > 0
+    )
 
 
 def test_the_texts_of_a_pair_are_where_it_says(tokenizer: Tokenizer) -> None:
@@ -63,7 +69,9 @@ def test_the_texts_of_a_pair_are_where_it_says(tokenizer: Tokenizer) -> None:
         for (start, end), ids in zip(spans, (side[row] for side in whole), strict=True):
             assert features.ids[row][start:end].tolist() == ids[: end - start]
     special_tokens = tokenizer.special_tokens
-    special = len(special_tokens.prefix) + len(special_tokens.middle) + len(special_tokens.pair_suffix)
+    special = (
+        len(special_tokens.prefix) + len(special_tokens.middle) + len(special_tokens.pair_suffix)
+    )
     lengths = (features.entities[:, :, 1] - features.entities[:, :, 0]).sum(1) + special
     assert lengths.tolist() == features.ids.lengths.tolist()
     assert encode_pairs(first, second, tokenizer, 24, shorten="longer").entities is None
@@ -72,8 +80,15 @@ def test_the_texts_of_a_pair_are_where_it_says(tokenizer: Tokenizer) -> None:
 def test_a_question_longer_than_the_room_is_all_there_is(tokenizer: Tokenizer) -> None:
     special_tokens, question = tokenizer.special_tokens, "kalo mi tra nex " * 10
     features = encode_pairs([question], ["vor"], tokenizer, 16, shorten="second")
-    room = 16 - len(special_tokens.prefix) - len(special_tokens.middle) - len(special_tokens.pair_suffix)
-    assert _rows(features) == [special_tokens.pair(tokenizer.subtokens([question])[0].ids[:room], [])]
+    room = (
+        16
+        - len(special_tokens.prefix)
+        - len(special_tokens.middle)
+        - len(special_tokens.pair_suffix)
+    )
+    assert _rows(features) == [
+        special_tokens.pair(tokenizer.subtokens([question])[0].ids[:room], [])
+    ]
     assert features.truncated == 1
 
 
@@ -87,7 +102,8 @@ class Letters(Tokenizer):
         from blurb.inputs.tokenizer import Subtokens
 
         return [
-            Subtokens([ord(c) for c in text], list(range(len(text))), list(range(1, len(text) + 1))) for text in texts
+            Subtokens([ord(c) for c in text], list(range(len(text))), list(range(1, len(text) + 1)))
+            for text in texts
         ]
 
     @property
@@ -124,7 +140,9 @@ def test_a_pair_that_fits_is_whole() -> None:
 
 @settings(max_examples=400, deadline=None)
 @given(data=st.data(), size=st.integers(1, 120), length=st.integers(6, 60))
-def test_both_entities_survive_wherever_they_are(data: st.DataObject, size: int, length: int) -> None:
+def test_both_entities_survive_wherever_they_are(
+    data: st.DataObject, size: int, length: int
+) -> None:
     """Disjoint, touching, nested, equal: something of each entity stays, all of both if they fit together."""
     spans = []
     for _ in range(2):
@@ -146,11 +164,15 @@ def test_both_entities_survive_wherever_they_are(data: st.DataObject, size: int,
 
 
 @pytest.mark.parametrize("kind", ["bert_uncased", "roberta", "modernbert", "deberta"])
-def test_pairs_are_cut_as_a_fast_tokenizer_cuts_the_longest_first(checkpoint: Builder, kind: str) -> None:
+def test_pairs_are_cut_as_a_fast_tokenizer_cuts_the_longest_first(
+    checkpoint: Builder, kind: str
+) -> None:
     """Oracle: the truncation of `tokenizers`, at every length that leaves room for a sub-token."""
     tokenizer = Checkpoint(checkpoint(kind)).tokenizer
     special_tokens, rng = tokenizer.special_tokens, random.Random(5)
-    special = len(special_tokens.prefix) + len(special_tokens.middle) + len(special_tokens.pair_suffix)
+    special = (
+        len(special_tokens.prefix) + len(special_tokens.middle) + len(special_tokens.pair_suffix)
+    )
     texts, cut = checkpoints.texts(seed=4, size=60), 0
     for _ in range(400):
         a, b = rng.choice(texts), rng.choice(texts)
@@ -169,8 +191,15 @@ def test_pairs_are_cut_as_a_fast_tokenizer_cuts_the_longest_first(checkpoint: Bu
 
 
 @settings(max_examples=200, deadline=None)
-@given(first=st.integers(0, 90), gap=st.integers(0, 90), rest=st.integers(0, 90), length=st.integers(16, 60))
-def test_dummies_stay_whole_however_far_apart_they_are(first: int, gap: int, rest: int, length: int) -> None:
+@given(
+    first=st.integers(0, 90),
+    gap=st.integers(0, 90),
+    rest=st.integers(0, 90),
+    length=st.integers(16, 60),
+)
+def test_dummies_stay_whole_however_far_apart_they_are(
+    first: int, gap: int, rest: int, length: int
+) -> None:
     text = f"{'x' * first}@A$@{'y' * gap}@B$@{'z' * rest}"
     head, tail = (first, first + 4), (first + 4 + gap, first + 8 + gap)
     kept = _text(encode_relations([text], [head], [tail], Letters(), length))
@@ -209,7 +238,9 @@ def test_real_tokenizers_keep_the_dummies(tokenizer: Tokenizer) -> None:
         features = encode_relations([long], [spans[0]], [spans[1]], tokenizer, length)
         assert len(features.ids[0]) <= length
         for dummy in ("@DRUG$", "@GENE$"):
-            ids = tokenizer.subtokens([f"kalo {dummy}"])[0].ids[len(tokenizer.subtokens(["kalo"])[0].ids) :]
+            ids = tokenizer.subtokens([f"kalo {dummy}"])[0].ids[
+                len(tokenizer.subtokens(["kalo"])[0].ids) :
+            ]
             row = features.ids[0].tolist()
             assert any(row[i : i + len(ids)] == ids for i in range(len(row)))
 

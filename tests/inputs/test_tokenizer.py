@@ -36,7 +36,9 @@ def test_the_frame_of_one_text_is_the_tokenizers_own(tokenizer: Tokenizer) -> No
     for text, subtokens in zip(TEXTS, tokenizer.subtokens(TEXTS), strict=True):
         expected = tokenizer.inner(text)
         assert tokenizer.special_tokens.single(subtokens.ids) == expected["input_ids"]
-        assert tokenizer.special_tokens.single_types(len(subtokens.ids)) == expected.get("token_type_ids")
+        assert tokenizer.special_tokens.single_types(len(subtokens.ids)) == expected.get(
+            "token_type_ids"
+        )
 
 
 def test_the_frame_of_a_pair_is_the_tokenizers_own(tokenizer: Tokenizer) -> None:
@@ -44,9 +46,13 @@ def test_the_frame_of_a_pair_is_the_tokenizers_own(tokenizer: Tokenizer) -> None
     for first in TEXTS:
         for second in TEXTS:
             a, b = subtokens[first].ids, subtokens[second].ids
-            expected = tokenizer.inner([first], [second])  # as a batch: alone, an empty second text counts as none
+            expected = tokenizer.inner(
+                [first], [second]
+            )  # as a batch: alone, an empty second text counts as none
             assert [tokenizer.special_tokens.pair(a, b)] == expected["input_ids"]
-            assert [tokenizer.special_tokens.pair_types(len(a), len(b))] == expected.get("token_type_ids", [None])
+            assert [tokenizer.special_tokens.pair_types(len(a), len(b))] == expected.get(
+                "token_type_ids", [None]
+            )
 
 
 @pytest.mark.parametrize(
@@ -63,7 +69,9 @@ def test_the_frame_of_a_pair_is_the_tokenizers_own(tokenizer: Tokenizer) -> None
         ("xlnet", -1),
     ],
 )
-def test_the_place_of_the_classification_token(checkpoint: Builder, kind: str, cls: int | None) -> None:
+def test_the_place_of_the_classification_token(
+    checkpoint: Builder, kind: str, cls: int | None
+) -> None:
     assert Checkpoint(checkpoint(kind)).tokenizer.special_tokens.cls == cls
 
 
@@ -87,15 +95,21 @@ def test_a_tokenizer_that_changes_a_text_between_its_special_tokens_is_refused()
 
 
 def test_tokenizers_of_different_kinds_have_different_hashes(checkpoint: Builder) -> None:
-    assert len({Checkpoint(checkpoint(kind)).tokenizer.hash for kind in checkpoints.KINDS}) == len(checkpoints.KINDS)
+    assert len({Checkpoint(checkpoint(kind)).tokenizer.hash for kind in checkpoints.KINDS}) == len(
+        checkpoints.KINDS
+    )
 
 
 @pytest.mark.parametrize("kind", [kind for kind in checkpoints.KINDS if kind != "bertweet"])
-def test_the_hash_survives_saving_and_another_length_limit(checkpoint: Builder, kind: str, tmp_path: Path) -> None:
+def test_the_hash_survives_saving_and_another_length_limit(
+    checkpoint: Builder, kind: str, tmp_path: Path
+) -> None:
     before = Checkpoint(checkpoint(kind)).tokenizer
     again = type(before.inner).from_pretrained(checkpoint(kind))
     again.model_max_length = 77
-    again(["kalo", "kalo mi"], truncation=True, max_length=9, padding="max_length")  # stored in tokenizer.json
+    again(
+        ["kalo", "kalo mi"], truncation=True, max_length=9, padding="max_length"
+    )  # stored in tokenizer.json
     again.save_pretrained(tmp_path)
     assert Checkpoint(tmp_path).tokenizer.hash == before.hash
 
@@ -122,7 +136,9 @@ def _bertweet(folder: Path, source: Path, **changes: tuple[str, str]) -> str:
     return Checkpoint(folder).tokenizer.hash
 
 
-def test_the_hash_of_a_slow_tokenizer_sees_merges_vocabulary_and_switches(checkpoint: Builder, tmp_path: Path) -> None:
+def test_the_hash_of_a_slow_tokenizer_sees_merges_vocabulary_and_switches(
+    checkpoint: Builder, tmp_path: Path
+) -> None:
     source = checkpoint("bertweet")
     merges = (source / "bpe.codes").read_text(encoding="utf-8").split("\n", 1)
     hashes = [

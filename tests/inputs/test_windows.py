@@ -23,7 +23,9 @@ def test_a_worked_example() -> None:
 @given(size=st.integers(1, 400), room=st.integers(1, 130))
 def test_every_piece_is_owned_once_by_a_window_that_holds_it(size: int, room: int) -> None:
     cuts = windows(size, room)
-    owned = [piece for start, end, own_start, own_end in cuts for piece in range(own_start, own_end)]
+    owned = [
+        piece for start, end, own_start, own_end in cuts for piece in range(own_start, own_end)
+    ]
     assert owned == list(range(size))
     for start, end, own_start, own_end in cuts:
         assert 0 <= start <= own_start <= own_end <= end <= size
@@ -41,7 +43,9 @@ def test_neighbouring_windows_overlap_by_at_least_half(size: int, room: int) -> 
 
 @settings(max_examples=150, deadline=None)
 @given(size=st.integers(1, 200), room=st.integers(2, 60))
-def test_a_piece_in_an_overlap_belongs_to_the_window_in_whose_middle_it_lies(size: int, room: int) -> None:
+def test_a_piece_in_an_overlap_belongs_to_the_window_in_whose_middle_it_lies(
+    size: int, room: int
+) -> None:
     """Brute force: of two neighbours that both hold a piece, its owner leaves it at least as far from its edge."""
     cuts = windows(size, room)
     for (a_start, a_end, *_a), (b_start, _b_end, b_own, _o) in pairwise(cuts):

@@ -27,7 +27,9 @@ def test_words_without_borders_are_cut_one_by_one(checkpoint: Builder, kind: str
         assert features.word_starts[row].tolist() == firsts.tolist()
 
 
-def test_none_is_what_transformers_makes_of_words_of_a_byte_level_tokenizer(checkpoint: Builder) -> None:
+def test_none_is_what_transformers_makes_of_words_of_a_byte_level_tokenizer(
+    checkpoint: Builder,
+) -> None:
     tokenizer = Checkpoint(checkpoint("qwen3")).tokenizer
     theirs = tokenizer.inner(SENTENCES, is_split_into_words=True)["input_ids"]
     ours = encode_words(SENTENCES, tokenizer, 4_000, "none")
@@ -37,7 +39,9 @@ def test_none_is_what_transformers_makes_of_words_of_a_byte_level_tokenizer(chec
 def test_a_prefix_is_a_blank_before_the_text(checkpoint: Builder) -> None:
     tokenizer = Checkpoint(checkpoint("qwen3")).tokenizer
     theirs = tokenizer.inner([" " + " ".join(words) for words in SENTENCES])["input_ids"]
-    ours, usual = (encode_words(SENTENCES, tokenizer, 4_000, borders) for borders in ("prefix", "blanks"))
+    ours, usual = (
+        encode_words(SENTENCES, tokenizer, 4_000, borders) for borders in ("prefix", "blanks")
+    )
     assert [ours.ids[row].tolist() for row in range(len(ours))] == theirs
     assert ours.word_ids is not None
     assert usual.word_ids is not None

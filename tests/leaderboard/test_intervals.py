@@ -74,7 +74,9 @@ def test_the_page_has_those_of_the_table(store: Store, computed: list[str]) -> N
     }
 
 
-def test_a_row_is_computed_again_when_a_trial_comes_or_changes(store: Store, computed: list[str]) -> None:
+def test_a_row_is_computed_again_when_a_trial_comes_or_changes(
+    store: Store, computed: list[str]
+) -> None:
     of_rows(store)
     play(store, "poor", {"gad": 0.6}, (4,))
     _, now = of_rows(store)
@@ -82,7 +84,9 @@ def test_a_row_is_computed_again_when_a_trial_comes_or_changes(store: Store, com
     rows, again = of_rows(store)
     assert again == now == [intervals.numbers(row) for row in rows]
     del computed[:]
-    (trial,) = [record.path for row in rows if row.model == "good" for record in [row.records_of("gad")[2]]]
+    (trial,) = [
+        record.path for row in rows if row.model == "good" for record in [row.records_of("gad")[2]]
+    ]
     (Path(trial) / "history.csv").touch()  # as somebody has who copied it there
     of_rows(store)
     assert computed == ["good"]
@@ -118,7 +122,9 @@ def test_those_of_another_version_are_not_used(
     assert computed == ["good", "poor"] * 2
 
 
-def test_a_cache_that_cannot_be_written_costs_time_alone(store: Store, home: Path, computed: list[str]) -> None:
+def test_a_cache_that_cannot_be_written_costs_time_alone(
+    store: Store, home: Path, computed: list[str]
+) -> None:
     home.write_text("no folder")
     assert of_rows(store)[1] == of_rows(store)[1]
     assert computed == ["good", "poor"] * 2
@@ -150,7 +156,9 @@ def test_rows_whose_trials_are_not_known_are_not_kept(tmp_path: Path, home: Path
     assert not (home / "intervals").exists()
 
 
-def test_predictions_that_are_damaged_cost_one_interval_and_are_told_every_time(store: Store) -> None:
+def test_predictions_that_are_damaged_cost_one_interval_and_are_told_every_time(
+    store: Store,
+) -> None:
     """A flipped bit changes neither size nor time; all other rows have their table."""
     rows, _ = of_rows(store)
     path = next(iter(rows[0].records["gad"].values())).path / "predictions.parquet"
@@ -159,7 +167,10 @@ def test_predictions_that_are_damaged_cost_one_interval_and_are_told_every_time(
     os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
     intervals.IntervalCache(store.root).path.unlink()
     for _ in range(2):
-        with pytest.warns(DamageWarning, match="gad of good .* has an interval over seeds alone; blurb runs verify"):
+        with pytest.warns(
+            DamageWarning,
+            match="gad of good .* has an interval over seeds alone; blurb runs verify",
+        ):
             _, values = of_rows(store)
         assert [row["gad"].basis for row in values] == ["seeds", "both"]
         assert values[0]["hoc"].basis == "both"

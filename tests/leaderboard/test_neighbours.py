@@ -22,7 +22,9 @@ def row(scores: Mapping[str, Sequence[float]], **facts: str) -> Row:
     return test_terminal.row(scores, **{"protocol": "standard", **facts})  # type: ignore[arg-type]
 
 
-def lines(rows: Sequence[Row], others: Sequence[Row] = (), width: int = 120) -> tuple[str, list[list[str]]]:
+def lines(
+    rows: Sequence[Row], others: Sequence[Row] = (), width: int = 120
+) -> tuple[str, list[list[str]]]:
     """The heading, and the cells of each row."""
     text = StringIO()
     Console(width=width, file=text).print(with_neighbours(rows, others, width))
@@ -45,10 +47,24 @@ def test_the_rows_next_to_it_and_the_best(place: int) -> None:
     """Oracle: the printed scores, sorted."""
     score = SCORES[place] - 0.001 if place < len(SCORES) else SCORES[-1] + 1
     heading, found = lines([whole(score)])
-    assert heading.split() == ["rank", "row", "score", "blurb-12", "NER", "PICO", "RE", "STS", "Doc", "QA"]
+    assert heading.split() == [
+        "rank",
+        "row",
+        "score",
+        "blurb-12",
+        "NER",
+        "PICO",
+        "RE",
+        "STS",
+        "Doc",
+        "QA",
+    ]
     above, below = SCORES[place:][::-1], SCORES[:place][::-1]
     expected = [*sorted({*above[-NEXT:], *above[:1]}, reverse=True), score, *below[:NEXT]]
-    shown = [float(next(cell for cell in cells[2:] if cell.count(".") == 1 and cell[0].isdigit())) for cells in found]
+    shown = [
+        float(next(cell for cell in cells[2:] if cell.count(".") == 1 and cell[0].isdigit()))
+        for cells in found
+    ]
     assert shown == pytest.approx(expected, abs=0.0051)
     assert [cells[0] for cells in found if "m" in cells] == [str(len(above) + 1)]
 
@@ -66,9 +82,14 @@ def test_rows_of_the_store_are_among_them_and_parts_and_probes_are_not() -> None
 
 def test_a_task_of_ones_own_is_a_column_and_decides_where_it_is_all() -> None:
     mine = row({"genes": [70.0]})
-    heading, found = lines([mine], [row({"genes": [80.0, 82.0]}, model="better"), row({"gad": [99.0]}, model="gad")])
+    heading, found = lines(
+        [mine], [row({"genes": [80.0, 82.0]}, model="better"), row({"gad": [99.0]}, model="gad")]
+    )
     assert heading.split() == ["rank", "row", "genes"]
-    assert [(cells[0], cells[1], cells[-1]) for cells in found] == [("1", "better", "81.00"), ("2", "m", "70.00")]
+    assert [(cells[0], cells[1], cells[-1]) for cells in found] == [
+        ("1", "better", "81.00"),
+        ("2", "m", "70.00"),
+    ]
     both = row({**dict.fromkeys(NAMES, (50.0,)), "genes": [70.0]})
     assert lines([both], width=100)[0].split()[-2:] == ["QA", "genes"]
 

@@ -25,13 +25,20 @@ from tests.store.fakes import stored, trial
 
 MINE = ranked(
     "biomedical-encoder-large-step-120000 quick@2 head=crf",
-    {"score": 78.1234, "blurb-12": 75.5, **dict.fromkeys(TYPES, 88.888), "gad": 77.0, "my-task": 12.5},
+    {
+        "score": 78.1234,
+        "blurb-12": 75.5,
+        **dict.fromkeys(TYPES, 88.888),
+        "gad": 77.0,
+        "my-task": 12.5,
+    },
     {"score": 1.0, "blurb-12": 1.0},
 )
 CAPPED = replace(
     ranked("capped", {"gad": 77.0}),
     row=replace(
-        invented.row("capped"), datasets={"gad": DatasetScores("gad", means={"test": 77.0}, facts={"max_eval": "9"})}
+        invented.row("capped"),
+        datasets={"gad": DatasetScores("gad", means={"test": 77.0}, facts={"max_eval": "9"})},
     ),
 )
 
@@ -93,7 +100,9 @@ def test_figures_that_no_mean_has_are_known() -> None:
 
 
 def test_names_above_columns_end_at_signs() -> None:
-    named = [ranked(name, {"gad": 77.0}) for name in ("baseline:majority demo", "checkpoint-12000 probe")]
+    named = [
+        ranked(name, {"gad": 77.0}) for name in ("baseline:majority demo", "checkpoint-12000 probe")
+    ]
     words = printed(*datasets(named, 80), width=80).split()
     assert {"baseline:", "majority", "demo", "checkpoint-", "12000", "probe"} <= set(words)
 
@@ -103,7 +112,16 @@ def command(store: Path, monkeypatch: pytest.MonkeyPatch, terminal: bool) -> str
     with runner.isolation():
         stream = type(sys.stdout)
     monkeypatch.setattr(stream, "isatty", lambda self: terminal)
-    arguments = ["leaderboard", "show", "--output", str(store), "--no-published", "--no-intervals", "--sort", "gad"]
+    arguments = [
+        "leaderboard",
+        "show",
+        "--output",
+        str(store),
+        "--no-published",
+        "--no-intervals",
+        "--sort",
+        "gad",
+    ]
     result = runner.invoke(cli, arguments)
     assert result.exit_code == 0
     return result.stdout
@@ -113,7 +131,9 @@ def test_columns_is_obeyed_where_there_is_no_terminal_and_no_word_is_broken(tmp_
     """`| less` and logs of 80 columns broke what was written for 109 in the middle of words."""
     runner = CliRunner(env={"COLUMNS": "80"})
     stored(Store(tmp_path), "own", trial(), score=0.8)
-    text = runner.invoke(cli, ["leaderboard", "show", "--datasets", "--no-intervals", "--output", str(tmp_path)]).stdout
+    text = runner.invoke(
+        cli, ["leaderboard", "show", "--datasets", "--no-intervals", "--output", str(tmp_path)]
+    ).stdout
     assert max(map(len, text.splitlines())) <= 80
     names = {row.model for row in published.shipped()}
     joined = text.replace(" ", "")
@@ -126,13 +146,23 @@ def test_skill_below_zero_is_told_without_a_number(tmp_path: Path) -> None:
     """-995 % shouts louder than a score, and says nothing more."""
     store = Store(tmp_path / "runs")
     stored(store, "lost", trial(), score=0.1)
-    typed = ["leaderboard", "show", "--output", str(store.root), "--no-published", "--no-intervals", "--datasets"]
+    typed = [
+        "leaderboard",
+        "show",
+        "--output",
+        str(store.root),
+        "--no-published",
+        "--no-intervals",
+        "--datasets",
+    ]
     text = CliRunner().invoke(cli, typed, catch_exceptions=False).stdout
     assert "10.00  < 0 %" in text
     assert not re.search(r"-\d+ %", text)
 
 
-def test_a_note_of_many_rows_is_said_once_and_wraps_at_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_note_of_many_rows_is_said_once_and_wraps_at_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store = Store(tmp_path / "runs")
     for step in range(1, 13):
         planned = trial(weights=str(step).ljust(64, "0"))
@@ -155,7 +185,12 @@ def test_rows_of_ones_own_come_before_the_published_ones(tmp_path: Path) -> None
     stored(store, "my-tagger", planned, score=0.8)
     typed = ["leaderboard", "show", "--output", str(store.root), "--no-intervals"]
     text = CliRunner().invoke(cli, typed, catch_exceptions=False).output
-    assert text.index("my-tagger") < text.index("80.00") < text.index("BioLinkBERT-large") < text.index("BERT cased")
+    assert (
+        text.index("my-tagger")
+        < text.index("80.00")
+        < text.index("BioLinkBERT-large")
+        < text.index("BERT cased")
+    )
     assert text.index("my-tagger", text.index("rank row")) < text.index("BioLinkBERT-large")
     stored(store, "mine", score=0.7)
     text = CliRunner().invoke(cli, [*typed, "--sort", "gad"], catch_exceptions=False).output

@@ -49,7 +49,13 @@ def entry(name: str, value: float, half: float | None = None) -> RankedRow:
 
 
 def test_ranks_are_as_wide_as_the_intervals_leave_them() -> None:
-    entries = [entry("d", 60, 1), entry("a", 80, 1), entry("b", 79.5, 2), entry("c", 75, 2.6), invented.ranked("e", {})]
+    entries = [
+        entry("d", 60, 1),
+        entry("a", 80, 1),
+        entry("b", 79.5, 2),
+        entry("c", 75, 2.6),
+        invented.ranked("e", {}),
+    ]
     assert [(one.rank, one.entry.name) for one in ranking.in_parts(entries, "score")] == [
         ("1-2", "a"),
         ("1-3", "b"),
@@ -70,7 +76,9 @@ def test_rows_of_a_table_have_intervals_over_their_runs(folder: Path) -> None:
     assert (low, high) == (pytest.approx(mean - half), pytest.approx(mean + half))
     score = shown.values["score"]
     assert (score.low or 100) < score.mean < (score.high or 0)
-    assert {value.interval for value in ranking.entry(row, resampled=False).values.values()} == {None}
+    assert {value.interval for value in ranking.entry(row, resampled=False).values.values()} == {
+        None
+    }
 
 
 def test_without_some_units_the_score_is_that_of_the_rest(folder: Path) -> None:
@@ -84,14 +92,27 @@ def test_without_some_units_the_score_is_that_of_the_rest(folder: Path) -> None:
 def test_without_all_units_there_is_no_score(folder: Path) -> None:
     good = next(row for row in from_store.read(Store(folder / "runs")) if row.model == "good")
     every = {f"test.{i}" for i in range(200)}
-    left = ranking.entry(good, without={"gad": every, "biosses": every, "a task of ours": {"test.1"}})
+    left = ranking.entry(
+        good, without={"gad": every, "biosses": every, "a task of ours": {"test.1"}}
+    )
     assert {"gad", "relation", "biosses", "similarity", "score"}.isdisjoint(left.values)
     assert left.values["ddi"].mean == pytest.approx(good.means()["ddi"])
 
 
 @pytest.mark.real
-def test_leaks_of_the_real_data_are_left_out(real_data: Path, blurb: Callable[..., Result], folder: Path) -> None:
-    arguments = ("show", "--output", str(folder / "runs"), "--model", "good", "--no-intervals", "--without", "leaks")
+def test_leaks_of_the_real_data_are_left_out(
+    real_data: Path, blurb: Callable[..., Result], folder: Path
+) -> None:
+    arguments = (
+        "show",
+        "--output",
+        str(folder / "runs"),
+        "--model",
+        "good",
+        "--no-intervals",
+        "--without",
+        "leaks",
+    )
     assert "--data" in str(blurb(*arguments).exception)
     # The ids of invented predictions are none of the real ones but for `test.N` of sentences.
     from blurb import data, tasks
@@ -104,8 +125,18 @@ def test_leaks_of_the_real_data_are_left_out(real_data: Path, blurb: Callable[..
     assert ranking.entry(good, False, {"gad": found}).values["gad"].mean != good.means()["gad"]
 
 
-def test_rows_without_predictions_are_not_said_to_be_without_leaks(folder: Path, blurb: Callable[..., Result]) -> None:
-    asked = ("show", "--output", "none", "--results", str(folder / "results.csv"), "--data", str(folder))
+def test_rows_without_predictions_are_not_said_to_be_without_leaks(
+    folder: Path, blurb: Callable[..., Result]
+) -> None:
+    asked = (
+        "show",
+        "--output",
+        "none",
+        "--results",
+        str(folder / "results.csv"),
+        "--data",
+        str(folder),
+    )
     assert "No row has its predictions here" in str(blurb(*asked, "--without", "leaks").exception)
     assert "--data is for --without leaks" in str(blurb(*asked).exception)
 
@@ -115,17 +146,23 @@ def test_published_rows_recompute(blurb: Callable[..., Result]) -> None:
     assert len(rows) == len(published.shipped())
     for row in rows:
         if row["recomputed"]:
-            assert float(row["score"]) == pytest.approx(float(row["recomputed"]), abs=0.0051), row["row"]
+            assert float(row["score"]) == pytest.approx(float(row["recomputed"]), abs=0.0051), row[
+                "row"
+            ]
 
 
-def test_merging_gives_the_tables_of_the_whole(folder: Path, blurb: Callable[..., Result], tmp_path: Path) -> None:
+def test_merging_gives_the_tables_of_the_whole(
+    folder: Path, blurb: Callable[..., Result], tmp_path: Path
+) -> None:
     whole = (folder / "results.csv").read_text().splitlines(keepends=True)
     half = len(whole) // 2
     (tmp_path / "a.csv").write_text("".join(whole[: half + 20]))
     (tmp_path / "b.csv").write_text("".join([whole[0], *whole[half:]]))
     result = blurb("merge", "a.csv", "b.csv", "--out", "merged")
     assert result.exit_code == 0, result.exception
-    assert sorted((tmp_path / "merged" / "results.csv").read_text().splitlines()) == sorted("".join(whole).splitlines())
+    assert sorted((tmp_path / "merged" / "results.csv").read_text().splitlines()) == sorted(
+        "".join(whole).splitlines()
+    )
     mine, theirs = (
         {row["model"]: row for row in csv.DictReader((place / "leaderboard.csv").open())}
         for place in (tmp_path / "merged", folder)
@@ -136,7 +173,9 @@ def test_merging_gives_the_tables_of_the_whole(folder: Path, blurb: Callable[...
         }
 
 
-def test_a_conflict_names_both_places(folder: Path, blurb: Callable[..., Result], tmp_path: Path) -> None:
+def test_a_conflict_names_both_places(
+    folder: Path, blurb: Callable[..., Result], tmp_path: Path
+) -> None:
     text = (folder / "results.csv").read_text()
     (tmp_path / "a.csv").write_text(text)
     line = next(line for line in text.splitlines() if ",gad,relation,2,3,test,f1," in line)
@@ -157,21 +196,34 @@ def test_a_name_is_no_formula_and_comes_back(folder: Path) -> None:
 
 
 def test_add_and_show_elsewhere(folder: Path, blurb: Callable[..., Result], tmp_path: Path) -> None:
-    result = blurb("add", "--model", "X", "--source", "us2026", "--score", "gad=80.5", "--score", "score=70")
+    result = blurb(
+        "add", "--model", "X", "--source", "us2026", "--score", "gad=80.5", "--score", "score=70"
+    )
     assert result.exit_code == 0, result.exception
     (row,) = published.read(tmp_path / "runs" / "external.csv")
     assert (row.model, row.means(), row.printed) == ("X", {"gad": 80.5}, 70.0)
     again = blurb("add", "--model", "X", "--source", "us2026", "--score", "gad=10").exception
     assert "already has X of us2026. Use another --version" in str(again)
-    with pytest.raises(DataError, match="already has "):  # between the look and the lock somebody may add it
-        published.add(tmp_path / "runs" / "external.csv", published.Printed("us2026", "", "X", {"gad": 10.0}))
+    with pytest.raises(
+        DataError, match="already has "
+    ):  # between the look and the lock somebody may add it
+        published.add(
+            tmp_path / "runs" / "external.csv", published.Printed("us2026", "", "X", {"gad": 10.0})
+        )
     for text in ("gad=x", "gad=101", "gad"):
-        assert isinstance(blurb("add", "--model", "Y", "--source", "s", "--score", text).exception, BlurbError)
-    assert "Did you mean 'gad'" in str(blurb("add", "--model", "Y", "--source", "s", "--score", "gat=1").exception)
+        assert isinstance(
+            blurb("add", "--model", "Y", "--source", "s", "--score", text).exception, BlurbError
+        )
+    assert "Did you mean 'gad'" in str(
+        blurb("add", "--model", "Y", "--source", "s", "--score", "gat=1").exception
+    )
     fraction = ("add", "--model", "Y", "--source", "s", "--score", "gad=0.85")
     assert "Did you mean gad=85? If not, add --times-100" in str(blurb(*fraction).exception)
     assert blurb(*fraction, "--times-100").output.startswith("Y: 1 dataset added to")
-    assert [row.means() for row in published.read(tmp_path / "runs" / "external.csv")] == [{"gad": 80.5}, {"gad": 0.85}]
+    assert [row.means() for row in published.read(tmp_path / "runs" / "external.csv")] == [
+        {"gad": 80.5},
+        {"gad": 0.85},
+    ]
     assert "2 rows, valid" in blurb("validate", "runs/external.csv").output
 
 
@@ -188,13 +240,19 @@ def test_sixteen_processes_lose_nothing(tmp_path: Path) -> None:
         worker.start()
     for worker in workers:
         worker.join()
-    assert sorted(row.model for row in published.read(path)) == sorted(f"model {number}" for number in range(16))
+    assert sorted(row.model for row in published.read(path)) == sorted(
+        f"model {number}" for number in range(16)
+    )
 
 
-def test_merged_rows_of_one_name_stay_two(folder: Path, blurb: Callable[..., Result], tmp_path: Path) -> None:
+def test_merged_rows_of_one_name_stay_two(
+    folder: Path, blurb: Callable[..., Result], tmp_path: Path
+) -> None:
     text = (folder / "results.csv").read_text()
     (tmp_path / "a.csv").write_text(text)
-    (tmp_path / "b.csv").write_text(text.replace(",fp32,", ",bf16,").replace(",3,3,test", ",3,4,test"))
+    (tmp_path / "b.csv").write_text(
+        text.replace(",fp32,", ",bf16,").replace(",3,3,test", ",3,4,test")
+    )
     assert blurb("merge", "a.csv", "b.csv", "--out", "merged").exit_code == 0
     rows = list(csv.DictReader((tmp_path / "merged" / "leaderboard.csv").open()))
     assert [row["precision"] for row in rows if row["model"] == "good"] == ["fp32", "bf16"]
@@ -211,7 +269,9 @@ def test_the_order_of_lines_changes_nothing(folder: Path) -> None:
     }
 
 
-def test_validate_reads_the_file_it_was_given(folder: Path, blurb: Callable[..., Result], tmp_path: Path) -> None:
+def test_validate_reads_the_file_it_was_given(
+    folder: Path, blurb: Callable[..., Result], tmp_path: Path
+) -> None:
     text = (folder / "leaderboard.csv").read_text()
     (tmp_path / "results.csv").write_text((folder / "results.csv").read_text())
     head, first, *rest = text.splitlines(keepends=True)
@@ -227,14 +287,18 @@ def test_validate_reads_the_file_it_was_given(folder: Path, blurb: Callable[...,
     assert "duplicate of line 2" in str(blurb("validate", "leaderboard.csv").exception)
 
 
-def test_predictions_from_elsewhere_are_ranked_with_published_rows_where_somebody_asks(folder: Path) -> None:
+def test_predictions_from_elsewhere_are_ranked_with_published_rows_where_somebody_asks(
+    folder: Path,
+) -> None:
     good = next(row for row in from_store.read(Store(folder / "runs")) if row.model == "good")
     row = invented.named(good, learner="external")
     for together in (False, True):
         entries = [ranking.entry(one, resampled=False) for one in (row, *published.shipped())]
         entries[0] = replace(entries[0], standing=ranking.standing(row, together=together))
         mine = next(one for one in ranking.in_parts(entries, "score") if one.entry is entries[0])
-        best = max(entries[1:], key=lambda one: one.values["score"].mean if "score" in one.values else 0)
+        best = max(
+            entries[1:], key=lambda one: one.values["score"].mean if "score" in one.values else 0
+        )
         theirs = next(one for one in ranking.in_parts(entries, "score") if one.entry is best)
         assert (mine.part == theirs.part) == together
         assert mine.rank == ("1" if together else "external 1")
@@ -249,7 +313,9 @@ TABLE = ROOT / "docs" / "results" / "minilm" / "quick" / "results.csv"
 def two(here: Path) -> tuple[Path, Path]:
     """The same three seeds of GAD in two files."""
     head, *lines = TABLE.read_text().splitlines()
-    kept = [line for line in lines if ",gad," in line and "all-MiniLM" in line and ",test,f1," in line]
+    kept = [
+        line for line in lines if ",gad," in line and "all-MiniLM" in line and ",test,f1," in line
+    ]
     assert len(kept) == 3
     paths = here / "x.csv", here / "y.csv"
     for path in paths:
@@ -273,7 +339,9 @@ CHANGES = {
 @pytest.mark.extensions
 @pytest.mark.parametrize("column", CHANGES)
 @pytest.mark.parametrize("turned", [False, True])
-def test_a_contradiction_is_refused_in_either_order(column: str, turned: bool, two: tuple[Path, Path]) -> None:
+def test_a_contradiction_is_refused_in_either_order(
+    column: str, turned: bool, two: tuple[Path, Path]
+) -> None:
     for line in (2, 3, 4):
         edited(two[1], line, **{column: CHANGES[column]})
     first, other = reversed(two) if turned else two
@@ -284,7 +352,9 @@ def test_a_contradiction_is_refused_in_either_order(column: str, turned: bool, t
         assert column in str(result.exception)
         assert all(path.name in str(result.exception) for path in two)
         assert not Path("leaderboard.html").exists()
-    result = CliRunner().invoke(cli, ["leaderboard", "merge", str(first), str(other), "--out", "both"])
+    result = CliRunner().invoke(
+        cli, ["leaderboard", "merge", str(first), str(other), "--out", "both"]
+    )
     assert isinstance(result.exception, DataError)
 
 

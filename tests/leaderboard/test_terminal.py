@@ -62,7 +62,9 @@ def row(
     overrides = {"lr": 0.1} if protocol == "quick" else {}
     hash_ = load(protocol).hash if protocol == "standard" else "0" * 64
     configuration = Configuration(protocol, hash_, overrides, "bf16", suite, note)
-    return Row(RowIdentity(model, configuration, learner=learner, recipe="1"), datasets, Origin.STORE)
+    return Row(
+        RowIdentity(model, configuration, learner=learner, recipe="1"), datasets, Origin.STORE
+    )
 
 
 def printed(*parts: RenderableType) -> str:
@@ -88,7 +90,9 @@ def test_a_line_a_dataset_with_its_means_and_the_best_figure_of_the_paper() -> N
     best: dict[str, tuple[float, str]] = {}
     for line in published():
         if "Table 6" in line["version"] and line["dataset"] != "score":
-            best[line["dataset"]] = max(best.get(line["dataset"], (0.0, "")), (float(line["score"]), line["model"]))
+            best[line["dataset"]] = max(
+                best.get(line["dataset"], (0.0, "")), (float(line["score"]), line["model"])
+            )
     for task in TASKS:
         values = WHOLE[task.name]
         confidence = f"{np.mean(values):.2f} ± {np.std(values, ddof=1):.2f}"
@@ -110,7 +114,9 @@ def test_one_run_has_no_deviation_and_datasets_without_runs_no_line() -> None:
     text = printed(terminal.card(row({"gad": [80.0]})))
     assert cells(text, "GAD")[3] == "80.00"
     assert cells(text, "GAD")[-1] == "1"
-    assert [task.title for task in TASKS if re.search(rf"^{re.escape(task.title)} ", text, re.MULTILINE)] == ["GAD"]
+    assert [
+        task.title for task in TASKS if re.search(rf"^{re.escape(task.title)} ", text, re.MULTILINE)
+    ] == ["GAD"]
     assert terminal.mean_and_sd([80.0]) == "80.00"
     assert terminal.mean_and_sd([80.0, 81.0]) == "80.50 ± 0.71"
 
@@ -119,8 +125,13 @@ def test_the_score_is_the_mean_of_six_with_its_deviation_over_seeds() -> None:
     """Weights by hand: a sixth a type, in equal parts; seeds of different datasets are independent."""
     sizes = dict(zip(tasks.TYPES, (5, 1, 3, 1, 1, 2), strict=True))
     weights = [1 / 6 / sizes[task.type] for task in TASKS]
-    score = sum(weight * np.mean(WHOLE[task.name]) for weight, task in zip(weights, TASKS, strict=True))
-    parts = [weight * np.std(WHOLE[task.name], ddof=1) for weight, task in zip(weights, TASKS, strict=True)]
+    score = sum(
+        weight * np.mean(WHOLE[task.name]) for weight, task in zip(weights, TASKS, strict=True)
+    )
+    parts = [
+        weight * np.std(WHOLE[task.name], ddof=1)
+        for weight, task in zip(weights, TASKS, strict=True)
+    ]
     text = printed(terminal.card(row(WHOLE)))
     assert f"BLURB score: {score:.2f}" in text
     assert f"(sd over seeds {np.sqrt(np.sum(np.square(parts))):.2f})" in text
@@ -147,7 +158,9 @@ def test_what_is_to_be_known_of_a_row_is_said() -> None:
 
 
 @pytest.mark.parametrize(("suite", "learner"), [("demo", "encoder"), ("blurb", "probe")])
-def test_no_printed_number_stands_beside_what_cannot_be_compared_with_it(suite: str, learner: str) -> None:
+def test_no_printed_number_stands_beside_what_cannot_be_compared_with_it(
+    suite: str, learner: str
+) -> None:
     one = row(WHOLE, suite=suite, learner=learner)
     text = printed(terminal.card(one), with_neighbours([one, one]))
     assert not any(line["model"] in text for line in published())
@@ -166,11 +179,16 @@ def test_a_row_of_ones_own_tasks_has_no_score_and_no_release() -> None:
 
 
 def test_many_rows_are_lines_of_one_table_that_says_once_what_holds_of_all() -> None:
-    rows = [row({"gad": [80.0 + step, 82.0 + step], "hoc": [70.0]}, model=f"checkpoint-{step}") for step in range(12)]
+    rows = [
+        row({"gad": [80.0 + step, 82.0 + step], "hoc": [70.0]}, model=f"checkpoint-{step}")
+        for step in range(12)
+    ]
     rows[3] = invented.named(rows[3], configuration=replace(rows[3].configuration, note="another"))
     text = printed(terminal.render(rows))
     assert text.count("No BLURB score") == 1
-    assert [line for line in text.splitlines() if "Note:" in line] == [f"{rows[3].name}: Note: another."]
+    assert [line for line in text.splitlines() if "Note:" in line] == [
+        f"{rows[3].name}: Note: another."
+    ]
     for step, one in enumerate(rows):
         assert cells(text, f"{one.name} ") == [one.name, f"{81 + step:.2f} ± 1.41", "70.00", "3"]
     assert len(text.splitlines()) < 25

@@ -19,6 +19,8 @@ def data() -> Path:
     return demo.prepare()
 
 
-def request(data: Path, store: Path, name: str, protocol: str = "quick", **given: Any) -> trials.Request:
+def request(
+    data: Path, store: Path, name: str, protocol: str = "quick", **given: Any
+) -> trials.Request:
     chosen = {"tasks_": "all", "protocol_": protocol, "precision": "bf16", "device": "auto"}
     return requested(store, f"baseline:{name}", data=data, suite="demo", **chosen, **given)

@@ -44,8 +44,15 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.chdir(folder)
         patch.setenv("COLUMNS", "160")
         forget()
-        for protocol, more in (("knn.toml", ["--keep-model", "best"]), ("probe", []), ("smoke", [])):
-            done(f"run scratch:tiny --suite demo --tasks gad --device cpu --protocol {protocol}", *more)
+        for protocol, more in (
+            ("knn.toml", ["--keep-model", "best"]),
+            ("probe", []),
+            ("smoke", []),
+        ):
+            done(
+                f"run scratch:tiny --suite demo --tasks gad --device cpu --protocol {protocol}",
+                *more,
+            )
         done("run baseline:majority --suite demo --tasks gad")
         yield folder
     forget()
@@ -55,7 +62,11 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def done(command: str, *more: str, code: int = 0) -> str:
     """What a command prints; KNN, PROBE and FLOOR in it are names of rows."""
     names = {"encoder": "TUNED", "knn": "KNN", "probe": "PROBE", "baseline": "FLOOR"}
-    rows = {names[row.learner]: row.name for row in blurb.load_results("runs").rows} if Path("runs").exists() else {}
+    rows = (
+        {names[row.learner]: row.name for row in blurb.load_results("runs").rows}
+        if Path("runs").exists()
+        else {}
+    )
     result = CliRunner().invoke(cli, [*(rows.get(word, word) for word in command.split()), *more])
     if isinstance(result.exception, BlurbError):  # which `main` prints
         assert code == 2
@@ -83,8 +94,9 @@ def test_it_is_shown_and_ranked_by_itself(place: Path) -> None:
 
 
 def test_a_check_is_of_its_like_alone(place: Path) -> None:
-    assert "a row of neighbours is not comparable with a probe; name the row of another knn" in done(
-        "check KNN --baseline PROBE", code=2
+    assert (
+        "a row of neighbours is not comparable with a probe; name the row of another knn"
+        in done("check KNN --baseline PROBE", code=2)
     )
     done("check KNN --baseline KNN --max-drop 1")
 
@@ -96,9 +108,13 @@ def test_the_page_has_a_board_for_it(place: Path) -> None:
 
 
 def test_a_dry_run_knows_its_trials_and_what_they_take(place: Path) -> None:
-    text = done("run scratch:tiny --suite demo --protocol knn.toml --tasks gad,hoc --dry-run", code=2)
+    text = done(
+        "run scratch:tiny --suite demo --protocol knn.toml --tasks gad,hoc --dry-run", code=2
+    )
     assert "Neighbours vote for one class, and hoc has other answers" in text
-    text = done("run scratch:tiny --suite demo --protocol knn.toml --tasks gad,ddi --device cpu --dry-run")
+    text = done(
+        "run scratch:tiny --suite demo --protocol knn.toml --tasks gad,ddi --device cpu --dry-run"
+    )
     assert "to run" in text
     assert "done" in text
 
@@ -128,16 +144,29 @@ def test_it_is_exported(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done("export latex KNN --out latex")
     (row,) = (row for row in blurb.load_results("runs").rows if row.learner == "knn")
     real = invented.named(row, configuration=replace(row.configuration, suite="blurb"))
-    monkeypatch.setattr("blurb.extensions.reports.export.formats._grid.real_row", lambda wanted: real)
-    with pytest.raises(BlurbError, match=r"is a row of neighbours\. The Hub would list it among fine-tuned encoders"):
+    monkeypatch.setattr(
+        "blurb.extensions.reports.export.formats._grid.real_row", lambda wanted: real
+    )
+    with pytest.raises(
+        BlurbError,
+        match=r"is a row of neighbours\. The Hub would list it among fine-tuned encoders",
+    ):
         figures(ExportRequest(Path("runs"), [tasks.get("gad")]))
 
 
 @pytest.mark.costly
 def test_two_processes_run_it(place: Path) -> None:
-    text = done("run scratch:tiny --suite demo --protocol knn.toml --tasks ddi,chemprot --device cpu --jobs 2")
+    text = done(
+        "run scratch:tiny --suite demo --protocol knn.toml --tasks ddi,chemprot --device cpu --jobs 2"
+    )
     assert "failed" not in text
-    assert len(list(place.glob("runs/*/ddi/*/DONE.json")) + list(place.glob("runs/*/chemprot/*/DONE.json"))) == 2
+    assert (
+        len(
+            list(place.glob("runs/*/ddi/*/DONE.json"))
+            + list(place.glob("runs/*/chemprot/*/DONE.json"))
+        )
+        == 2
+    )
 
 
 @pytest.mark.costly

@@ -26,11 +26,18 @@ from blurb.planning import trials
 from tests.learners.conftest import TASKS, request
 
 
-def learned(task: str, data: Path, most: int = 0, **settings: Any) -> tuple[Bigrams, list[Any], Any]:
+def learned(
+    task: str, data: Path, most: int = 0, **settings: Any
+) -> tuple[Bigrams, list[Any], Any]:
     """A learner that was fitted on the first examples of a task, the first ones of dev, and its predictions there."""
-    most = most or (60 if task in ("ebm-pico", "ncbi-disease") else 200)  # sentences have many words
+    most = most or (
+        60 if task in ("ebm-pico", "ncbi-disease") else 200
+    )  # sentences have many words
     formulation = bind(tasks.get(task), settings)
-    train, dev = (formulation.units(read_split(tasks.get(task), data, split))[:most] for split in ("train", "dev"))
+    train, dev = (
+        formulation.units(read_split(tasks.get(task), data, split))[:most]
+        for split in ("train", "dev")
+    )
     learner = building.learner(resolve("baseline:bigrams"), formulation, "cpu", "fp32")
     learner.fit(Subset(train, ""), Subset(dev, ""), 1, lambda done, total: None)
     return learner, dev, learner.predict(Subset(dev, ""))
@@ -65,7 +72,11 @@ def test_documents_are_what_scikit_learn_makes_of_them(data: Path) -> None:
     learner, _, _ = once("hoc", data)
     train = read_split(tasks.get("hoc"), data, "train")[:200]
     vectors = TfidfVectorizer(
-        token_pattern=r"@[^\s@]+\$|\w+|[^\w\s]", ngram_range=(1, 2), min_df=2, sublinear_tf=True, norm=None
+        token_pattern=r"@[^\s@]+\$|\w+|[^\w\s]",
+        ngram_range=(1, 2),
+        min_df=2,
+        sublinear_tf=True,
+        norm=None,
     )
     x = vectors.fit_transform([row["text"] for row in train])
     x = np.hstack([x.toarray(), np.ones((x.shape[0], 1))])  # the feature that every example has
@@ -76,7 +87,9 @@ def test_documents_are_what_scikit_learn_makes_of_them(data: Path) -> None:
     strength = learner.facts["strength"]
     # liblinear penalises the bias as a weight of one more constant feature.
     wide = np.hstack([x, np.ones((len(x), 1))])
-    exact = LogisticRegression(C=1 / strength, tol=1e-8, max_iter=10_000, fit_intercept=False).fit(wide, y)
+    exact = LogisticRegression(C=1 / strength, tol=1e-8, max_iter=10_000, fit_intercept=False).fit(
+        wide, y
+    )
     found = learner.model.scores(learner.features.transform(train))[:, 0].numpy()
     assert np.allclose(found, exact.decision_function(wide), atol=0.02)
 
@@ -115,7 +128,10 @@ def test_the_comparison_of_two_texts_is_symmetric() -> None:
 
 def test_a_relation_shows_the_order_of_its_entities_and_what_is_between() -> None:
     text = "We saw @GENE$ bind to @DISEASE$ there."
-    gene, disease = {"start": 7, "end": 13, "type": "GENE"}, {"start": 22, "end": 31, "type": "DISEASE"}
+    gene, disease = (
+        {"start": 7, "end": 13, "type": "GENE"},
+        {"start": 22, "end": 31, "type": "DISEASE"},
+    )
     formulation = bind(tasks.get("gad"))
     found = cues({"text": text, "head": gene, "tail": disease}, formulation)
     assert found == [
@@ -134,7 +150,9 @@ def test_a_window_ends_with_its_sentence() -> None:
     one, other = {"tokens": ["Beta", "x", "9"]}, {"tokens": ["y"]}
     features = WindowFeatures(2)
     together = features.transform([one, other]).toarray()
-    assert np.array_equal(together, np.vstack([features.transform([row]).toarray() for row in (one, other)]))
+    assert np.array_equal(
+        together, np.vstack([features.transform([row]).toarray() for row in (one, other)])
+    )
     assert np.array_equal(together[3], features.transform([other]).toarray()[0])
     assert WindowFeatures(0).transform([one]).shape[1] < together.shape[1]
 
@@ -142,14 +160,20 @@ def test_a_window_ends_with_its_sentence() -> None:
 @pytest.mark.costly
 def test_a_chain_lies_on_the_same_scores(data: Path) -> None:
     plain, _, (predicted, *_) = learned("ncbi-disease", data)
-    chained, _, (others, confidence, *_) = learned("ncbi-disease", data, head="crf,constrained=true")
+    chained, _, (others, confidence, *_) = learned(
+        "ncbi-disease", data, head="crf,constrained=true"
+    )
     assert plain.chain is None
     assert chained.chain is not None
     assert np.array_equal(plain.model.weight, chained.model.weight)
     assert predicted != others
     assert all(0 <= share <= 1.001 for row in confidence for share in row)
     # Constrained: no entity begins with I.
-    assert not any(b[0] == "I" and a[1:] != b[1:] for row in others for a, b in zip(["O", *row], row, strict=False))
+    assert not any(
+        b[0] == "I" and a[1:] != b[1:]
+        for row in others
+        for a, b in zip(["O", *row], row, strict=False)
+    )
 
 
 @pytest.mark.costly
@@ -189,7 +213,11 @@ def test_a_trial_is_named_by_what_concerns_it(data: Path, tmp_path: Path) -> Non
         return dict(trials.job(asked, asked.sources[0], tasks.get(task), 1).trial.settings)
 
     assert settings("gad") == {"max_train": 0, "max_eval": 0, "relation_input": "dummify"}
-    assert settings("biosses", min_count=1, ngrams=1) == {"max_train": 0, "max_eval": 0, "ngrams": 1}
+    assert settings("biosses", min_count=1, ngrams=1) == {
+        "max_train": 0,
+        "max_eval": 0,
+        "ngrams": 1,
+    }
     assert settings("hoc", lr=1.0, head="crf", window=3, ngrams=1) == {
         "max_train": 0,
         "max_eval": 0,
@@ -219,7 +247,10 @@ def test_a_row_has_one_seed_no_precision_and_its_own_overrides(data: Path, tmp_p
 
 
 def test_what_does_not_apply_is_refused(data: Path, tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="baseline:bigrams fits linear models only: the head must be linear or crf"):
+    with pytest.raises(
+        SettingsError,
+        match="baseline:bigrams fits linear models only: the head must be linear or crf",
+    ):
         trials.prepare(request(data, tmp_path, "bigrams", overrides={"head": "bilstm"}))
     with pytest.raises(SettingsError, match="ngrams applies to baseline:bigrams alone"):
         trials.prepare(request(data, tmp_path, "majority", overrides={"ngrams": 3}))

@@ -27,7 +27,9 @@ def _score(learner: Learner, rows: list[dict[str, Any]]) -> float:
     predicted, scores = learner.predict(Subset(rows, ""))
     assert scores is None
     documents = [row.get("doc_id") for row in rows]
-    return formulation.main_metric(formulation.score([formulation.gold(row) for row in rows], predicted, documents))
+    return formulation.main_metric(
+        formulation.score([formulation.gold(row) for row in rows], predicted, documents)
+    )
 
 
 def _classes(counts: dict[str, int]) -> list[dict[str, Any]]:
@@ -45,10 +47,14 @@ def test_majority_of_gad() -> None:
 
 
 def test_majority_of_chemprot_is_false_and_scores_nothing_but_a_constant_scores_something() -> None:
-    rows = _classes({"false": 12315, "CPR:3": 663, "CPR:4": 1655, "CPR:5": 178, "CPR:6": 292, "CPR:9": 642})
+    rows = _classes(
+        {"false": 12315, "CPR:3": 663, "CPR:4": 1655, "CPR:5": 178, "CPR:6": 292, "CPR:9": 642}
+    )
     assert _score(_learn("majority", "chemprot", rows), rows) == 0.0
     gold = 663 + 1655 + 178 + 292 + 642
-    assert _score(_learn("constant", "chemprot", rows), rows) == pytest.approx(2 * 1655 / (15745 + gold))
+    assert _score(_learn("constant", "chemprot", rows), rows) == pytest.approx(
+        2 * 1655 / (15745 + gold)
+    )
 
 
 def test_the_constant_is_the_best_of_all_constants() -> None:
@@ -75,14 +81,18 @@ def test_words() -> None:
 
 def test_pico() -> None:
     rows = [{"tokens": list("abc"), "tags": ["I-PAR", "I-OUT", "O"], "doc_id": "1"}]
-    assert _score(_learn("constant", "ebm-pico", rows), rows) == pytest.approx((2 * (1 / 3) / (1 / 3 + 1)) / 3)
+    assert _score(_learn("constant", "ebm-pico", rows), rows) == pytest.approx(
+        (2 * (1 / 3) / (1 / 3 + 1)) / 3
+    )
 
 
 def test_documents() -> None:
     a, b = tasks.get("hoc").labels[:2]
     rows = [
         {"id": f"{doc}_s{i}", "doc_id": doc, "text": "x", "labels": labels}
-        for i, (doc, labels) in enumerate([("1", [a]), ("1", []), ("2", [a, b]), ("2", []), ("3", [])])
+        for i, (doc, labels) in enumerate(
+            [("1", [a]), ("1", []), ("2", [a, b]), ("2", []), ("3", [])]
+        )
     ]
     assert _learn("majority", "hoc", rows).predict(Subset(rows, ""))[0] == [[]] * 5
     learner = _learn("constant", "hoc", rows)

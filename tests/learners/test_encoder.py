@@ -50,25 +50,40 @@ def _relation() -> list[dict[str, Any]]:
             "head": {"start": 0, "end": 6, "type": "GENE"},
             "tail": {"start": end, "end": end + 9, "type": "DISEASE"},
         }
-        rows.append({"id": str(number), "doc_id": None, "text": whole, "label": str(number % 2), **spans})
+        rows.append(
+            {"id": str(number), "doc_id": None, "text": whole, "label": str(number % 2), **spans}
+        )
     return rows
 
 
 def _qa() -> list[dict[str, Any]]:
     return [
-        {"id": str(i), "question": text, "context": f"{text} {text}", "label": ("yes", "no", "maybe")[i % 3]}
+        {
+            "id": str(i),
+            "question": text,
+            "context": f"{text} {text}",
+            "label": ("yes", "no", "maybe")[i % 3],
+        }
         for i, text in enumerate(TEXTS)
     ]
 
 
 def _similarity() -> list[dict[str, Any]]:
-    return [{"id": str(i), "text_a": text, "text_b": TEXTS[-i], "score": i % 5.0} for i, text in enumerate(TEXTS)]
+    return [
+        {"id": str(i), "text_a": text, "text_b": TEXTS[-i], "score": i % 5.0}
+        for i, text in enumerate(TEXTS)
+    ]
 
 
 def _documents() -> list[dict[str, Any]]:
     labels = tasks.get("hoc").labels
     return [
-        {"id": f"{i // 3}_s{i % 3}", "doc_id": str(i // 3), "text": text, "labels": [labels[i % 10]]}
+        {
+            "id": f"{i // 3}_s{i % 3}",
+            "doc_id": str(i // 3),
+            "text": text,
+            "labels": [labels[i % 10]],
+        }
         for i, text in enumerate(TEXTS)
     ]
 
@@ -77,27 +92,39 @@ ROWS = {"bc2gm": _ner, "gad": _relation, "pubmedqa": _qa, "biosses": _similarity
 
 
 def _settings(**values: Any) -> Settings:
-    return Settings(**{"max_length": 48, "epochs": 1, "batch_size": 12, "lr": 1e-3, "warmup": 0.0, **values})
+    return Settings(
+        **{"max_length": 48, "epochs": 1, "batch_size": 12, "lr": 1e-3, "warmup": 0.0, **values}
+    )
 
 
-def _fit(folder: Path, task: str, seed: int = 1, **values: Any) -> tuple[EncoderLearner, Subset, History]:
+def _fit(
+    folder: Path, task: str, seed: int = 1, **values: Any
+) -> tuple[EncoderLearner, Subset, History]:
     source = resolve(str(folder))
     formulation = bind(tasks.get(task), _settings(**values))
     learner = building.learner(source, formulation, "cpu", "fp32")
-    units = Subset(formulation.units(ROWS[task]()), key=f"{task} {values.get('document_unit')}", name="train")
+    units = Subset(
+        formulation.units(ROWS[task]()), key=f"{task} {values.get('document_unit')}", name="train"
+    )
     return learner, units, learner.fit(units, units, seed, lambda done, total: None)
 
 
 @pytest.mark.parametrize("task", ["bc2gm", "gad", "pubmedqa"])
 @pytest.mark.parametrize("kind", [*checkpoints.KINDS, *checkpoints.FAMILIES])
-def test_every_checkpoint_takes_a_step_and_predicts(checkpoint: Builder, kind: str, task: str) -> None:
+def test_every_checkpoint_takes_a_step_and_predicts(
+    checkpoint: Builder, kind: str, task: str
+) -> None:
     values = (
-        {"pooling": "mean"} if kind in ("t5", "eurobert", "ultrabert", "embedding_gemma2") and task != "bc2gm" else {}
+        {"pooling": "mean"}
+        if kind in ("t5", "eurobert", "ultrabert", "embedding_gemma2") and task != "bc2gm"
+        else {}
     )
     learner, units, history = _fit(checkpoint(kind), task, **values)
     before = Checkpoint(checkpoint(kind)).load_encoder()[0].state_dict()
     after = learner.trainer.network.encoder.state_dict()
-    shared = [name for name in before if name in after and before[name].ndim > 1 and not IDLE.search(name)]
+    shared = [
+        name for name in before if name in after and before[name].ndim > 1 and not IDLE.search(name)
+    ]
     moved = [name for name in shared if not torch.equal(before[name], after[name])]
     assert len(moved) > 0.8 * len(shared) > 3
     (epoch,) = history
@@ -118,9 +145,16 @@ def test_every_checkpoint_takes_a_step_and_predicts(checkpoint: Builder, kind: s
 
 @pytest.mark.parametrize(
     ("task", "values"),
-    [("biosses", {}), ("hoc", {}), ("hoc", {"document_unit": "abstract"}), ("gad", {"pooling": "cls-pooler"})],
+    [
+        ("biosses", {}),
+        ("hoc", {}),
+        ("hoc", {"document_unit": "abstract"}),
+        ("gad", {"pooling": "cls-pooler"}),
+    ],
 )
-def test_the_other_types_and_poolings(checkpoint: Builder, task: str, values: dict[str, str]) -> None:
+def test_the_other_types_and_poolings(
+    checkpoint: Builder, task: str, values: dict[str, str]
+) -> None:
     learner, units, _ = _fit(checkpoint("bert_uncased"), task, **values)
     predicted, *_ = learner.predict(units)
     assert len(predicted) == (4 if "document_unit" in values else 12)
@@ -129,17 +163,22 @@ def test_the_other_types_and_poolings(checkpoint: Builder, task: str, values: di
 
 
 @pytest.mark.parametrize("pooling", ["cls", "cls-pooler"])
-def test_cls_is_refused_for_t5_and_what_is_possible_is_named(checkpoint: Builder, pooling: str) -> None:
+def test_cls_is_refused_for_t5_and_what_is_possible_is_named(
+    checkpoint: Builder, pooling: str
+) -> None:
     source, settings = resolve(str(checkpoint("t5"))), Settings(max_length=48, pooling=pooling)
     with pytest.raises(
-        SettingsError, match=f"'{pooling}' does not work on gad .*no classification token.* Possible values: .*mean"
+        SettingsError,
+        match=f"'{pooling}' does not work on gad .*no classification token.* Possible values: .*mean",
     ):
         check(source, bind(tasks.get("gad"), settings))
     check(source, bind(tasks.get("bc2gm"), settings))  # words are not pooled
     check(source, bind(tasks.get("gad"), dataclasses.replace(settings, pooling="mean")))
 
 
-@pytest.mark.parametrize(("setting", "value", "meant"), [("pooling", "means", "mean"), ("head", "linaer", "linear")])
+@pytest.mark.parametrize(
+    ("setting", "value", "meant"), [("pooling", "means", "mean"), ("head", "linaer", "linear")]
+)
 def test_unknown_heads_and_poolings_suggest_what_was_meant(
     checkpoint: Builder, setting: str, value: str, meant: str
 ) -> None:
@@ -148,7 +187,9 @@ def test_unknown_heads_and_poolings_suggest_what_was_meant(
         check(resolve(str(checkpoint("roberta"))), bind(tasks.get("gad"), settings))
 
 
-def test_a_head_that_does_not_serve_the_task_is_refused(checkpoint: Builder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_head_that_does_not_serve_the_task_is_refused(
+    checkpoint: Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from blurb.heads import heads
 
     monkeypatch.setattr(heads.get("linear"), "kinds", ("tokens",))
@@ -164,7 +205,9 @@ def test_the_pooler_is_used_for_cls_pooler_and_dropped_otherwise(checkpoint: Bui
         _fit(checkpoint("bert_cased"), "gad", pooling="cls-pooler")[0],
     ):
         assert not learner.trainer.network.use_pooler
-        assert not [name for name, _ in learner.trainer.network.named_parameters() if "pooler" in name]
+        assert not [
+            name for name, _ in learner.trainer.network.named_parameters() if "pooler" in name
+        ]
 
 
 def test_inputs_are_never_longer_than_the_encoder_holds(checkpoint: Builder) -> None:
@@ -180,7 +223,9 @@ def test_each_length_has_features_of_its_own(checkpoint: Builder) -> None:
 
 
 def test_the_facts_tell_what_was_cut(checkpoint: Builder) -> None:
-    words, questions = (_fit(checkpoint("roberta"), task, max_length=24)[0].facts for task in ("bc2gm", "pubmedqa"))
+    words, questions = (
+        _fit(checkpoint("roberta"), task, max_length=24)[0].facts for task in ("bc2gm", "pubmedqa")
+    )
     assert words["train_inputs"]["units"] == 12 < words["train_inputs"]["rows"]
     assert words["train_inputs"]["windowed"] > 0 == words["train_inputs"]["truncated"]
     assert questions["train_inputs"]["rows"] == 12 >= questions["train_inputs"]["truncated"] > 0
@@ -191,7 +236,10 @@ def _state(learner: EncoderLearner) -> dict[str, torch.Tensor]:
 
 
 def test_a_seed_repeats_bit_for_bit_and_another_does_not(checkpoint: Builder) -> None:
-    runs = [_fit(checkpoint("bert_uncased"), "gad", seed=seed, epochs=2, batch_size=4) for seed in (1, 1, 2)]
+    runs = [
+        _fit(checkpoint("bert_uncased"), "gad", seed=seed, epochs=2, batch_size=4)
+        for seed in (1, 1, 2)
+    ]
     one, same, other = (_state(learner) for learner, _, _ in runs)
     assert all(torch.equal(one[name], same[name]) for name in one)
     assert not all(torch.equal(one[name], other[name]) for name in one)
@@ -214,7 +262,11 @@ def test_the_dropout_of_the_checkpoint_holds(checkpoint: Builder, tmp_path: Path
     folder = Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "dry"))
     rewrite(folder / "config.json", hidden_dropout_prob=0.3)
     learner, _, _ = _fit(folder, "gad", head_dropout=0.2)
-    rates = {name: module.p for name, module in learner.trainer.network.named_modules() if hasattr(module, "p")}
+    rates = {
+        name: module.p
+        for name, module in learner.trainer.network.named_modules()
+        if hasattr(module, "p")
+    }
     assert rates.pop("head.dropout") == 0.2
     assert set(rates.values()) == {0.3, 0.1}  # hidden states, attention
 
@@ -245,7 +297,12 @@ def test_units_without_a_document_are_drawn_one_by_one() -> None:
 def test_a_chain_finds_entities_that_a_window_cuts(checkpoint: Builder, head: str) -> None:
     """Each row alone obeys the scheme, so an entity across a cut has to begin anew in none of its rows."""
     learner, _, _ = _fit(checkpoint("bert_uncased"), "bc2gm", head=head, max_length=12)
-    row = {"id": "1", "doc_id": None, "tokens": ["protein"] * 30, "tags": ["B-GENE", *["I-GENE"] * 29]}
+    row = {
+        "id": "1",
+        "doc_id": None,
+        "tokens": ["protein"] * 30,
+        "tags": ["B-GENE", *["I-GENE"] * 29],
+    }
     units = Subset(learner.formulation.units([row]), key="")
     network = learner.trainer.network
     chain = next(module for module in network.modules() if isinstance(module, Chain))

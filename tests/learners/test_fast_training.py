@@ -30,7 +30,9 @@ def _encoder(folder: Path) -> tuple[Any, Tensor, Tensor]:
     """An encoder with padded ids and their mask, both (batch, pieces)."""
     encoder, _ = Checkpoint(folder).load_encoder()
     tokenizer = Checkpoint(folder).tokenizer
-    rows = [tokenizer.special_tokens.single(subtokens.ids) for subtokens in tokenizer.subtokens(TEXTS)]
+    rows = [
+        tokenizer.special_tokens.single(subtokens.ids) for subtokens in tokenizer.subtokens(TEXTS)
+    ]
     longest = max(map(len, rows))
     ids = torch.tensor([row + [tokenizer.pad_id] * (longest - len(row)) for row in rows])
     mask = torch.tensor([[1] * len(row) + [0] * (longest - len(row)) for row in rows])
@@ -43,7 +45,9 @@ def _hidden(encoder: Any, ids: Tensor, mask: Tensor) -> Tensor:
 
 @pytest.mark.parametrize("kind", checkpoints.KINDS)
 @pytest.mark.parametrize("cpu", [False, True])
-def test_without_dropout_training_sees_what_prediction_sees(checkpoint: Builder, kind: str, cpu: bool) -> None:
+def test_without_dropout_training_sees_what_prediction_sees(
+    checkpoint: Builder, kind: str, cpu: bool
+) -> None:
     """`encoder_dropout = 0`: of the modules, of the attention, and of whatever an architecture keeps as a number."""
     encoder, ids, mask = _encoder(checkpoint(kind))
     expected = _hidden(encoder.eval(), ids, mask)
@@ -56,29 +60,39 @@ def test_without_dropout_training_sees_what_prediction_sees(checkpoint: Builder,
 
 
 @pytest.mark.parametrize("kind", checkpoints.KINDS)
-def test_training_without_a_dropped_element_gives_what_prediction_gives(checkpoint: Builder, kind: str) -> None:
+def test_training_without_a_dropped_element_gives_what_prediction_gives(
+    checkpoint: Builder, kind: str
+) -> None:
     """Padding, local attention, relative positions: all of it has to be in the attention that training uses."""
     encoder, ids, mask = _encoder(checkpoint(kind))
     expected = _hidden(encoder.eval(), ids, mask)
     use_cpu_dropout(_Holder(encoder))
     assert torch.allclose(_hidden(encoder.eval(), ids, mask), expected, atol=1e-5)
-    set_dropout(encoder, 1e-9)  # not 0, which would leave the attention to torch; too little to drop anything
+    set_dropout(
+        encoder, 1e-9
+    )  # not 0, which would leave the attention to torch; too little to drop anything
     assert torch.allclose(_hidden(encoder.train(), ids, mask), expected, atol=1e-5)
     set_dropout(encoder, 0.5)
     assert not torch.allclose(_hidden(encoder, ids, mask), expected, atol=1e-2)
     assert not [name for name, module in encoder.named_modules() if type(module) is nn.Dropout]
-    assert kind == "modernbert" or [module for module in encoder.modules() if isinstance(module, CpuDropout)]
+    assert kind == "modernbert" or [
+        module for module in encoder.modules() if isinstance(module, CpuDropout)
+    ]
 
 
 @pytest.mark.parametrize("kind", checkpoints.KINDS)
-def test_the_rows_of_the_embedding_that_are_used_learn_and_no_others(checkpoint: Builder, kind: str) -> None:
+def test_the_rows_of_the_embedding_that_are_used_learn_and_no_others(
+    checkpoint: Builder, kind: str
+) -> None:
     encoder, ids, mask = _encoder(checkpoint(kind))
     before = encoder.get_input_embeddings().weight.detach().clone()
     expected = _hidden(encoder.eval(), ids, mask)
     used = ids.unique()
     train_used_rows(encoder, used)
     assert type(encoder.get_input_embeddings()) is UsedRows
-    assert not [name for name, parameter in encoder.named_parameters() if parameter.shape == before.shape]
+    assert not [
+        name for name, parameter in encoder.named_parameters() if parameter.shape == before.shape
+    ]
     assert torch.equal(_hidden(encoder.eval(), ids, mask), expected)
     optimizer = torch.optim.SGD(encoder.parameters(), lr=1.0)
     _hidden(encoder.train(), ids, mask).pow(3).sum().backward()
@@ -90,7 +104,9 @@ def test_the_rows_of_the_embedding_that_are_used_learn_and_no_others(checkpoint:
 
 
 @pytest.mark.parametrize("kind", checkpoints.KINDS)
-def test_a_step_under_bf16_is_finite_and_keeps_float32_weights(checkpoint: Builder, kind: str) -> None:
+def test_a_step_under_bf16_is_finite_and_keeps_float32_weights(
+    checkpoint: Builder, kind: str
+) -> None:
     encoder, ids, mask = _encoder(checkpoint(kind))
     use_cpu_dropout(_Holder(encoder))
     set_dropout(encoder, 0.1)

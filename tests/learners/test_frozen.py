@@ -23,7 +23,9 @@ from tests.conftest import Builder
 DATA = Path(__file__).parents[1] / "golden" / "data"
 
 
-def read(folder: Path, task: str, word_pooling: str = "first") -> tuple[Features, list[np.ndarray], Frozen]:
+def read(
+    folder: Path, task: str, word_pooling: str = "first"
+) -> tuple[Features, list[np.ndarray], Frozen]:
     """Features of a training set, and its vectors from both layers."""
     source = building.resolve(str(folder))
     tokenizer, formulation = source.checkpoint.tokenizer, bind(tasks.get(task))
@@ -69,7 +71,9 @@ def test_vectors_are_those_of_each_input_alone(kind: str, task: str, checkpoint:
                 expected.append(hidden.amax(0))
             else:
                 expected += [hidden[start:end].mean(0) for start, end in features.entities[row]]
-            assert found[layer][row] == pytest.approx(torch.cat(expected).numpy(), abs=4e-3, rel=2e-3)
+            assert found[layer][row] == pytest.approx(
+                torch.cat(expected).numpy(), abs=4e-3, rel=2e-3
+            )
 
 
 @pytest.mark.parametrize("word_pooling", ["first", "mean", "last"])
@@ -81,12 +85,16 @@ def test_words_stand_in_the_order_of_the_text(word_pooling: str, checkpoint: Bui
         for layer, hidden in enumerate(alone(frozen, features, row)):
             for start, end in zip(features.word_starts[row], features.word_ends[row], strict=True):
                 subtokens = hidden[start:end]
-                one = {"first": subtokens[0], "mean": subtokens.mean(0), "last": subtokens[-1]}[word_pooling]
+                one = {"first": subtokens[0], "mean": subtokens.mean(0), "last": subtokens[-1]}[
+                    word_pooling
+                ]
                 expected[layer].append(one.numpy())
     for layer in range(2):
         assert found[layer] == pytest.approx(np.stack(expected[layer]), abs=4e-3, rel=2e-3)
     order = [
-        (int(unit), int(word)) for row, unit in enumerate(features.example_index) for word in features.word_ids[row]
+        (int(unit), int(word))
+        for row, unit in enumerate(features.example_index)
+        for word in features.word_ids[row]
     ]
     assert order == sorted(order)
 
@@ -118,7 +126,9 @@ def test_layers_of_other_lengths_are_named(checkpoint: Builder) -> None:
         return SimpleNamespace(last_hidden_state=output.last_hidden_state, hidden_states=states)
 
     frozen.encoder = shorter
-    with pytest.raises(ModelError, match=r"layers of this encoder \(function\) differ in length or size"):
+    with pytest.raises(
+        ModelError, match=r"layers of this encoder \(function\) differ in length or size"
+    ):
         frozen.fill(features, ("first",), into)
 
 

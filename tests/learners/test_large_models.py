@@ -32,14 +32,23 @@ TASKS = ("bc2gm", "gad", "pubmedqa", "biosses", "hoc")
 
 
 def _learner(folder: Path, task: str, precision: str = "fp32", **values: Any) -> EncoderLearner:
-    usual = {"max_length": 48, "epochs": 2, "batch_size": 6, "lr": 1e-2, "warmup": 0.0, "pooling": "mean"}
+    usual = {
+        "max_length": 48,
+        "epochs": 2,
+        "batch_size": 6,
+        "lr": 1e-2,
+        "warmup": 0.0,
+        "pooling": "mean",
+    }
     formulation = bind(tasks.get(task), Settings(**{**usual, **values}))
     made = building.learner(resolve(str(folder)), formulation, "cpu", precision)
     assert isinstance(made, EncoderLearner)
     return made
 
 
-def _fit(folder: Path, task: str = "gad", precision: str = "fp32", **values: Any) -> tuple[EncoderLearner, Subset]:
+def _fit(
+    folder: Path, task: str = "gad", precision: str = "fp32", **values: Any
+) -> tuple[EncoderLearner, Subset]:
     learner = _learner(folder, task, precision, **values)
     units = Subset(learner.formulation.units(ROWS[task]()), key="", name="train")
     learner.fit(units, units, 1, lambda done, total: None)
@@ -60,7 +69,9 @@ def test_bidirectional_means_that_a_later_word_changes_an_earlier_vector(
     checkpoint: Builder, kind: str, padded: bool
 ) -> None:
     """In training, with the trainer's own masks and dropout, and in prediction."""
-    learner, _ = _fit(checkpoint(kind), attention="bidirectional", encoder_dropout=0.1, weight_decay=0.01)
+    learner, _ = _fit(
+        checkpoint(kind), attention="bidirectional", encoder_dropout=0.1, weight_decay=0.01
+    )
     encoder = learner.trainer.network.encoder
     ids = torch.arange(5, 11).repeat(2, 1)
     other = ids.clone()
@@ -80,11 +91,15 @@ def test_bidirectional_means_that_a_later_word_changes_an_earlier_vector(
     assert torch.allclose(*same, atol=1e-6)
 
 
-def test_bidirectional_is_refused_where_it_changes_nothing(checkpoint: Builder, tmp_path: Path) -> None:
+def test_bidirectional_is_refused_where_it_changes_nothing(
+    checkpoint: Builder, tmp_path: Path
+) -> None:
     from transformers import MambaConfig, MambaModel
 
     folder = Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "mamba"))
-    MambaModel(MambaConfig(hidden_size=32, num_hidden_layers=2, vocab_size=350)).save_pretrained(folder)
+    MambaModel(MambaConfig(hidden_size=32, num_hidden_layers=2, vocab_size=350)).save_pretrained(
+        folder
+    )
     source = resolve(str(folder))
     with pytest.raises(SettingsError, match=r"'bidirectional' has no effect on mamba"):
         check(source, bind(tasks.get("bc2gm"), Settings(max_length=48, attention="bidirectional")))
@@ -92,7 +107,9 @@ def test_bidirectional_is_refused_where_it_changes_nothing(checkpoint: Builder, 
 
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("values", [{"pooling": "last"}, {"attention": "bidirectional"}])
-def test_a_decoder_of_two_layers_runs_all_types(checkpoint: Builder, task: str, values: dict[str, str]) -> None:
+def test_a_decoder_of_two_layers_runs_all_types(
+    checkpoint: Builder, task: str, values: dict[str, str]
+) -> None:
     learner, units = _fit(checkpoint("qwen3"), task, **LORA, **values)
     predicted, *_ = learner.predict(units)
     assert len(predicted) == len(units.used)
@@ -101,7 +118,9 @@ def test_a_decoder_of_two_layers_runs_all_types(checkpoint: Builder, task: str, 
 # Adapters
 
 
-@pytest.mark.parametrize("kind", ["bert_uncased", "roberta", "modernbert", "deberta", "t5", "qwen3"])
+@pytest.mark.parametrize(
+    "kind", ["bert_uncased", "roberta", "modernbert", "deberta", "t5", "qwen3"]
+)
 def test_only_the_adapter_and_the_head_learn(checkpoint: Builder, kind: str) -> None:
     learner, _ = _fit(checkpoint(kind), **LORA)
     network = learner.trainer.network
@@ -109,7 +128,10 @@ def test_only_the_adapter_and_the_head_learn(checkpoint: Builder, kind: str) -> 
     assert any(name.startswith("head.") for name in learning(network))
     assert "pooler" not in " ".join(name for name in learning(network))
     before = Checkpoint(checkpoint(kind)).load_encoder()[0].state_dict()
-    after = {name.replace(".base_layer", ""): value for name, value in network.encoder.state_dict().items()}
+    after = {
+        name.replace(".base_layer", ""): value
+        for name, value in network.encoder.state_dict().items()
+    }
     assert all(torch.equal(value, after[name]) for name, value in before.items() if name in after)
     ups = [value for name, value in learning(network).items() if "lora_B" in name]
     assert all(value.abs().max() > 0 for value in ups)
@@ -123,7 +145,9 @@ def test_a_kept_adapter_is_pefts_own_format(checkpoint: Builder, kind: str, tmp_
     from transformers import AutoModel
 
     learner, units = _fit(checkpoint(kind), **LORA)
-    saved_models.save(learner, tmp_path / "model", {"settings": _stored(learner), "precision": "fp32"})
+    saved_models.save(
+        learner, tmp_path / "model", {"settings": _stored(learner), "precision": "fp32"}
+    )
     again, about = kept.load(tmp_path / "model", "cpu", False)
     assert about["format"] == "adapter"
     assert list(map(str, again.predict(units)[:2])) == list(map(str, learner._predict(units)[:2]))
@@ -133,7 +157,9 @@ def test_a_kept_adapter_is_pefts_own_format(checkpoint: Builder, kind: str, tmp_
     base = AutoModel.from_pretrained(checkpoint(kind)).eval()
     plain = _vectors(base, ids, mask)
     theirs = _vectors(peft.PeftModel.from_pretrained(base, tmp_path / "model").eval(), ids, mask)
-    named = json.loads((tmp_path / "model" / "adapter_config.json").read_text())["base_model_name_or_path"]
+    named = json.loads((tmp_path / "model" / "adapter_config.json").read_text())[
+        "base_model_name_or_path"
+    ]
     assert named == str(checkpoint(kind))  # and not the name of the row
     merged = resolve(str(tmp_path / "model"), base=str(checkpoint(kind)))
     ours_merged = _vectors(merged.checkpoint.load_encoder()[0].eval(), ids, mask)
@@ -148,9 +174,14 @@ def _stored(learner: EncoderLearner) -> dict[str, Any]:
     return dataclasses.asdict(learner.formulation.settings)
 
 
-def test_frozen_weights_stay_in_the_dtype_of_their_file(checkpoint: Builder, tmp_path: Path) -> None:
+def test_frozen_weights_stay_in_the_dtype_of_their_file(
+    checkpoint: Builder, tmp_path: Path
+) -> None:
     folder = Path(shutil.copytree(checkpoint("qwen3"), tmp_path / "half"))
-    reweigh(folder / "model.safetensors", lambda state: {name: value.bfloat16() for name, value in state.items()})
+    reweigh(
+        folder / "model.safetensors",
+        lambda state: {name: value.bfloat16() for name, value in state.items()},
+    )
     for precision, frozen in (("bf16", torch.bfloat16), ("fp32", torch.float32)):
         network = _fit(folder, "gad", precision, **LORA)[0].trainer.network
         kinds = {each.dtype for each in network.encoder.parameters() if not each.requires_grad}
@@ -168,13 +199,19 @@ def test_frozen_weights_stay_in_the_dtype_of_their_file(checkpoint: Builder, tmp
         ({"adapter": "off", "lora_rank": 8}, "only with --adapter lora"),
     ],
 )
-def test_what_does_not_go_with_an_adapter(checkpoint: Builder, values: dict[str, Any], said: str) -> None:
+def test_what_does_not_go_with_an_adapter(
+    checkpoint: Builder, values: dict[str, Any], said: str
+) -> None:
     learner = _learner(
         checkpoint("bert_uncased"),
         "gad",
         **{
             **LORA,
-            **({"lora_rank": 16, "lora_alpha": 32.0, "lora_dropout": 0.05} if values.get("adapter") == "off" else {}),
+            **(
+                {"lora_rank": 16, "lora_alpha": 32.0, "lora_dropout": 0.05}
+                if values.get("adapter") == "off"
+                else {}
+            ),
             **values,
         },
     )
@@ -182,7 +219,9 @@ def test_what_does_not_go_with_an_adapter(checkpoint: Builder, values: dict[str,
         check(learner.source, learner.formulation)
 
 
-def test_without_peft_one_sentence_says_so(checkpoint: Builder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_peft_one_sentence_says_so(
+    checkpoint: Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import sys
 
     monkeypatch.setitem(sys.modules, "peft", None)
@@ -204,7 +243,11 @@ def others(checkpoint: Builder, tmp_path_factory: pytest.TempPathFactory) -> Pat
     model = peft.get_peft_model(
         AutoModelForCausalLM.from_pretrained(checkpoint("llama")),
         peft.LoraConfig(
-            r=3, lora_alpha=7, target_modules=["q_proj", "down_proj"], task_type="CAUSAL_LM", use_rslora=True
+            r=3,
+            lora_alpha=7,
+            target_modules=["q_proj", "down_proj"],
+            task_type="CAUSAL_LM",
+            use_rslora=True,
         ),
     )
     torch.manual_seed(0)
@@ -215,11 +258,15 @@ def others(checkpoint: Builder, tmp_path_factory: pytest.TempPathFactory) -> Pat
     return folder
 
 
-def test_an_adapter_of_a_model_with_a_head_is_merged_as_peft_does(checkpoint: Builder, others: Path) -> None:
+def test_an_adapter_of_a_model_with_a_head_is_merged_as_peft_does(
+    checkpoint: Builder, others: Path
+) -> None:
     import peft
     from transformers import AutoModelForCausalLM
 
-    model = peft.PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(checkpoint("llama")), others)
+    model = peft.PeftModel.from_pretrained(
+        AutoModelForCausalLM.from_pretrained(checkpoint("llama")), others
+    )
     theirs = model.merge_and_unload().model.state_dict()
     source = resolve(str(others), base=str(checkpoint("llama")))
     ours = source.checkpoint.load_encoder()[0].state_dict()
@@ -239,7 +286,10 @@ def _edit(folder: Path, to: Path, **fields: Any) -> Path:
 def _first(change: Any) -> Any:
     def apply(state: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         name = sorted(state)[0]
-        return {**{key: value for key, value in state.items() if key != name}, **change(name, state[name])}
+        return {
+            **{key: value for key, value in state.items() if key != name},
+            **change(name, state[name]),
+        }
 
     return apply
 
@@ -248,7 +298,10 @@ def _first(change: Any) -> Any:
     ("change", "said"),
     [
         (lambda name, value: {}, "lacks a matrix of"),
-        (lambda name, value: {name.replace("layers.0", "layers.9"): value}, "has no place in the encoder"),
+        (
+            lambda name, value: {name.replace("layers.0", "layers.9"): value},
+            "has no place in the encoder",
+        ),
         (lambda name, value: {name: value[:, :-1].contiguous()}, "an adapter of another base"),
         (
             lambda name, value: {name: value, "base_model.model.score.weight": value.clone()},
@@ -265,10 +318,15 @@ def test_keys_that_are_missing_or_too_many_are_errors(
         resolve(str(folder), base=str(checkpoint("llama")))
 
 
-def test_what_is_no_adapter_of_this_base_is_refused(checkpoint: Builder, others: Path, tmp_path: Path) -> None:
+def test_what_is_no_adapter_of_this_base_is_refused(
+    checkpoint: Builder, others: Path, tmp_path: Path
+) -> None:
     base = str(checkpoint("llama"))
     for fields, said in (
-        ({"base_model_name_or_path": "meta-llama/Llama-3.2-1B"}, r"says that its base is meta-llama/Llama-3.2-1B, but"),
+        (
+            {"base_model_name_or_path": "meta-llama/Llama-3.2-1B"},
+            r"says that its base is meta-llama/Llama-3.2-1B, but",
+        ),
         ({"peft_type": "IA3"}, "only adapters of the type LORA"),
         ({"use_dora": True}, "use_dora are not supported; merge it"),
         ({"modules_to_save": ["q_proj"]}, "what is no head but part of the encoder"),
@@ -276,9 +334,15 @@ def test_what_is_no_adapter_of_this_base_is_refused(checkpoint: Builder, others:
         ({"r": 5}, "with rank 5; it is an adapter of another base"),
     ):
         with pytest.raises(ModelError, match=said):
-            resolve(str(_edit(others, tmp_path / str(len(list(tmp_path.iterdir()))), **fields)), base=base)
+            resolve(
+                str(_edit(others, tmp_path / str(len(list(tmp_path.iterdir()))), **fields)),
+                base=base,
+            )
     with pytest.raises(ModelError, match=r"names no layer of .*; it is an adapter of another base"):
-        resolve(str(_edit(others, tmp_path / "x", base_model_name_or_path="")), base=str(checkpoint("bert_uncased")))
+        resolve(
+            str(_edit(others, tmp_path / "x", base_model_name_or_path="")),
+            base=str(checkpoint("bert_uncased")),
+        )
     with pytest.raises(ModelError, match=r"no adapter_config.json"):
         resolve(base, base=base)
     with pytest.raises(ModelError, match=r"an adapter of PEFT.*\n?.*--base"):

@@ -24,8 +24,14 @@ OTHER_MEANINGS = {
         "cli/score.py",
         "scoring/scores.py",
     ),  # of the most frequent answer
-    "constant": ("metrics/functions/pearson.py", "regression/junit.py"),  # whether the predictions are all alike
-    "bigrams": ("extensions/reports/stats.py", "extensions/reports/cli/stats.py"),  # repeated words in the data
+    "constant": (
+        "metrics/functions/pearson.py",
+        "regression/junit.py",
+    ),  # whether the predictions are all alike
+    "bigrams": (
+        "extensions/reports/stats.py",
+        "extensions/reports/cli/stats.py",
+    ),  # repeated words in the data
     "probe": ("cost/budget.py",),  # a protocol
     "encoder": ("checkpoints/adapter.py",),  # a part of the name of a layer
 }
@@ -36,11 +42,15 @@ def literals(file: Path) -> Iterator[tuple[int, str]]:
     """Texts of the code with their lines; docstrings and help are aside."""
     tree = ast.parse(file.read_text(encoding="utf-8"))
     aside = {
-        id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        id(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     } | {
         id(help_text)
         for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "setting"
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "setting"
         for help_text in node.args[2:]
     }
     for node in ast.walk(tree):
@@ -70,5 +80,7 @@ def test_no_kind_is_named_outside_of_its_room() -> None:
 
 def test_every_other_meaning_is_still_there() -> None:
     for word, places in OTHER_MEANINGS.items():
-        for place in filter(lambda place: (ROOT / place).exists() or not place.startswith("extensions/"), places):
+        for place in filter(
+            lambda place: (ROOT / place).exists() or not place.startswith("extensions/"), places
+        ):
             assert any(text == word for _, text in literals(ROOT / place)), (word, place)

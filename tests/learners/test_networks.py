@@ -30,7 +30,10 @@ from blurb.store.trial import short_weights
 from tests.learners.conftest import TASKS, request
 
 BOTH = ("bilstm", "transformer")
-SMALL = {"bilstm": "bilstm,hidden=16,width=16", "transformer": "transformer,heads=2,layers=1,width=16"}
+SMALL = {
+    "bilstm": "bilstm,hidden=16,width=16",
+    "transformer": "transformer,heads=2,layers=1,width=16",
+}
 TEXTS = ["The Kinase binds.", "the kinase (p53) moves", "A receptor binds."]
 
 
@@ -38,10 +41,18 @@ def learned(
     name: str, task: str, data: Path, most: int = 48, seed: int = 1, **settings: Any
 ) -> tuple[FromScratch, Subset, Any]:
     """A learner that was fitted on the first examples of a task, the first ones of dev, and its predictions there."""
-    values = {"epochs": 1, "batch_size": 8, "lr": 1e-3, "pooling": "attention", "max_length": 64, **settings}
+    values = {
+        "epochs": 1,
+        "batch_size": 8,
+        "lr": 1e-3,
+        "pooling": "attention",
+        "max_length": 64,
+        **settings,
+    }
     formulation = bind(tasks.get(task), values)
     train, dev = (
-        Subset(formulation.units(read_split(tasks.get(task), data, split))[:most], "") for split in ("train", "dev")
+        Subset(formulation.units(read_split(tasks.get(task), data, split))[:most], "")
+        for split in ("train", "dev")
     )
     learner = building.learner(resolve(f"baseline:{SMALL[name]}"), formulation, "cpu", "fp32")
     learner.fit(train, dev, seed, lambda done, total: None)
@@ -71,14 +82,22 @@ def test_a_seed_decides_everything(name: str, data: Path) -> None:
 @pytest.mark.parametrize("name", BOTH)
 def test_it_learns_what_a_word_decides(name: str, data: Path) -> None:
     """Examples whose answer is one word of theirs; the same words in dev."""
-    formulation = bind(tasks.get("gad"), {"epochs": 12, "batch_size": 8, "lr": 5e-3, "pooling": "attention"})
+    formulation = bind(
+        tasks.get("gad"), {"epochs": 12, "batch_size": 8, "lr": 5e-3, "pooling": "attention"}
+    )
     rng = np.random.default_rng(0)
     rows = []
     for number in range(160):
         words = list(rng.choice(["kinase", "of", "the", "cell", "binds"], 6))
         label = int(rng.integers(2))
         words[int(rng.integers(6))] = ("never", "always")[label]
-        rows.append({**read_split(tasks.get("gad"), data, "train")[0], "id": str(number), "label": str(label)})
+        rows.append(
+            {
+                **read_split(tasks.get("gad"), data, "train")[0],
+                "id": str(number),
+                "label": str(label),
+            }
+        )
         rows[-1]["text"] = " ".join(words)
         rows[-1]["head"] = rows[-1]["tail"] = {"start": 0, "end": len(words[0]), "type": ""}
     learner = building.learner(resolve(f"baseline:{SMALL[name]}"), formulation, "cpu", "fp32")
@@ -92,7 +111,9 @@ def test_any_head_and_pooling_stands_on_them(data: Path) -> None:
         learner, dev, (predicted, *_) = learned("bilstm", "ncbi-disease", data, most=16, head=head)
         assert [len(tags) for tags in predicted] == [len(unit["tokens"]) for unit in dev.used]
         assert learner.facts["vocabulary"] > 5
-    learned("transformer", "chemprot", data, most=16, pooling="entity-start", relation_input="markers")
+    learned(
+        "transformer", "chemprot", data, most=16, pooling="entity-start", relation_input="markers"
+    )
 
 
 def test_the_lstm_reads_no_padding() -> None:
@@ -118,7 +139,10 @@ def test_positions_are_those_of_the_paper(data: Path) -> None:
     rows = Subset(read_split(tasks.get("gad"), data, "train")[:8], "")
     for kind, trained in (("sinusoidal", False), ("learned", True)):
         learner = building.learner(
-            resolve(f"baseline:transformer,heads=2,layers=1,width=16,positions={kind}"), formulation, "cpu", "fp32"
+            resolve(f"baseline:transformer,heads=2,layers=1,width=16,positions={kind}"),
+            formulation,
+            "cpu",
+            "fp32",
         )
         learner.fit(rows, rows, 1, lambda done, total: None)
         weight = learner.trainer.network.encoder.embeddings.position_embeddings.weight
@@ -188,7 +212,9 @@ def test_dummies_are_in_the_vocabulary(data: Path) -> None:
         "head": {"start": 0, "end": 7, "type": "CHEMICAL"},
         "tail": {"start": 15, "end": 21, "type": "GENE"},
     }
-    learner = building.learner(resolve(f"baseline:{SMALL['bilstm']}"), bind(tasks.get("chemprot"), {}), "cpu", "fp32")
+    learner = building.learner(
+        resolve(f"baseline:{SMALL['bilstm']}"), bind(tasks.get("chemprot"), {}), "cpu", "fp32"
+    )
     found = learner.plain_tokenizer(Subset([row, row], "")).inner.get_vocab()
     assert {"chemical", "gene", "blocks"} < set(found)
     assert not {"aspirin", "kinase"} & set(found)
@@ -196,7 +222,8 @@ def test_dummies_are_in_the_vocabulary(data: Path) -> None:
 
 def test_options_have_one_spelling() -> None:
     one, other = (
-        resolve(f"baseline:bilstm,{text}") for text in ("layers=2,hidden=64", "hidden=64, layers=2,width=200")
+        resolve(f"baseline:bilstm,{text}")
+        for text in ("layers=2,hidden=64", "hidden=64, layers=2,width=200")
     )
     assert one == other
     assert one.name == one.weights == "baseline:bilstm,hidden=64,layers=2"
@@ -217,23 +244,38 @@ def test_training_settings_are_their_own_and_examples_those_of_the_protocol() ->
 
 def test_a_protocol_may_train_them_otherwise(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
-    file.write_text('extends = "standard"\n[baselines.bilstm]\nlr = 0.1\n[baselines.bilstm.tasks.hoc]\nepochs = 3\n')
+    file.write_text(
+        'extends = "standard"\n[baselines.bilstm]\nlr = 0.1\n[baselines.bilstm.tasks.hoc]\nepochs = 3\n'
+    )
     mine = protocol.load(str(file))
     values = [mine.settings(tasks.get(name), {}, 0, "bilstm") for name in ("gad", "hoc")]
     assert [(one.lr, one.epochs) for one in values] == [(0.1, 10), (0.1, 3)]
     assert mine.settings(tasks.get("gad"), {}, 0).lr == 3e-5
     assert mine.hash != protocol.load("standard").hash
-    for text, words in (("[baselines.bigrams]\nlr = 1", "bigrams"), ("[baselines.bilstm.tasks.x]\nlr = 1", "task")):
+    for text, words in (
+        ("[baselines.bigrams]\nlr = 1", "bigrams"),
+        ("[baselines.bilstm.tasks.x]\nlr = 1", "task"),
+    ):
         file.write_text(text)
         with pytest.raises(UnknownName, match=words):
             of_protocol.load(str(file))
-    file.write_text("[baselines.bilstm]\nlr = -1.0\nepochs = 0\n[baselines.transformer.tasks.ner]\nwarmup = -1.0\n")
-    assert [problem.what.split(" ")[0] for problem in examine(file).problems] == ["lr", "epochs", "warmup"]
-    file.write_text("[baselines.bilstm.tasks.relation]\nlr = 0.1\n[baselines.bilstm.tasks.ddi]\nlr = 0.2\n")
+    file.write_text(
+        "[baselines.bilstm]\nlr = -1.0\nepochs = 0\n[baselines.transformer.tasks.ner]\nwarmup = -1.0\n"
+    )
+    assert [problem.what.split(" ")[0] for problem in examine(file).problems] == [
+        "lr",
+        "epochs",
+        "warmup",
+    ]
+    file.write_text(
+        "[baselines.bilstm.tasks.relation]\nlr = 0.1\n[baselines.bilstm.tasks.ddi]\nlr = 0.2\n"
+    )
     mine = protocol.load(str(file))
     values = [mine.settings(tasks.get(name), {}, 0, "bilstm").lr for name in ("gad", "ddi", "hoc")]
     assert values == [0.1, 0.2, 2e-3]
-    assert mine.where(tasks.get("gad"), "lr", "bilstm") == f"protocol {mine.name}, [baselines.bilstm]"
+    assert (
+        mine.where(tasks.get("gad"), "lr", "bilstm") == f"protocol {mine.name}, [baselines.bilstm]"
+    )
     assert mine.where(tasks.get("hoc"), "lr", "bilstm") == "[baselines.bilstm] of baselines.toml"
     assert mine.where(tasks.get("hoc"), "weight_decay", "bilstm") == "by default"
     file.write_text("baselines = 3")

@@ -46,7 +46,9 @@ class OneDevice(TorchDispatchMode):
         super().__init__()
         self.answers = list(answers)
 
-    def __torch_dispatch__(self, operation: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(
+        self, operation: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
         if operation is torch.ops.aten._local_scalar_dense.default and self.answers:
             return self.answers.pop(0)
         found = {
@@ -67,11 +69,19 @@ def _combinations() -> Iterator[tuple[str, str, dict[str, Any]]]:
         if kind != "tokens":
             for pooling in poolings.names():
                 needs = poolings.get(pooling)
-                if kind == "regression" if needs.needs_pair else kind == "single" or not needs.needs_entities:
+                if (
+                    kind == "regression"
+                    if needs.needs_pair
+                    else kind == "single" or not needs.needs_entities
+                ):
                     markers = {"relation_input": "markers"} if needs.needs_markers else {}
                     yield kind, task, {"pooling": pooling, **markers}
-    yield from (("tokens", "ncbi-disease", {"word_pooling": way}) for way in ("first", "mean", "last"))
-    yield from (("tokens", "ncbi-disease", {"tagging": scheme, "head": "crf"}) for scheme in ("io", "bioul"))
+    yield from (
+        ("tokens", "ncbi-disease", {"word_pooling": way}) for way in ("first", "mean", "last")
+    )
+    yield from (
+        ("tokens", "ncbi-disease", {"tagging": scheme, "head": "crf"}) for scheme in ("io", "bioul")
+    )
     yield from (("single", task, {}) for task in ("pubmedqa", "chemprot", "ddi"))
     yield "tokens", "ebm-pico", {}
 
@@ -87,7 +97,12 @@ def _network(folder: Path, name: str, settings: dict[str, Any]) -> tuple[Network
     network, most = learner._network()
     learner.limit = min(chosen.max_length, most or chosen.max_length)
     features = learner._features(Subset(rows, f"meta {name} {settings}"))
-    batch = collate(features, torch.arange(len(features)).numpy(), learner.tokenizer.pad_id, formulation.targets(rows))
+    batch = collate(
+        features,
+        torch.arange(len(features)).numpy(),
+        learner.tokenizer.pad_id,
+        formulation.targets(rows),
+    )
     return network, batch
 
 
@@ -101,17 +116,26 @@ def _step(network: Network, batch: Batch) -> tuple[torch.Tensor, tuple[torch.Ten
 @pytest.mark.costly
 @pytest.mark.parametrize(
     ("kind", "task", "settings"),
-    [pytest.param(*one, id=" ".join([one[0], one[1], *map(str, one[2].values())])) for one in _combinations()],
+    [
+        pytest.param(*one, id=" ".join([one[0], one[1], *map(str, one[2].values())]))
+        for one in _combinations()
+    ],
 )
 def test_a_step_waits_for_nothing_and_stays_where_it_is(
-    checkpoint: Builder, kind: str, task: str, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    checkpoint: Builder,
+    kind: str,
+    task: str,
+    settings: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     network, batch = _network(checkpoint("bert_uncased"), task, settings)
     loss, (best, scores) = _step(network, batch)
     meta = torch.device("meta")
     network.zero_grad(set_to_none=True)
     use_masks_without_waiting(network)
-    monkeypatch.setattr(torch, "autocast", lambda *_, **__: contextlib.nullcontext())  # there is none for `meta`
+    monkeypatch.setattr(
+        torch, "autocast", lambda *_, **__: contextlib.nullcontext()
+    )  # there is none for `meta`
     with OneDevice(WAITS.get(settings.get("head", ""), ())) as watched:
         other, (far, figures) = _step(network.to(meta), batch.to(meta))
     assert not watched.answers

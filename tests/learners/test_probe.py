@@ -44,9 +44,13 @@ def _empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BLURB_HOME", str(tmp_path / "home"))
 
 
-def planned(checkpoint: Path, store: Path, task: str, seeds: int | None = None, **overrides: Any) -> Job:
+def planned(
+    checkpoint: Path, store: Path, task: str, seeds: int | None = None, **overrides: Any
+) -> Job:
     given = {"data": DATA, "raw": DATA, "overrides": overrides, "seeds": seeds}
-    (job,) = trials.prepare(request(store, checkpoint, tasks_=task, protocol_="probe", **given)).final
+    (job,) = trials.prepare(
+        request(store, checkpoint, tasks_=task, protocol_="probe", **given)
+    ).final
     return job
 
 
@@ -93,7 +97,13 @@ def test_its_predictions_are_those_of_scikit_learn(
         tokenizer = job.source.checkpoint.tokenizer
         encoder, _ = Checkpoint(Path(job.source.location)).load_encoder()
         reader = Frozen(
-            encoder, encoder.config.hidden_size, 0, tokenizer.pad_id, probe.choose_device("cpu"), "fp32", "first"
+            encoder,
+            encoder.config.hidden_size,
+            0,
+            tokenizer.pad_id,
+            probe.choose_device("cpu"),
+            "fp32",
+            "first",
         )
         x, units = {}, {}
         for split in ("train", "dev", "test"):
@@ -117,11 +127,17 @@ def test_its_predictions_are_those_of_scikit_learn(
             expected = ridge.predict(z["test"])
             error = mean_squared_error(right, ridge.predict(z["dev"]))
             assert figures["dev"]["squared_error"] == pytest.approx(error, abs=5e-3)
-            assert [stored["prediction"][place] for place in mine] == pytest.approx(expected, abs=2e-3)
+            assert [stored["prediction"][place] for place in mine] == pytest.approx(
+                expected, abs=2e-3
+            )
             continue
         # Of two classes we have a vector each, scikit-learn has one, their difference: half the penalty.
-        model = LogisticRegression(C=2 / told["strength"], max_iter=10_000, tol=1e-10).fit(z["train"], y)
-        rarer = 1 if (y == 1).mean() <= 0.5 else -1  # of equals the first class counts as the most frequent
+        model = LogisticRegression(C=2 / told["strength"], max_iter=10_000, tol=1e-10).fit(
+            z["train"], y
+        )
+        rarer = (
+            1 if (y == 1).mean() <= 0.5 else -1
+        )  # of equals the first class counts as the most frequent
         logits = model.decision_function(z["test"]) + told["shift"] * rarer
         loss = log_loss(right, model.predict_proba(z["dev"]))  # of the fit, without the shift
         assert figures["dev"]["log_loss"] == pytest.approx(loss, abs=2e-3)
@@ -171,7 +187,9 @@ def test_a_full_disk_costs_time_and_says_so(
 
 
 @pytest.mark.costly
-def test_a_trial_that_was_stopped_goes_on(checkpoint: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_trial_that_was_stopped_goes_on(
+    checkpoint: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     job = planned(checkpoint("bert_uncased"), tmp_path, "gad")
     fill, calls = Frozen.fill, []
 
@@ -201,21 +219,34 @@ def test_what_identifies_it(checkpoint: Builder, tmp_path: Path) -> None:
         "relation_input": "dummify",
     }
     ner = planned(folder, tmp_path, "bc5-chem", word_pooling="mean").trial
-    assert set(ner.settings) == {"max_length", "max_train", "max_eval", "head", "word_pooling", "tagging"}
+    assert set(ner.settings) == {
+        "max_length",
+        "max_train",
+        "max_eval",
+        "head",
+        "word_pooling",
+        "tagging",
+    }
     assert planned(folder, tmp_path, "gad", max_train=5).trial.hash != gad.hash
     assert replace(gad, learner="").hash != gad.hash
-    assert "learner" not in replace(gad, learner="").content  # as of every trial before there were probes
+    assert (
+        "learner" not in replace(gad, learner="").content
+    )  # as of every trial before there were probes
 
 
 def test_seeds_and_settings_of_fine_tuning_are_refused(checkpoint: Builder, tmp_path: Path) -> None:
     folder = checkpoint("bert_uncased")
     assert planned(folder, tmp_path, "gad", seeds=1).trial.seed == 1
-    with pytest.raises(SettingsError, match="deterministic: 3 seeds would give the same number 3 times"):
+    with pytest.raises(
+        SettingsError, match="deterministic: 3 seeds would give the same number 3 times"
+    ):
         planned(folder, tmp_path, "gad", seeds=3)
     for name, value in (("lr", 1e-5), ("epochs", 3), ("pooling", "mean"), ("head_init", "linear")):
         with pytest.raises(SettingsError, match=f"--set: {name} does not apply to a probe"):
             planned(folder, tmp_path, "gad", **{name: value})
-    with pytest.raises(SettingsError, match=r"the head must be linear or crf \(NER and PICO\), not 'bilstm'"):
+    with pytest.raises(
+        SettingsError, match=r"the head must be linear or crf \(NER and PICO\), not 'bilstm'"
+    ):
         planned(folder, tmp_path, "gad", head="bilstm")
     with pytest.raises(SettingsError, match=r"'crf' \(--set\) does not support gad"):
         planned(folder, tmp_path, "gad", head="crf")
@@ -250,7 +281,10 @@ def test_a_chain_above_it(checkpoint: Builder, tmp_path: Path) -> None:
     done(chained)
     assert (plain.path / "history.csv").read_bytes() == (chained.path / "history.csv").read_bytes()
     for tags in predictions(chained)["prediction"]:
-        assert all(not now.startswith("I-") or before != "O" for before, now in zip(["O", *tags], tags, strict=False))
+        assert all(
+            not now.startswith("I-") or before != "O"
+            for before, now in zip(["O", *tags], tags, strict=False)
+        )
 
 
 def test_units_of_a_document_are_in_one_fold() -> None:
@@ -265,7 +299,9 @@ def test_units_of_a_document_are_in_one_fold() -> None:
     assert folds([{"doc_id": "a"}] * 3) is None
 
 
-def test_many_dev_units_choose_instead(checkpoint: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_dev_units_choose_instead(
+    checkpoint: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     job = planned(checkpoint("bert_uncased"), tmp_path, "gad")
     monkeypatch.setattr(probe, "FEW", 5)
     done(job)
@@ -291,5 +327,7 @@ def test_of_documents_that_are_scored_documents_are_counted(
 
 
 def test_a_baseline_is_one_under_this_protocol_too(tmp_path: Path) -> None:
-    (job,) = trials.prepare(request(tmp_path, "baseline:majority", protocol_="probe", data=DATA)).final
+    (job,) = trials.prepare(
+        request(tmp_path, "baseline:majority", protocol_="probe", data=DATA)
+    ).final
     assert (job.learner.name, job.trial.learner, job.configuration.note) == ("majority", "", "")

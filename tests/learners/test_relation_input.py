@@ -37,7 +37,9 @@ def fit(folder: Path, pooling: str, strategy: str) -> EncoderLearner:
     settings = protocol.load("smoke").settings(
         task, {"pooling": pooling, "relation_input": strategy, "epochs": 1, "max_train": 0}, 1
     )
-    learner = EncoderLearner(building.resolve(str(folder)), formulations.bind(task, settings), "cpu", "fp32")
+    learner = EncoderLearner(
+        building.resolve(str(folder)), formulations.bind(task, settings), "cpu", "fp32"
+    )
     units = Subset(ROWS, f"relation inputs {strategy}")
     learner.fit(units, units, 1, lambda done, total: None)
     predicted, scores, *_ = learner.predict(units)
@@ -48,7 +50,9 @@ def fit(folder: Path, pooling: str, strategy: str) -> EncoderLearner:
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-@pytest.mark.parametrize("pooling", [name for name in poolings.names() if not poolings.get(name).needs_pair])
+@pytest.mark.parametrize(
+    "pooling", [name for name in poolings.names() if not poolings.get(name).needs_pair]
+)
 def test_one_step(pooling: str, strategy: str, checkpoint: Builder) -> None:
     if poolings.get(pooling).needs_markers and strategy not in MARKERS:
         with pytest.raises(SettingsError, match=r"no markers.*Possible values: attention, .*cls"):
@@ -58,7 +62,9 @@ def test_one_step(pooling: str, strategy: str, checkpoint: Builder) -> None:
 
 
 @pytest.mark.parametrize("kind", ["bert_cased", "roberta", "deberta", "modernbert"])
-def test_markers_are_tokens_of_their_own_in_every_vocabulary(kind: str, checkpoint: Builder) -> None:
+def test_markers_are_tokens_of_their_own_in_every_vocabulary(
+    kind: str, checkpoint: Builder
+) -> None:
     learner = fit(checkpoint(kind), "entity-start", "typed-markers")
     ids = learner.tokenizer.inner.convert_tokens_to_ids(["[CHEMICAL]", "[GENE]"])
     features = learner.formulation.features(ROWS, learner.tokenizer, 64)
@@ -74,7 +80,9 @@ def test_poolings_of_entities_are_for_relations() -> None:
 
 
 def test_gad_has_no_original() -> None:
-    with pytest.raises(SettingsError, match=r"no original text\. Possible for relation_input: dummify"):
+    with pytest.raises(
+        SettingsError, match=r"no original text\. Possible for relation_input: dummify"
+    ):
         _ = formulations.bind(tasks.get("gad"), {"relation_input": "original"}).needs_original
     assert not formulations.bind(tasks.get("gad"), {"relation_input": "markers"}).needs_original
     assert formulations.bind(tasks.get("ddi"), {"relation_input": "markers"}).needs_original

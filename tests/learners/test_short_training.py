@@ -31,10 +31,17 @@ def trial(checkpoint: Path, store: Path, task: str, **overrides: Any) -> tuple[s
     """Runs one and gives its hash and the facts of its provenance."""
     source = building.resolve(str(checkpoint))
     given = {"data": DATA, "raw": DATA, "overrides": {"epochs": 2, "batch_size": 4, **overrides}}
-    job = trials.job(request(store, source, tasks_=task, protocol_="standard", **given), source, tasks.get(task), 1)
+    job = trials.job(
+        request(store, source, tasks_=task, protocol_="standard", **given),
+        source,
+        tasks.get(task),
+        1,
+    )
     outcome = execute(job)
     assert outcome.status == "done", outcome.message
-    return job.trial.hash, read_json(Store(store).path(source.name, task, job.trial.hash) / "provenance.json")["facts"]
+    return job.trial.hash, read_json(
+        Store(store).path(source.name, task, job.trial.hash) / "provenance.json"
+    )["facts"]
 
 
 @pytest.mark.costly
@@ -48,8 +55,16 @@ def trial(checkpoint: Path, store: Path, task: str, **overrides: Any) -> tuple[s
         ("pubmedqa", "cls"),
     ],
 )
-def test_every_kind_of_task_starts_from_a_fit(task: str, pooling: str, checkpoint: Builder, tmp_path: Path) -> None:
-    settings = {"head_init": "linear", "head_lr": 1e-3, "pooling": pooling, "max_updates": 4, "dev_sample": 3}
+def test_every_kind_of_task_starts_from_a_fit(
+    task: str, pooling: str, checkpoint: Builder, tmp_path: Path
+) -> None:
+    settings = {
+        "head_init": "linear",
+        "head_lr": 1e-3,
+        "pooling": pooling,
+        "max_updates": 4,
+        "dev_sample": 3,
+    }
     hash_, facts = trial(checkpoint("bert_uncased"), tmp_path, task, **settings)
     assert facts["head_start"]["rows"] >= 12
     assert 3 <= facts["choosing_units"] <= 6
@@ -60,7 +75,9 @@ def test_every_kind_of_task_starts_from_a_fit(task: str, pooling: str, checkpoin
 def test_a_linear_start_needs_the_linear_head(checkpoint: Builder) -> None:
     source, task = building.resolve(str(checkpoint("bert_uncased"))), tasks.get("gad")
     for head in ("bilstm", "bilstm,hidden=32"):
-        with pytest.raises(SettingsError, match="head_init 'linear' supports only the head 'linear', not 'bilstm"):
+        with pytest.raises(
+            SettingsError, match="head_init 'linear' supports only the head 'linear', not 'bilstm"
+        ):
             check(source, bind(task, {"head": head, "head_init": "linear"}))
 
 
@@ -73,7 +90,9 @@ def test_dev_is_not_predicted_again(
     """What the chosen weights said of dev is what they say. Oracle: the same weights, asked again."""
     calls = []
     predict = Trainer.predict
-    monkeypatch.setattr(Trainer, "predict", lambda self, features: calls.append(features) or predict(self, features))
+    monkeypatch.setattr(
+        Trainer, "predict", lambda self, features: calls.append(features) or predict(self, features)
+    )
     task, source = tasks.get("gad"), building.resolve(str(checkpoint("bert_uncased")))
     settings = {"epochs": 3, "batch_size": 4, "lr": 1e-3, "select": select, "dev_sample": sample}
     chosen = protocol.load("standard").settings(task, settings, source.parameters)
@@ -123,10 +142,16 @@ def test_a_sample_of_dev() -> None:
 def test_the_units_that_are_scored_may_be_the_same_for_all_seeds(
     checkpoint: Builder, tmp_path: Path, model: str
 ) -> None:
-    source = building.resolve("baseline:majority" if model == "baseline" else str(checkpoint("bert_uncased")))
+    source = building.resolve(
+        "baseline:majority" if model == "baseline" else str(checkpoint("bert_uncased"))
+    )
 
     def ids(seed: int, **overrides: int) -> tuple[str, list[str]]:
-        short = {"epochs": 1, "max_train": 8, **overrides} if model == "encoder" else {"max_train": 8, **overrides}
+        short = (
+            {"epochs": 1, "max_train": 8, **overrides}
+            if model == "encoder"
+            else {"max_train": 8, **overrides}
+        )
         asked = request(tmp_path, source, protocol_="standard", data=DATA, overrides=short)
         job = trials.job(asked, source, tasks.get("gad"), seed)
         assert execute(job).status in ("done", "already done")

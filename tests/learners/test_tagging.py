@@ -29,8 +29,16 @@ def test_every_scheme_takes_a_step_and_predicts_bio(checkpoint: Builder, scheme:
     units = Subset(rows, key="tagging", name="train")
     (epoch,) = learner.fit(units, units, 1, lambda done, total: None)
     assert np.isfinite(epoch["loss"])
-    assert len(learner.trainer.network.head.problem.labels) == {"io": 4, "bio": 7, "bioul": 13}[scheme]
+    assert (
+        len(learner.trainer.network.head.problem.labels) == {"io": 4, "bio": 7, "bioul": 13}[scheme]
+    )
     predicted, scores, *_ = learner.predict(units)
-    assert [len(row) for row in predicted] == [len(row) for row in scores] == [len(row["tokens"]) for row in rows]
+    assert (
+        [len(row) for row in predicted]
+        == [len(row) for row in scores]
+        == [len(row["tokens"]) for row in rows]
+    )
     assert {tag[0] for row in predicted for tag in row} <= set("OBI")
-    assert len({tag for row in predicted for tag in row}) > 1  # an untrained head: the conversion had work to do
+    assert (
+        len({tag for row in predicted for tag in row}) > 1
+    )  # an untrained head: the conversion had work to do

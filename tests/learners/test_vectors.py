@@ -70,7 +70,9 @@ def test_another_encoder_or_input_has_its_own(home: Path) -> None:
     assert len(entries(home)) == 4
 
 
-@pytest.mark.parametrize("damage", ["short", "no key", "foreign key", "no array", "garbage", "other shape"])
+@pytest.mark.parametrize(
+    "damage", ["short", "no key", "foreign key", "no array", "garbage", "other shape"]
+)
 def test_what_is_not_whole_is_not_read(home: Path, damage: str) -> None:
     stored(KEY, SHAPES, Counted(100))
     (entry,) = entries(home)
@@ -162,7 +164,9 @@ def test_there_is_never_more_than_the_limit(home: Path, monkeypatch: pytest.Monk
         os.utime(newest, (1_000 + number, 1_000 + number))
         if number == 0:
             first = newest
-    stored({"number": 0}, shapes, Counted())  # used again: now the second is the one whose use is longest ago
+    stored(
+        {"number": 0}, shapes, Counted()
+    )  # used again: now the second is the one whose use is longest ago
     fill = Counted()
     stored({"number": 3}, shapes, Counted())
     assert first in entries(home)
@@ -171,7 +175,9 @@ def test_there_is_never_more_than_the_limit(home: Path, monkeypatch: pytest.Monk
     assert fill.times == 1
 
 
-def test_what_is_larger_than_the_limit_is_held_in_memory(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_larger_than_the_limit_is_held_in_memory(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(vectors, "LIMIT", 100)
     found, note = stored(KEY, SHAPES, Counted())
     assert same(found)
@@ -182,7 +188,11 @@ def test_what_is_larger_than_the_limit_is_held_in_memory(home: Path, monkeypatch
 @pytest.mark.parametrize(
     ("owner", "name", "message"),
     [
-        (os, "posix_fallocate", "held in memory, as they cannot be cached: No space left on device"),
+        (
+            os,
+            "posix_fallocate",
+            "held in memory, as they cannot be cached: No space left on device",
+        ),
         (Path, "write_text", "not cached: No space left on device"),  # at the end
     ],
 )
@@ -199,7 +209,9 @@ def test_a_full_disk_costs_no_run(
     assert entries(home) == []
 
 
-def test_a_place_that_cannot_be_written_costs_no_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_place_that_cannot_be_written_costs_no_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("BLURB_HOME", str(tmp_path / "file"))
     found, note = stored(KEY, SHAPES, Counted())

@@ -10,19 +10,44 @@ import pytest
 
 import blurb
 from blurb.doctor._base import Fault, as_fault
-from blurb.messages.errors import BlurbError, DataError, ModelError, StoreError, UnknownName, followed
+from blurb.messages.errors import (
+    BlurbError,
+    DataError,
+    ModelError,
+    StoreError,
+    UnknownName,
+    followed,
+)
 from blurb.system import text_files
 
-SPLITS = {"partition", "rpartition", "split", "rsplit", "removeprefix", "removesuffix", "startswith", "endswith"}
+SPLITS = {
+    "partition",
+    "rpartition",
+    "split",
+    "rsplit",
+    "removeprefix",
+    "removesuffix",
+    "startswith",
+    "endswith",
+}
 MESSAGES = ("str(error)", "error.args", "verdict(", "left_out(", ".what", ".message", "fault")
 PARTS = [
     (BlurbError("The file is empty."), "The file is empty."),
     (BlurbError("the file is empty", where="a.csv"), "a.csv: the file is empty"),
-    (BlurbError("the file is empty", fix="download it again."), "the file is empty; download it again."),
+    (
+        BlurbError("the file is empty", fix="download it again."),
+        "the file is empty; download it again.",
+    ),
     (BlurbError("Is it empty?", fix="Download it again."), "Is it empty? Download it again."),
-    (DataError("two columns", Path("a.tsv"), 3, fix="give three."), "a.tsv:3: two columns; give three."),
+    (
+        DataError("two columns", Path("a.tsv"), 3, fix="give three."),
+        "a.tsv:3: two columns; give three.",
+    ),
     (DataError("two columns", Path("a.tsv")), "a.tsv: two columns"),
-    (BlurbError("{task} has {model}, {other}.", task="gad", model="{task}"), "gad has {task}, {other}."),
+    (
+        BlurbError("{task} has {model}, {other}.", task="gad", model="{task}"),
+        "gad has {task}, {other}.",
+    ),
 ]
 
 
@@ -30,12 +55,18 @@ PARTS = [
 def test_the_sentence_joins_the_parts_also_in_another_process(error: BlurbError, text: str) -> None:
     assert str(error) == text
     again = pickle.loads(pickle.dumps(error))
-    assert (str(again), again.what, again.where, again.fix) == (text, error.what, error.where, error.fix)
+    assert (str(again), again.what, again.where, again.fix) == (
+        text,
+        error.what,
+        error.where,
+        error.fix,
+    )
 
 
 def test_an_unknown_name_shows_no_repr_as_of_a_key_error() -> None:
     assert (
-        str(UnknownName("task", "gda", ["gad"])) == "There is no task called 'gda'. Did you mean 'gad'? Available: gad."
+        str(UnknownName("task", "gda", ["gad"]))
+        == "There is no task called 'gda'. Did you mean 'gad'? Available: gad."
     )
 
 
@@ -55,7 +86,9 @@ def test_of_very_many_names_the_nearest_are_listed() -> None:
     ],
 )
 def test_the_nearest_name_is_that_without_case_and_signs(typed: str, meant: str) -> None:
-    assert f"Did you mean '{meant}'?" in str(UnknownName("task", typed, ["bc5-disease", "ncbi-disease"]))
+    assert f"Did you mean '{meant}'?" in str(
+        UnknownName("task", typed, ["bc5-disease", "ncbi-disease"])
+    )
 
 
 @pytest.mark.parametrize(
@@ -65,11 +98,16 @@ def test_the_nearest_name_is_that_without_case_and_signs(typed: str, meant: str)
             ModelError("weights differ", where="m", fix="replace the file."),
             ("m", "weights differ.", "Replace the file."),
         ),
-        (ModelError("no weights; no tokenizer."), ("here", "no weights; no tokenizer.", "Save it.")),
+        (
+            ModelError("no weights; no tokenizer."),
+            ("here", "no weights; no tokenizer.", "Save it."),
+        ),
         (OSError(2, "No such file"), ("here", "[Errno 2] No such file.", "Save it.")),
     ],
 )
-def test_a_problem_of_the_doctor_has_the_parts_of_the_error(error: BlurbError, problem: tuple[str, str, str]) -> None:
+def test_a_problem_of_the_doctor_has_the_parts_of_the_error(
+    error: BlurbError, problem: tuple[str, str, str]
+) -> None:
     """Whatever the verb of the fix is; a semicolon in what happened stays there."""
     assert as_fault(error, "here", "Save it.") == Fault(*problem)
 
@@ -84,8 +122,16 @@ def test_what_follows_from_an_error_stands_before_its_fix() -> None:
 def test_no_message_is_cut_apart() -> None:
     """No `str(error)` or message is split, and no error is told by its words; that of Python's TOML is not ours."""
     cut = []
-    for path in sorted(set(Path(blurb.__file__).parent.rglob("*.py")) - {Path(text_files.__file__)}):
+    for path in sorted(
+        set(Path(blurb.__file__).parent.rglob("*.py")) - {Path(text_files.__file__)}
+    ):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in SPLITS:
-                cut += [f"{path.name}:{node.lineno}"] * any(sign in ast.unparse(node.func.value) for sign in MESSAGES)
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Attribute)
+                and node.func.attr in SPLITS
+            ):
+                cut += [f"{path.name}:{node.lineno}"] * any(
+                    sign in ast.unparse(node.func.value) for sign in MESSAGES
+                )
     assert cut == []

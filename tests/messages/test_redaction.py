@@ -17,13 +17,22 @@ from blurb.messages.text import redacted
         ("https://example.org:8080/x", "https://example.org:8080/x"),
         ("https://example.org/a@b", "https://example.org/a@b"),
         ("https://hf_token@example.org", "https://***@example.org"),
-        ("GET /x?access_token=abc&page=2", "GET /x?access_token=abc&page=2"),  # no address: nothing tells it from data
+        (
+            "GET /x?access_token=abc&page=2",
+            "GET /x?access_token=abc&page=2",
+        ),  # no address: nothing tells it from data
         ("http://x.org/y?access_token=abc&page=2'", "http://x.org/y?access_token=***&page=2'"),
-        ("s3://b/f?X-Amz-Signature=12ab&X-Amz-Credential=me", "s3://b/f?X-Amz-Signature=***&X-Amz-Credential=***"),
+        (
+            "s3://b/f?X-Amz-Signature=12ab&X-Amz-Credential=me",
+            "s3://b/f?X-Amz-Signature=***&X-Amz-Credential=***",
+        ),
         ("Authorization: Bearer abc.def-ghi12", "Authorization: ***"),
         (f"token hf_{'a' * 34}.", "token ***."),
         ("blurb run org/model@main --tasks gad", "blurb run org/model@main --tasks gad"),
-        ("mail me@example.org about https://example.org/a", "mail me@example.org about https://example.org/a"),
+        (
+            "mail me@example.org about https://example.org/a",
+            "mail me@example.org about https://example.org/a",
+        ),
         ("", ""),
     ],
 )

@@ -13,14 +13,20 @@ from blurb.metrics import pearson
 from blurb.metrics.functions.pearson import NOISE
 
 score_pairs = st.lists(
-    st.tuples(st.integers(0, 400).map(lambda n: n / 100), st.integers(-300, 700).map(lambda n: n / 100)),
+    st.tuples(
+        st.integers(0, 400).map(lambda n: n / 100), st.integers(-300, 700).map(lambda n: n / 100)
+    ),
     min_size=2,
     max_size=30,
 )
 
 
 def scipy_pearson(gold: np.ndarray, predicted: np.ndarray) -> float:
-    return float(pearsonr(gold, predicted).statistic) if np.ptp(gold) > 0 and np.ptp(predicted) > 0 else 0.0
+    return (
+        float(pearsonr(gold, predicted).statistic)
+        if np.ptp(gold) > 0 and np.ptp(predicted) > 0
+        else 0.0
+    )
 
 
 @settings(max_examples=80, deadline=None)
@@ -28,7 +34,9 @@ def scipy_pearson(gold: np.ndarray, predicted: np.ndarray) -> float:
 def test_equals_scipy_clipped_and_raw(pairs: list[tuple[float, float]]) -> None:
     gold, predicted = np.array(pairs).T
     scores = pearson(gold.tolist(), predicted.tolist())
-    assert scores["pearson"] == pytest.approx(scipy_pearson(gold, np.clip(predicted, 0, 4)), abs=1e-9)
+    assert scores["pearson"] == pytest.approx(
+        scipy_pearson(gold, np.clip(predicted, 0, 4)), abs=1e-9
+    )
     assert scores["pearson_raw"] == pytest.approx(scipy_pearson(gold, predicted), abs=1e-9)
     assert list(scores) == ["pearson", "pearson_raw", "constant"]
     assert all(type(value) is float for value in scores.values())
@@ -36,16 +44,24 @@ def test_equals_scipy_clipped_and_raw(pairs: list[tuple[float, float]]) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(score_pairs, st.floats(1e-3, 1e3), st.floats(-1e3, 1e3))
-def test_raw_does_not_depend_on_scale_and_shift(pairs: list[tuple[float, float]], scale: float, shift: float) -> None:
+def test_raw_does_not_depend_on_scale_and_shift(
+    pairs: list[tuple[float, float]], scale: float, shift: float
+) -> None:
     gold, predicted = np.array(pairs).T
     moved = scale * predicted + shift
     assume(np.ptp(moved) > 1e-4 * np.abs(moved).max())  # far from where a spread passes for noise
     expected = pearson(gold.tolist(), predicted.tolist())["pearson_raw"]
-    assert pearson(gold.tolist(), moved.tolist())["pearson_raw"] == pytest.approx(expected, abs=1e-6)
+    assert pearson(gold.tolist(), moved.tolist())["pearson_raw"] == pytest.approx(
+        expected, abs=1e-6
+    )
 
 
 @settings(max_examples=80, deadline=None)
-@given(st.lists(st.tuples(*[st.floats(allow_nan=False, allow_infinity=False)] * 2), min_size=2, max_size=10))
+@given(
+    st.lists(
+        st.tuples(*[st.floats(allow_nan=False, allow_infinity=False)] * 2), min_size=2, max_size=10
+    )
+)
 def test_any_finite_input_gives_a_correlation(pairs: list[tuple[float, float]]) -> None:
     gold, predicted = zip(*pairs, strict=True)
     with np.errstate(over="raise", invalid="raise", divide="raise"):
@@ -73,13 +89,18 @@ def test_clipping() -> None:
     [
         [2.0] * 4,
         [0.0] * 4,
-        np.float32(2.013) + np.array([0, 1, 2, -1], dtype=np.float32) * np.spacing(np.float32(2.013)),
+        np.float32(2.013)
+        + np.array([0, 1, 2, -1], dtype=np.float32) * np.spacing(np.float32(2.013)),
         np.array([1, 1 + 1e-12, 1 - 1e-12, 1]),
     ],
 )
 def test_constant_prediction_is_flagged(predicted: list[float]) -> None:
     """Float32 noise too: scipy would report a correlation of its rounding errors."""
-    assert pearson([0.0, 1.0, 2.0, 4.0], predicted) == {"pearson": 0.0, "pearson_raw": 0.0, "constant": 1.0}
+    assert pearson([0.0, 1.0, 2.0, 4.0], predicted) == {
+        "pearson": 0.0,
+        "pearson_raw": 0.0,
+        "constant": 1.0,
+    }
 
 
 def test_constant_only_after_clipping() -> None:
@@ -95,7 +116,11 @@ def test_a_small_spread_is_not_noise() -> None:
 
 
 def test_constant_gold_is_zero_and_no_fault_of_the_prediction() -> None:
-    assert pearson([2.0, 2.0, 2.0], [0.0, 1.0, 2.0]) == {"pearson": 0.0, "pearson_raw": 0.0, "constant": 0.0}
+    assert pearson([2.0, 2.0, 2.0], [0.0, 1.0, 2.0]) == {
+        "pearson": 0.0,
+        "pearson_raw": 0.0,
+        "constant": 0.0,
+    }
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])

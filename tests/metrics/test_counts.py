@@ -50,8 +50,13 @@ def test_every_resample_has_the_score_that_scoring_it_gives(metric: str, seed: i
     gold, predicted, options = cases(rng, rng.randint(3, 40))[metric]
     counts = np.asarray(metrics.get(metric).counts(gold, predicted, **options), dtype=np.float64)
     score: Callable[..., dict[str, float]] = metrics.get(metric)
-    for drawn in [list(range(len(gold))), *(rng.choices(range(len(gold)), k=len(gold)) for _ in range(20))]:
-        expected = next(iter(score([gold[i] for i in drawn], [predicted[i] for i in drawn], **options).values()))
+    for drawn in [
+        list(range(len(gold))),
+        *(rng.choices(range(len(gold)), k=len(gold)) for _ in range(20)),
+    ]:
+        expected = next(
+            iter(score([gold[i] for i in drawn], [predicted[i] for i in drawn], **options).values())
+        )
         assert metrics.get(metric).score(counts[drawn].sum(0)) == pytest.approx(expected, abs=1e-9)
 
 

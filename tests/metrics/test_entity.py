@@ -25,11 +25,15 @@ def pairs(draw: st.DrawFn, tags: tuple[str, ...]) -> Pair:
     """Gold and predicted tags of a few sentences, some of them empty: any tag may follow any other."""
     lengths = draw(st.lists(st.integers(0, 8), max_size=5))
     tag = st.sampled_from(tags)
-    gold, predicted = ([draw(st.lists(tag, min_size=n, max_size=n)) for n in lengths] for _ in range(2))
+    gold, predicted = (
+        [draw(st.lists(tag, min_size=n, max_size=n)) for n in lengths] for _ in range(2)
+    )
     return gold, predicted
 
 
-def assert_equals_seqeval(gold: list[list[str]], predicted: list[list[str]], *, strict: bool) -> None:
+def assert_equals_seqeval(
+    gold: list[list[str]], predicted: list[list[str]], *, strict: bool
+) -> None:
     ours = entity_f1(gold, predicted, strict=strict)
     options = {"mode": "strict", "scheme": IOB2} if strict else {}
     for key, score in (("f1", f1_score), ("precision", precision_score), ("recall", recall_score)):
@@ -55,15 +59,22 @@ def test_strict_equals_seqeval(pair: Pair) -> None:
 def test_large_random_input_equals_seqeval(tags: tuple[str, ...], strict: bool) -> None:
     draw = random.Random(1)
     gold = [draw.choices(tags, k=draw.randrange(60)) for _ in range(200)]
-    predicted = [[tag if draw.random() < 0.8 else draw.choice(tags) for tag in sentence] for sentence in gold]
+    predicted = [
+        [tag if draw.random() < 0.8 else draw.choice(tags) for tag in sentence] for sentence in gold
+    ]
     assert_equals_seqeval(gold, predicted, strict=strict)
-    assert 0.2 < entity_f1(gold, predicted, strict=strict)["f1"] < 0.9  # the test would be empty at 0 or 1
+    assert (
+        0.2 < entity_f1(gold, predicted, strict=strict)["f1"] < 0.9
+    )  # the test would be empty at 0 or 1
 
 
 @settings(max_examples=50, deadline=None)
 @given(pairs(IOBES))
 def test_l_is_e_and_u_is_s(pair: Pair) -> None:
-    as_bioul = [[[tag.replace("E", "L").replace("S", "U") for tag in words] for words in side] for side in pair]
+    as_bioul = [
+        [[tag.replace("E", "L").replace("S", "U") for tag in words] for words in side]
+        for side in pair
+    ]
     assert entity_f1(*as_bioul) == entity_f1(*pair)
 
 
@@ -78,14 +89,20 @@ def test_counts_are_by_sentence_and_sum_to_the_score(pair: Pair, strict: bool) -
         alone = entity_f1([gold_words], [predicted_words], strict=strict)
         assert row.tolist() == [alone["true_positives"], alone["predicted"], alone["gold"]]
     whole = entity_f1(gold, predicted, strict=strict)
-    assert counts.sum(axis=0).tolist() == [whole["true_positives"], whole["predicted"], whole["gold"]]
+    assert counts.sum(axis=0).tolist() == [
+        whole["true_positives"],
+        whole["predicted"],
+        whole["gold"],
+    ]
 
 
 @pytest.mark.parametrize(
     ("gold", "predicted", "lenient", "strict"),
     [("B I O", "I I O", 1.0, 0.0), ("B I I O", "O I I O", 0.0, 0.0), ("B B O", "B I O", 0.0, 0.0)],
 )
-def test_orphan_i_table_of_the_protocol(gold: str, predicted: str, lenient: float, strict: float) -> None:
+def test_orphan_i_table_of_the_protocol(
+    gold: str, predicted: str, lenient: float, strict: float
+) -> None:
     """docs/benchmark.md, "Orphan I"."""
     assert entity_f1([gold.split()], [predicted.split()])["f1"] == lenient
     assert entity_f1([gold.split()], [predicted.split()], strict=True)["f1"] == strict
@@ -99,7 +116,9 @@ def test_entities_do_not_cross_sentences() -> None:
 def test_type_must_agree() -> None:
     assert entity_f1([["B-X", "I-X"]], [["B-Y", "I-Y"]])["true_positives"] == 0
     assert entity_f1([["B-X", "I-X"]], [["B-X", "I-Y"]])["predicted"] == 2
-    assert entity_f1([["B"]], [["B-X"]])["true_positives"] == 0  # gold is read letter by letter, predicted is not
+    assert (
+        entity_f1([["B"]], [["B-X"]])["true_positives"] == 0
+    )  # gold is read letter by letter, predicted is not
 
 
 def test_keys_are_floats_and_f1_comes_first() -> None:
@@ -138,16 +157,22 @@ def test_sequences_need_not_be_lists() -> None:
 
 
 def test_unequal_lengths_are_named() -> None:
-    with pytest.raises(ValueError, match=r"Sentence 1 \(counting from 0\) has 2 gold tags and 3 predicted tags"):
+    with pytest.raises(
+        ValueError, match=r"Sentence 1 \(counting from 0\) has 2 gold tags and 3 predicted tags"
+    ):
         entity_f1([["O"], ["B", "I"]], [["O"], ["B", "I", "O"]])
     with pytest.raises(ValueError, match="gold has 2 sentences, predicted has 1: sentence 1"):
         entity_f1([["O"], ["O"]], [["O"]])
 
 
-@pytest.mark.parametrize("tag", ["", "X", "é", "中", "BI", "b", "OUT", "X-B", "-B", "B_X", "Disease", "O\n"])
+@pytest.mark.parametrize(
+    "tag", ["", "X", "é", "中", "BI", "b", "OUT", "X-B", "-B", "B_X", "Disease", "O\n"]
+)
 @pytest.mark.parametrize("others", [["O", "B"], ["O", "B-X"]])
 def test_what_is_no_tag_is_refused(tag: str, others: list[str]) -> None:
-    with pytest.raises(ValueError, match="is not a valid tag: expected one of B, I, O, E, S, L, U") as error:
+    with pytest.raises(
+        ValueError, match="is not a valid tag: expected one of B, I, O, E, S, L, U"
+    ) as error:
         entity_f1([[*others, "O"]], [[*others, tag]])
     assert repr(tag) in str(error.value)
 

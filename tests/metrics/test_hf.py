@@ -74,7 +74,9 @@ def test_two_metrics_do_not_mix() -> None:
 
 
 def test_combine_tells_metrics_apart() -> None:
-    combined = evaluate.combine([hf.load("accuracy"), hf.load("binary_f1", positive="a")], force_prefix=True)
+    combined = evaluate.combine(
+        [hf.load("accuracy"), hf.load("binary_f1", positive="a")], force_prefix=True
+    )
     result = combined.compute(references=["a", "b"], predictions=["a", "a"])
     assert result["accuracy_accuracy"] == 0.5
     assert result["binary_f1_recall"] == 1.0

@@ -14,7 +14,9 @@ from blurb.metrics import accuracy, binary_f1, micro_f1_without
 CLASSES = ("CPR:3", "CPR:4", "CPR:9", "false")
 SCORES = (("f1", f1_score), ("precision", precision_score), ("recall", recall_score))
 
-label_pairs = st.lists(st.tuples(st.sampled_from(CLASSES), st.sampled_from(CLASSES)), min_size=1, max_size=40)
+label_pairs = st.lists(
+    st.tuples(st.sampled_from(CLASSES), st.sampled_from(CLASSES)), min_size=1, max_size=40
+)
 
 
 @settings(max_examples=40, deadline=None)
@@ -77,7 +79,11 @@ def test_accuracy_of_nothing_is_zero() -> None:
 
 def test_unequal_lengths_are_named() -> None:
     message = r"gold has 2 labels, predicted has 3: label 2 \(counting from 0\)"
-    for metric, options in ((accuracy, {}), (binary_f1, {"positive": "a"}), (micro_f1_without, {"negative": "a"})):
+    for metric, options in (
+        (accuracy, {}),
+        (binary_f1, {"positive": "a"}),
+        (micro_f1_without, {"negative": "a"}),
+    ):
         with pytest.raises(ValueError, match=message):
             metric(["a", "b"], ["a", "b", "c"], **options)
 

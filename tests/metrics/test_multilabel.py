@@ -17,7 +17,9 @@ documents = st.lists(st.tuples(label_sets, label_sets), min_size=1, max_size=12)
 
 
 def indicators(document_labels: list[set[str]]) -> np.ndarray:
-    return np.array([[label in labels for label in LABELS] for labels in document_labels], dtype=int)
+    return np.array(
+        [[label in labels for label in LABELS] for labels in document_labels], dtype=int
+    )
 
 
 @settings(max_examples=50, deadline=None)
@@ -32,7 +34,9 @@ def test_equals_scikit_learn(pairs: Documents) -> None:
         ("precision", precision_score, "micro"),
         ("recall", recall_score, "micro"),
     ):
-        assert scores[key] == pytest.approx(score(*matrices, average=average, zero_division=0), abs=1e-12), key
+        assert scores[key] == pytest.approx(
+            score(*matrices, average=average, zero_division=0), abs=1e-12
+        ), key
 
 
 @settings(max_examples=50, deadline=None)
@@ -44,7 +48,9 @@ def test_document_f1_equals_scikit_learn_where_all_have_gold_labels(pairs: Docum
     precision = precision_score(*matrices, average="samples", zero_division=0)
     recall = recall_score(*matrices, average="samples", zero_division=0)
     expected = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-    assert multilabel_f1(gold, predicted, LABELS)["document_f1"] == pytest.approx(expected, abs=1e-12)
+    assert multilabel_f1(gold, predicted, LABELS)["document_f1"] == pytest.approx(
+        expected, abs=1e-12
+    )
 
 
 def test_documents_empty_on_both_sides_are_right() -> None:
@@ -81,7 +87,9 @@ def test_no_documents() -> None:
 
 
 def test_unknown_label_is_named() -> None:
-    with pytest.raises(ValueError, match=r"predicted document 1 \(counting from 0\) has the unknown label 'Z'"):
+    with pytest.raises(
+        ValueError, match=r"predicted document 1 \(counting from 0\) has the unknown label 'Z'"
+    ):
         multilabel_f1([{"A"}, {"A"}], [{"A"}, {"Z"}], LABELS)
     with pytest.raises(ValueError, match=r"gold document 0 .* Known: A, B, C, never"):
         multilabel_f1([{"Z"}], [{"A"}], LABELS)

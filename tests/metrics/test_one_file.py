@@ -56,7 +56,12 @@ def recall_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     monkeypatch.setattr(functions, "__path__", [*functions.__path__, str(tmp_path)])
     known = metrics._registry
     fresh = Registry[metrics.Metric](
-        known.kind, known.package, known.attribute, known.group, known.contract, separator=known.separator
+        known.kind,
+        known.package,
+        known.attribute,
+        known.group,
+        known.contract,
+        separator=known.separator,
     )
     monkeypatch.setattr(metrics, "_registry", fresh)
     yield
@@ -68,7 +73,11 @@ def recall_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
 def task(monkeypatch: pytest.MonkeyPatch) -> tasks.Task:
     """Questions that are scored by it."""
     found = dataclasses.replace(
-        tasks.get("pubmedqa"), name="my-questions", paper_order=None, metric="recall_of", metric_options={"label": "no"}
+        tasks.get("pubmedqa"),
+        name="my-questions",
+        paper_order=None,
+        metric="recall_of",
+        metric_options={"label": "no"},
     )
     monkeypatch.setitem(tasks._files, found.name, found)
     return found
@@ -77,7 +86,9 @@ def task(monkeypatch: pytest.MonkeyPatch) -> tasks.Task:
 def test_it_scores_a_task(task: tasks.Task) -> None:
     gold, predicted = ["no", "yes", "no", "no", "maybe"], ["no", "no", "yes", "no", "no"]
     figures = formulations.bind(task, {}).score(gold, predicted, [None] * 5)
-    assert figures["recall"] == pytest.approx(recall_score(gold, predicted, labels=["no"], average="micro"))
+    assert figures["recall"] == pytest.approx(
+        recall_score(gold, predicted, labels=["no"], average="micro")
+    )
     assert figures["gold_units"] == 3
 
 
@@ -89,7 +100,9 @@ def test_tables_and_bootstrap_take_it(task: tasks.Task, tmp_path: Path) -> None:
     recalls = []
     for trial in trials:
         predicted = [label if rng.random() < 0.7 else rng.choice(task.labels) for label in gold]
-        recalls.append(100 * recall_score(gold[40:], predicted[40:], labels=["no"], average="micro"))
+        recalls.append(
+            100 * recall_score(gold[40:], predicted[40:], labels=["no"], average="micro")
+        )
         columns = {
             "split": ["dev"] * 40 + ["test"] * 40,
             "id": [str(i) for i in range(80)],
@@ -113,7 +126,9 @@ def test_tables_and_bootstrap_take_it(task: tasks.Task, tmp_path: Path) -> None:
     assert spread.interval[0] < spread.mean < spread.interval[1]
     wrong = predictions.mistakes(row.records[task.name], "test")
     missed = sum(value for value in wrong.values())
-    assert missed == pytest.approx(sum(gold[40:].count("no") * (1 - recall / 100) for recall in recalls) / 2)
+    assert missed == pytest.approx(
+        sum(gold[40:].count("no") * (1 - recall / 100) for recall in recalls) / 2
+    )
 
 
 def test_evaluate_takes_it() -> None:

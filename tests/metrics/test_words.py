@@ -14,24 +14,32 @@ from blurb.metrics import token_macro_f1
 LABELS = ("PAR", "INT", "OUT")
 TAGS = ("O", "I-PAR", "B-PAR", "L-INT", "I-INT", "U-OUT", "E-OUT", "S-PAR")
 
-sentence_pairs = st.lists(st.lists(st.tuples(st.sampled_from(TAGS), st.sampled_from(TAGS)), max_size=8), max_size=5)
+sentence_pairs = st.lists(
+    st.lists(st.tuples(st.sampled_from(TAGS), st.sampled_from(TAGS)), max_size=8), max_size=5
+)
 
 
 def sides(pairs: list[list[tuple[str, str]]]) -> tuple[list[list[str]], list[list[str]]]:
-    return [[gold for gold, _ in words] for words in pairs], [[predicted for _, predicted in words] for words in pairs]
+    return [[gold for gold, _ in words] for words in pairs], [
+        [predicted for _, predicted in words] for words in pairs
+    ]
 
 
 @settings(max_examples=60, deadline=None)
 @given(sentence_pairs)
 def test_equals_scikit_learn(pairs: list[list[tuple[str, str]]]) -> None:
     gold, predicted = sides(pairs)
-    flat_gold, flat_predicted = ([tag.partition("-")[2] for tag in chain(*side)] for side in (gold, predicted))
+    flat_gold, flat_predicted = (
+        [tag.partition("-")[2] for tag in chain(*side)] for side in (gold, predicted)
+    )
     scores = token_macro_f1(gold, predicted)
     if not flat_gold:
         assert set(scores.values()) == {0.0}
         return
     options = {"labels": LABELS, "zero_division": 0}
-    assert scores["macro_f1"] == pytest.approx(f1_score(flat_gold, flat_predicted, average="macro", **options))
+    assert scores["macro_f1"] == pytest.approx(
+        f1_score(flat_gold, flat_predicted, average="macro", **options)
+    )
     per_label = f1_score(flat_gold, flat_predicted, average=None, **options)
     assert [scores[f"f1_{label}"] for label in LABELS] == pytest.approx(list(per_label))
 
@@ -43,15 +51,20 @@ def test_equals_the_rewriting_to_b(pairs: list[list[tuple[str, str]]]) -> None:
     scores = token_macro_f1(gold, predicted)
     for label in LABELS:
         as_b = [
-            [["B" if tag.endswith(label) else "O" for tag in words] for words in side] for side in (gold, predicted)
+            [["B" if tag.endswith(label) else "O" for tag in words] for words in side]
+            for side in (gold, predicted)
         ]
         assert scores[f"f1_{label}"] == pytest.approx(seqeval_f1(*as_b, zero_division=0))
 
 
 def test_worked_example() -> None:
     """PAR: 1 right of 2 predicted, 1 gold. INT: 1 of 1 of 1. OUT: 0 of 0 of 1."""
-    scores = token_macro_f1([["I-PAR", "O", "I-INT"], ["I-OUT"]], [["B-PAR", "I-PAR", "U-INT"], ["O"]])
-    assert scores == pytest.approx({"macro_f1": 5 / 9, "f1_PAR": 2 / 3, "f1_INT": 1.0, "f1_OUT": 0.0})
+    scores = token_macro_f1(
+        [["I-PAR", "O", "I-INT"], ["I-OUT"]], [["B-PAR", "I-PAR", "U-INT"], ["O"]]
+    )
+    assert scores == pytest.approx(
+        {"macro_f1": 5 / 9, "f1_PAR": 2 / 3, "f1_INT": 1.0, "f1_OUT": 0.0}
+    )
     assert list(scores) == ["macro_f1", "f1_PAR", "f1_INT", "f1_OUT"]
     assert all(type(value) is float for value in scores.values())
 
@@ -63,18 +76,26 @@ def test_is_not_span_f1() -> None:
     assert seqeval_f1(gold, predicted) == 0.0
 
 
-@pytest.mark.parametrize("tag", ["I-PARTICIPANT", "PAR", "OUT", "I", "I-", "", "O-PAR", "X-PAR", "i-PAR"])
+@pytest.mark.parametrize(
+    "tag", ["I-PARTICIPANT", "PAR", "OUT", "I", "I-", "", "O-PAR", "X-PAR", "i-PAR"]
+)
 def test_what_is_no_tag_is_refused(tag: str) -> None:
-    with pytest.raises(ValueError, match="is not a valid tag: expected 'O' or a prefix and one of PAR, INT, OUT"):
+    with pytest.raises(
+        ValueError, match="is not a valid tag: expected 'O' or a prefix and one of PAR, INT, OUT"
+    ):
         token_macro_f1([["O"]], [[tag]])
 
 
 def test_unequal_lengths_are_named() -> None:
-    with pytest.raises(ValueError, match=r"Sentence 0 \(counting from 0\) has 2 gold tags and 1 predicted tags"):
+    with pytest.raises(
+        ValueError, match=r"Sentence 0 \(counting from 0\) has 2 gold tags and 1 predicted tags"
+    ):
         token_macro_f1([["O", "O"]], [["O"]])
 
 
 @pytest.mark.parametrize("labels", [(), ("PAR", "PAR"), "PAR"])
 def test_labels_must_be_names(labels: tuple[str, ...]) -> None:
-    with pytest.raises(ValueError, match="Pass a sequence of label names, at least one and none twice"):
+    with pytest.raises(
+        ValueError, match="Pass a sequence of label names, at least one and none twice"
+    ):
         token_macro_f1([["O"]], [["O"]], labels=labels)

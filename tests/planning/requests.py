@@ -14,11 +14,21 @@ from blurb.protocols import protocol
 
 
 def request(
-    store: Path, *models: str | Path | ModelSource, tasks_: str = "gad", protocol_: str = "smoke", **more: Any
+    store: Path,
+    *models: str | Path | ModelSource,
+    tasks_: str = "gad",
+    protocol_: str = "smoke",
+    **more: Any,
 ) -> trials.Request:
     """A request of models that are resolved already, or of their names, on the data of the demo suite."""
-    sources = [one if isinstance(one, ModelSource) else building.resolve(str(one)) for one in models]
+    sources = [
+        one if isinstance(one, ModelSource) else building.resolve(str(one)) for one in models
+    ]
     given = {"data": demo.prepare(), "precision": "fp32", "device": "cpu", **more}
     return trials.Request(
-        sources=sources, tasks=tasks.select(tasks_), protocol=protocol.load(protocol_), store=store, **given
+        sources=sources,
+        tasks=tasks.select(tasks_),
+        protocol=protocol.load(protocol_),
+        store=store,
+        **given,
     )

@@ -37,7 +37,10 @@ GRIDS = {
     "pooling": (["markers cls", "markers mention", "markers entity-start"], "chemprot ddi"),
 }
 SCORES = {
-    "head": [[93.33, 85.62, 79.10, 77.24, 82.36, 83.96], [93.12, 85.64, 79.10, 75.40, 81.70, 83.42]],
+    "head": [
+        [93.33, 85.62, 79.10, 77.24, 82.36, 83.96],
+        [93.12, 85.64, 79.10, 75.40, 81.70, 83.42],
+    ],
     "tagging": [[93.33, 85.62, 79.10], [93.37, 85.59, 79.02], [93.11, 85.63, 79.05]],
     "relation": [
         [77.24, 82.36],
@@ -63,7 +66,12 @@ def test_cells_and_numbers_of_the_paper_in_its_order(axis: str) -> None:
 
 
 def test_every_cell_can_be_run() -> None:
-    known = {"head": heads.names(), "pooling": poolings.names(), "tagging": SCHEMES, "relation_input": STRATEGIES}
+    known = {
+        "head": heads.names(),
+        "pooling": poolings.names(),
+        "tagging": SCHEMES,
+        "relation_input": STRATEGIES,
+    }
     for axis in GRIDS:
         for cell in ablations.grid(axis).cells:
             assert all(value in known[key] for key, value in cell.settings.items())
@@ -99,8 +107,12 @@ def test_a_line_has_our_figures_beside_the_published_ones() -> None:
     expected = stats.ttest_ind(RUNS[1], RUNS[0], equal_var=False)
     assert float(lines[1]["p"]) == pytest.approx(expected.pvalue, abs=5e-5)
     assert (lines[1]["difference"], lines[1]["verdict"]) == ("+1.20", "significant")
-    assert float(lines[1]["published_difference"]) == pytest.approx(float(lines[1]["published"]) - default, abs=0.005)
-    pooled = stats.ttest_ind(RUNS[2], RUNS[0], equal_var=True)  # one run has the variance of the others
+    assert float(lines[1]["published_difference"]) == pytest.approx(
+        float(lines[1]["published"]) - default, abs=0.005
+    )
+    pooled = stats.ttest_ind(
+        RUNS[2], RUNS[0], equal_var=True
+    )  # one run has the variance of the others
     assert float(lines[2]["p"]) == pytest.approx(pooled.pvalue, abs=5e-5)
     assert lines[2]["verdict"] == "not significant"
 
@@ -111,7 +123,11 @@ def test_cells_without_runs_have_no_figures_and_no_verdict() -> None:
         assert (line["seeds"], line["verdict"]) == ("0", "cannot judge")
         assert {"mean", "sd", "difference", "p"} & set(line) == set()
     without_default = ablations.lines(TAGGING, [None, *ROWS[1:]], [DATASET])
-    assert [line["verdict"] for line in without_default] == ["default", "cannot judge", "cannot judge"]
+    assert [line["verdict"] for line in without_default] == [
+        "default",
+        "cannot judge",
+        "cannot judge",
+    ]
 
 
 @pytest.mark.parametrize("axis", GRIDS)
@@ -124,7 +140,11 @@ def test_every_grid_has_a_line_a_cell_and_dataset(axis: str) -> None:
         (cell.text, name) for cell in grid.cells for name in names
     ]
     printed = published("relation" if axis == "pooling" else axis)
-    assert {(line["cell"], line["task"]): float(line["published"]) for line in lines if "published" in line} == {
+    assert {
+        (line["cell"], line["task"]): float(line["published"])
+        for line in lines
+        if "published" in line
+    } == {
         key: score for key, score in printed.items() if key[0] in {cell.text for cell in grid.cells}
     }
     bare = ablations.lines(grid.unpublished(), [None] * len(grid.cells), names)
@@ -140,7 +160,10 @@ def test_what_was_written_is_what_the_page_reads(tmp_path: Path) -> None:
     assert (table.name, page.name) == ("tagging.csv", "tagging.md")
     lines = csv_lines(table)
     assert tuple(lines[0]) == ablations.COLUMNS
-    said = [[{key: cell for key, cell in line.items() if cell} for line in side] for side in (lines, found)]
+    said = [
+        [{key: cell for key, cell in line.items() if cell} for line in side]
+        for side in (lines, found)
+    ]
     assert said[0] == said[1]
     (shown,) = read_ablations(table.parent)
     assert (shown.axis, shown.model) == ("tagging", "m")
@@ -155,7 +178,9 @@ def test_what_was_written_is_what_the_page_reads(tmp_path: Path) -> None:
 
 
 def test_p_is_shown_as_everywhere() -> None:
-    shown = dict(zip(ablations.titles(), ablations.readable({"p": "0.0312", "cell": "x"}), strict=True))
+    shown = dict(
+        zip(ablations.titles(), ablations.readable({"p": "0.0312", "cell": "x"}), strict=True)
+    )
     assert (shown["p"], shown["cell"], shown["mean"]) == ("0.031", "x", "")
     assert "published difference" in shown
     assert ablations.readable({"p": "0.0000"})[ablations.SHOWN.index("p")] == "<0.001"

@@ -16,7 +16,13 @@ from tests.conftest import Builder
 
 def _asked(store: Path, model: str) -> list[str]:
     options = RunOptions(
-        model=model, suite="demo", tasks="gad", protocol="smoke", output=store, device="cpu", checkpointing="on"
+        model=model,
+        suite="demo",
+        tasks="gad",
+        protocol="smoke",
+        output=store,
+        device="cpu",
+        checkpointing="on",
     )
     return [job.checkpointing for job in trials.prepare(checked(options)[0]).final]
 

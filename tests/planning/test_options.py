@@ -18,14 +18,43 @@ from blurb.cli._made import WithSettings, click_command
 from blurb.messages.errors import BlurbError, SettingsError
 from blurb.options import option, parameters
 from blurb.planning import preflight, trials
-from blurb.planning.options import LIMITED, SHORTHANDS, AblateOptions, NamedModel, RunOptions, read_models
+from blurb.planning.options import (
+    LIMITED,
+    SHORTHANDS,
+    AblateOptions,
+    NamedModel,
+    RunOptions,
+    read_models,
+)
 from blurb.protocols.settings import FIELDS
 from blurb.store import row_trials
 from blurb.store.store import Store
 from tests.cli.in_process import ran
 
-RUN = ["run", "scratch:tiny", "--suite", "demo", "--protocol", "smoke", "--tasks", "gad", "--precision", "fp32"]
-ABLATE = ["ablate", "scratch:tiny", "--axis", "tagging", "--suite", "demo", "--protocol", "smoke", "--tasks", "bc2gm"]
+RUN = [
+    "run",
+    "scratch:tiny",
+    "--suite",
+    "demo",
+    "--protocol",
+    "smoke",
+    "--tasks",
+    "gad",
+    "--precision",
+    "fp32",
+]
+ABLATE = [
+    "ablate",
+    "scratch:tiny",
+    "--axis",
+    "tagging",
+    "--suite",
+    "demo",
+    "--protocol",
+    "smoke",
+    "--tasks",
+    "bc2gm",
+]
 
 
 def listed(command: list[str], *given: str) -> list[str]:
@@ -50,12 +79,21 @@ def test_a_shorthand_is_the_setting(command: list[str]) -> None:
 
 def test_a_limit_is_for_train_dev_and_test_and_such_a_row_has_no_rank(tmp_path: Path) -> None:
     made = blurb.run(
-        "baseline:majority", "gad", suite="demo", protocol="smoke", limit=20, output=tmp_path, progress=False
+        "baseline:majority",
+        "gad",
+        suite="demo",
+        protocol="smoke",
+        limit=20,
+        output=tmp_path,
+        progress=False,
     )
     (row,) = made.rows
     assert row.name == "baseline:majority smoke max_eval=20 max_train=20 demo"
     assert row.capped
-    assert made.predictions("baseline:majority", "gad")["split"].value_counts().to_dict() == {"dev": 20, "test": 20}
+    assert made.predictions("baseline:majority", "gad")["split"].value_counts().to_dict() == {
+        "dev": 20,
+        "test": 20,
+    }
     (record,) = row.records_of("gad").values()
     assert record.provenance.train_units == 20
 
@@ -82,8 +120,14 @@ def test_the_signature_is_the_list() -> None:
     assert [parameter.name for parameter in taken] == list(expected)
     for parameter in taken:
         field = expected[parameter.name]
-        assert (parameter.annotation, parameter.default) == (field.type, field.default), parameter.name
-    assert (progress.name, progress.default, settings.kind) == ("progress", True, inspect.Parameter.VAR_KEYWORD)
+        assert (parameter.annotation, parameter.default) == (field.type, field.default), (
+            parameter.name
+        )
+    assert (progress.name, progress.default, settings.kind) == (
+        "progress",
+        True,
+        inspect.Parameter.VAR_KEYWORD,
+    )
 
 
 def test_an_option_is_two_files(tmp_path: Path) -> None:
@@ -99,33 +143,72 @@ def test_an_option_is_two_files(tmp_path: Path) -> None:
     @click_command("more", More, but=("rules",), cls=WithSettings)
     def command(**given: object) -> None:
         found = More(model="m", **given)  # type: ignore[arg-type]
-        click.echo(f"{found.patience} {found.notes!r} {found.verbose} {found.words} {found.output!r} {found.settings}")
+        click.echo(
+            f"{found.patience} {found.notes!r} {found.verbose} {found.words} {found.output!r} {found.settings}"
+        )
 
     def run(*words: str) -> str:
         return CliRunner().invoke(command, words).output
 
     assert run() == "7 None False () PosixPath('runs') {}\n"
-    typed = ("--patience", "2", "--notes", "n", "--verbose", "--words", "a", "--words", "b", "--set", "lr=1")
+    typed = (
+        "--patience",
+        "2",
+        "--notes",
+        "n",
+        "--verbose",
+        "--words",
+        "a",
+        "--words",
+        "b",
+        "--set",
+        "lr=1",
+    )
     assert run(*typed) == "2 PosixPath('n') True ('a', 'b') PosixPath('runs') {'lr': '1'}\n"
     assert "it must be at least 1 (got 0)" in run("--patience", "0")
     assert "is a directory" in run("--notes", str(tmp_path))
     assert "No such option" in run("--rules", "x")
     shown = run("--help")
     assert re.search(
-        r"^Trials:(\n  .*)*--patience WHOLE NUMBER +Epochs to wait. +\[default: 7; at least 1\]", shown, re.MULTILINE
+        r"^Trials:(\n  .*)*--patience WHOLE NUMBER +Epochs to wait. +\[default: 7; at least 1\]",
+        shown,
+        re.MULTILINE,
     )
-    assert shown.index("Tasks and data:") < shown.index("Protocol:") < shown.index("Other:") < shown.index("Engines")
+    assert (
+        shown.index("Tasks and data:")
+        < shown.index("Protocol:")
+        < shown.index("Other:")
+        < shown.index("Engines")
+    )
 
 
 def test_what_trials_have_of_options_is_in_the_request(tmp_path: Path) -> None:
-    given = {"suite": "demo", "seeds": 2, "device": "cpu", "keep_model": "best", "resume_trials": True}
+    given = {
+        "suite": "demo",
+        "seeds": 2,
+        "device": "cpu",
+        "keep_model": "best",
+        "resume_trials": True,
+    }
     options = RunOptions(
-        model="scratch:tiny", tasks="gad", protocol="smoke", precision="fp32", output=tmp_path, **given
+        model="scratch:tiny",
+        tasks="gad",
+        protocol="smoke",
+        precision="fp32",
+        output=tmp_path,
+        **given,
     )  # type: ignore[arg-type]
     request, engine, rules = preflight.checked(options)
     assert (
         request.of_trials
-        == {**given, "track": None, "checkpointing": "auto", "jobs": 1, "dry_run": False, "progress": True}
+        == {
+            **given,
+            "track": None,
+            "checkpointing": "auto",
+            "jobs": 1,
+            "dry_run": False,
+            "progress": True,
+        }
         == options.of_trials
     )
     assert (engine.hands_over, rules) == (False, None)
@@ -174,7 +257,10 @@ def test_all_wrong_lines_are_told_at_once(tmp_path: Path) -> None:
 def test_options_have_the_models_of_both(tmp_path: Path) -> None:
     file = _table(tmp_path, "model,name\nbaseline:majority,common\n")
     options = RunOptions(model=("baseline:mean",), models_file=file)
-    assert options.named_models == [NamedModel("baseline:mean"), NamedModel("baseline:majority", "common")]
+    assert options.named_models == [
+        NamedModel("baseline:mean"),
+        NamedModel("baseline:majority", "common"),
+    ]
 
 
 def test_tags_are_of_the_row_and_of_no_identity(tmp_path: Path) -> None:
@@ -183,7 +269,9 @@ def test_tags_are_of_the_row_and_of_no_identity(tmp_path: Path) -> None:
     tagged = blurb.run(model, "gad", suite="demo", output=store, progress=False)
     assert tagged.rows[0].tags == ("base", "first")
     assert tagged.rows[0].model == "common"
-    again = blurb.run("baseline:majority", "gad", name="common", suite="demo", output=store, progress=False)
+    again = blurb.run(
+        "baseline:majority", "gad", name="common", suite="demo", output=store, progress=False
+    )
     assert [row.key for row in again.rows] == [row.key for row in tagged.rows]
     assert again.rows[0].tags == ("base", "first")  # kept by a run that names none
     (row,) = row_trials.read(Store(store))

@@ -16,7 +16,14 @@ from safetensors.torch import load_file, save_file
 import blurb
 from blurb import tasks
 from blurb.cost import calibration
-from blurb.messages.errors import BlurbError, DataError, ErrorGroup, ModelError, SettingsError, UnknownName
+from blurb.messages.errors import (
+    BlurbError,
+    DataError,
+    ErrorGroup,
+    ModelError,
+    SettingsError,
+    UnknownName,
+)
 from blurb.planning.request import deduplicated
 from tests.conftest import Builder
 from tests.cost.settings import rates
@@ -74,7 +81,9 @@ def no_query(folder: Path) -> None:
     weights = load_file(folder / "model.safetensors")
     gone = next(name for name in weights if name.endswith("query.weight"))
     save_file(
-        {name: each for name, each in weights.items() if name != gone}, folder / "model.safetensors", {"format": "pt"}
+        {name: each for name, each in weights.items() if name != gone},
+        folder / "model.safetensors",
+        {"format": "pt"},
     )
 
 
@@ -114,21 +123,37 @@ def test_the_list_is_numbered_and_its_errors_keep_their_types() -> None:
         ({"head": "crff"}, UnknownName, "no head called 'crff'"),
         ({"tasks": "gad,gda"}, UnknownName, "no task called 'gda'"),
         ({"tasks": ","}, SettingsError, "No task is selected"),
-        ({"tasks": "gad", "tagging": "bioul"}, SettingsError, "concerns none of the tasks (gad); leave it out"),
+        (
+            {"tasks": "gad", "tagging": "bioul"},
+            SettingsError,
+            "concerns none of the tasks (gad); leave it out",
+        ),
         ({"tasks": "gad,hoc", "tagging": "io"}, SettingsError, "concerns none of the tasks"),
-        ({"tasks": "biosses", "relation_input": "markers"}, SettingsError, "concerns none of the tasks (biosses)"),
+        (
+            {"tasks": "biosses", "relation_input": "markers"},
+            SettingsError,
+            "concerns none of the tasks (biosses)",
+        ),
         ({"device": "cuda:77"}, SettingsError, 'device="cuda:77" is not available'),
         ({"precision": "fp16"}, SettingsError, 'precision="fp16" needs a GPU'),
         ({"budget": "soon", "protocol": None}, SettingsError, "such as 90s"),
         ({"rules": "x.toml"}, SettingsError, "rules= needs check="),
-        ({"keep_model": "all"}, SettingsError, "keep_model must be one of none, best, replace (got 'all')"),
+        (
+            {"keep_model": "all"},
+            SettingsError,
+            "keep_model must be one of none, best, replace (got 'all')",
+        ),
         ({"print_script": True}, SettingsError, "print_script= shows the script of an engine"),
         (
             {"dummy_tokens": True, "relation_input": "markers"},
             SettingsError,
             'cannot be combined with relation_input="markers"',
         ),
-        ({"engine": "slurm", "precision": "auto", "print_script": True}, SettingsError, 'say precision="bf16"'),
+        (
+            {"engine": "slurm", "precision": "auto", "print_script": True},
+            SettingsError,
+            'say precision="bf16"',
+        ),
         ({"suite": "blurb", "data": "/nowhere"}, DataError, "the data folder does not exist"),
     ],
 )
@@ -141,7 +166,12 @@ def test_one_fault_is_told_alone(given: dict[str, Any], kind: type[BlurbError], 
 @pytest.mark.extensions
 def test_contradictions_are_in_the_list() -> None:
     found = refused(
-        model="baseline:majority", dummy_tokens=True, relation_input="markers", check="m", engine="slurm", head="crff"
+        model="baseline:majority",
+        dummy_tokens=True,
+        relation_input="markers",
+        check="m",
+        engine="slurm",
+        head="crff",
     )
     texts = " ".join(map(str, found))
     for part in ("submitted jobs bring later", 'relation_input="markers"', "'crff'"):
@@ -161,7 +191,9 @@ def test_what_is_typed_wrongly_is_told_without_torch_and_with_what_files_show(
         "except blurb.messages.errors.ErrorGroup as error:\n"
         "    print(len(error.errors), 'torch' in sys.modules, error)\n"
     )
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    told = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
     assert told.startswith("8 False "), told
     for part in (
         "'crff'",
@@ -189,12 +221,21 @@ def test_every_model_is_looked_at_and_what_does_not_go_together_is_in_the_list(
         checkpoint("bert_cased"),
     ]
     told = [str(error) for error in refused(model=models, pooling="mention", seeds=3)]
-    assert len([text for text in told if "'mention'" in text]) == 1  # of two models that load, of all three seeds
+    assert (
+        len([text for text in told if "'mention'" in text]) == 1
+    )  # of two models that load, of all three seeds
     (pooling,) = (text for text in told if "'mention'" in text)
     assert "does not work on biosses with bert_uncased" in pooling
     assert pooling.endswith(" The same holds of bert_cased."), pooling  # GAD has mentions
-    of = {name: [text for text in told if f"/{name}" in text] for name in ("cut", "several", "weights")}
-    assert {name: len(texts) for name, texts in of.items()} == {"cut": 1, "several": 3, "weights": 1}
+    of = {
+        name: [text for text in told if f"/{name}" in text]
+        for name in ("cut", "several", "weights")
+    }
+    assert {name: len(texts) for name, texts in of.items()} == {
+        "cut": 1,
+        "several": 3,
+        "weights": 1,
+    }
     assert "num_hidden_layers" in of["several"][0]
     assert "1 weights of the encoder are missing" in of["weights"][0]
     assert sum("/nowhere/else does not exist" in text for text in told) == 1
@@ -213,7 +254,9 @@ def test_a_device_that_is_not_there_hides_no_model(broken: Callable[..., Path]) 
     assert "ngrams applies to baseline:bigrams alone" in str(told[1])
 
 
-def test_nothing_is_downloaded_for_a_device_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_downloaded_for_a_device_that_is_not_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.delattr("blurb.checkpoints.hub.fetch")
     told = refused(model=["org/model", "pubmedbert", "/nowhere/x"], device="cuda:77")
     assert [type(one) for one in told] == [SettingsError, ModelError]
@@ -227,11 +270,19 @@ def test_settings_of_a_model_that_is_not_known_are_no_second_fault() -> None:
 
 def test_tasks_that_are_refused_for_one_reason_are_one_line(checkpoint: Builder) -> None:
     model = str(checkpoint("bert_uncased"))
-    markers, entities = map(str, refused(model=model, tasks="hoc,pubmedqa,bioasq,gad", pooling="entity-start"))
+    markers, entities = map(
+        str, refused(model=model, tasks="hoc,pubmedqa,bioasq,gad", pooling="entity-start")
+    )
     assert "does not work on gad with bert_uncased: its inputs have no markers" in markers
     assert "does not work on hoc with bert_uncased: its inputs do not have two entities" in entities
     assert entities.endswith("The same holds of pubmedqa, bioasq.")
-    (raw,) = refused(model=model, tasks="chemprot,ddi", relation_input="original", suite="blurb", data=_without_raw())
+    (raw,) = refused(
+        model=model,
+        tasks="chemprot,ddi",
+        relation_input="original",
+        suite="blurb",
+        data=_without_raw(),
+    )
     assert "BLURB's files of chemprot have dummies" in str(raw)
     assert str(raw).endswith("The same holds of ddi.")
 
@@ -242,16 +293,17 @@ def _without_raw() -> Path:
     return demo.prepare()
 
 
-def test_data_that_cannot_be_read_is_told_once_for_all_models(checkpoint: Builder, tmp_path: Path) -> None:
+def test_data_that_cannot_be_read_is_told_once_for_all_models(
+    checkpoint: Builder, tmp_path: Path
+) -> None:
     data = Path(shutil.copytree(_without_raw(), tmp_path / "data"))
     for name in ("GAD/dev.tsv", "BIOSSES/test.tsv"):
         (data / name).write_text("not what is expected\n")
     models = [checkpoint("bert_uncased"), checkpoint("roberta"), "baseline:majority"]
     told = refused(model=models, suite="blurb", data=data, seeds=2)
-    assert sorted(error.path.name for error in told if isinstance(error, DataError) and error.path) == [
-        "dev.tsv",
-        "test.tsv",
-    ]
+    assert sorted(
+        error.path.name for error in told if isinstance(error, DataError) and error.path
+    ) == ["dev.tsv", "test.tsv"]
     assert len(told) == 2
 
 
@@ -276,7 +328,14 @@ def test_an_ablation_has_the_same_list(broken: Callable[..., Path]) -> None:
 
     given = {name: value for name, value in DEMO.items() if name != "tasks"}
     with pytest.raises(ErrorGroup) as found:
-        ablate(AblateOptions(**{**given, "device": "cuda:77"}, model=broken("cut", cut), axis="tagging", tasks="bc2gm"))
+        ablate(
+            AblateOptions(
+                **{**given, "device": "cuda:77"},
+                model=broken("cut", cut),
+                axis="tagging",
+                tasks="bc2gm",
+            )
+        )
     assert len(found.value.errors) == 2
     assert list(Path.cwd().iterdir()) == []
 
@@ -304,7 +363,9 @@ def test_what_is_done_needs_no_engine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_names_that_are_not_valid_are_all_told(broken: Callable[..., Path]) -> None:
     first = broken("m")
-    told = refused(model=[first, Path(shutil.copytree(first, first.parent / "other" / "m")), "/nowhere/x"])
+    told = refused(
+        model=[first, Path(shutil.copytree(first, first.parent / "other" / "m")), "/nowhere/x"]
+    )
     assert sorted(str(error).split(";")[0] for error in told) == [
         "The model folder /nowhere/x does not exist.",
         "Two models have the name 'm'",
@@ -319,7 +380,10 @@ THIRD = replace(SECOND, name="third")
     [
         ([(FIRST, "gad")], ["gad with first."]),
         ([(FIRST, "gad"), (FIRST, "hoc")], ["gad with first. The same holds of hoc."]),
-        ([(FIRST, "gad"), (SECOND, "gad"), (THIRD, "gad")], ["gad with first. The same holds of second, third."]),
+        (
+            [(FIRST, "gad"), (SECOND, "gad"), (THIRD, "gad")],
+            ["gad with first. The same holds of second, third."],
+        ),
         (
             [(model, task) for model in (FIRST, SECOND, THIRD) for task in ("gad", "hoc")],
             ["gad with first. The same holds of hoc; second, third on gad, hoc."],

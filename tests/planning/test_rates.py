@@ -21,10 +21,18 @@ from tests.conftest import Builder
 LOW = 'description = "a grid that is too low"\nseeds = 1\n[all]\nepochs = 1\nmax_train = 24\nmax_eval = 16\n'
 
 
-def _said(folder: Path, model: Path | str, protocol: str, store: Path, **given: Any) -> Mapping[str, str]:
+def _said(
+    folder: Path, model: Path | str, protocol: str, store: Path, **given: Any
+) -> Mapping[str, str]:
     """The remarks on the trials that are planned, as if their rates were those of the protocol's tasks."""
     options = RunOptions(
-        model=str(model), suite="demo", tasks="gad,biosses", protocol=protocol, output=store, device="cpu", **given
+        model=str(model),
+        suite="demo",
+        tasks="gad,biosses",
+        protocol=protocol,
+        output=store,
+        device="cpu",
+        **given,
     )
     request, *_ = checked(options)
     planned = [job.trial for job in trials.prepare(request).final]
@@ -47,9 +55,13 @@ def test_standard_says_for_whom_its_rates_were_published(
     assert found == (dict.fromkeys(("gad", "biosses"), expected) if expected else {})
 
 
-def test_an_adapter_under_a_rate_of_full_tuning_is_told_so(checkpoint: Builder, tmp_path: Path) -> None:
+def test_an_adapter_under_a_rate_of_full_tuning_is_told_so(
+    checkpoint: Builder, tmp_path: Path
+) -> None:
     found = _said(tmp_path, checkpoint("bert_uncased"), "smoke", tmp_path / "runs", adapter="lora")
-    assert set(found.values()) == {"an adapter at a rate of full fine-tuning, where about ten times that is usual"}
+    assert set(found.values()) == {
+        "an adapter at a rate of full fine-tuning, where about ten times that is usual"
+    }
 
 
 def test_a_baseline_has_no_remark(tmp_path: Path) -> None:

@@ -31,7 +31,12 @@ OPTIONS = st.fixed_dictionaries(
         "across": st.lists(st.sampled_from(["protocol", "unknown"])).map(tuple),
         "casing": st.sampled_from(["cased", "uncased"]),
         "settings": st.fixed_dictionaries(
-            {}, optional={"warmup": st.floats(0, 100), "tagging": st.just("bioul"), "epochs": st.integers(1, 99)}
+            {},
+            optional={
+                "warmup": st.floats(0, 100),
+                "tagging": st.just("bioul"),
+                "epochs": st.integers(1, 99),
+            },
         ),
     },
 )
@@ -61,10 +66,17 @@ def hashes(options: RunOptions) -> list[str]:
     "more",
     [
         {"model": "baseline:majority", "tasks": "gad,hoc", "seeds": 2, "limit": 20},
-        {"model": ("scratch:tiny", "baseline:bigrams"), "tasks": ["bc2gm"], "head": "crf", "settings": {"warmup": "0"}},
+        {
+            "model": ("scratch:tiny", "baseline:bigrams"),
+            "tasks": ["bc2gm"],
+            "head": "crf",
+            "settings": {"warmup": "0"},
+        },
     ],
 )
-def test_the_trials_of_a_file_are_those_of_its_options(tmp_path: Path, more: dict[str, Any]) -> None:
+def test_the_trials_of_a_file_are_those_of_its_options(
+    tmp_path: Path, more: dict[str, Any]
+) -> None:
     asked = RunOptions(**{**RUN, **more}, output=tmp_path / "runs")
     assert hashes(read(tmp_path, write(asked))) == hashes(asked) != []
 
@@ -72,15 +84,31 @@ def test_the_trials_of_a_file_are_those_of_its_options(tmp_path: Path, more: dic
 def test_what_is_typed_wins(tmp_path: Path) -> None:
     text = 'model = "a"\nlr = 0.1\nhead = "crf"\nlimit = 5\n[set]\nepochs = 3\nwarmup = 0\nbeta1 = 0.5\n'
     found = read(tmp_path, text, model="b", epochs=2, settings={"lr": "0.5", "warmup": "9"})
-    expected = {"lr": "0.5", "warmup": "9", "epochs": 2, "head": "crf", "max_train": 5, "max_eval": 5, "beta1": 0.5}
+    expected = {
+        "lr": "0.5",
+        "warmup": "9",
+        "epochs": 2,
+        "head": "crf",
+        "max_train": 5,
+        "max_eval": 5,
+        "beta1": 0.5,
+    }
     assert (found.model, found.overrides) == ("b", expected)
-    assert read(tmp_path, "[set]\nmax_eval = 7\n", limit=5).overrides == {"max_train": 5, "max_eval": 5}
-    assert "relation_input" in read(tmp_path, 'set.relation_input = "markers"\n', dummy_tokens=True).overrides
+    assert read(tmp_path, "[set]\nmax_eval = 7\n", limit=5).overrides == {
+        "max_train": 5,
+        "max_eval": 5,
+    }
+    assert (
+        "relation_input"
+        in read(tmp_path, 'set.relation_input = "markers"\n', dummy_tokens=True).overrides
+    )
 
 
 def test_from_python_and_the_command_line(tmp_path: Path) -> None:
     file = tmp_path / "run.toml"
-    words = shlex.split("run baseline:majority --suite demo --tasks gad --protocol smoke --set epochs=2")
+    words = shlex.split(
+        "run baseline:majority --suite demo --tasks gad --protocol smoke --set epochs=2"
+    )
     code, out, _ = command([*words, "--dry-run", "--format", "toml"], tmp_path)
     assert (code, out) == (
         0,
@@ -106,5 +134,7 @@ def test_from_python_and_the_command_line(tmp_path: Path) -> None:
     ],
 )
 def test_a_file_runs_no_code(line: str, option: str, tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=rf"run\.toml: a file runs no code.*type {option} instead"):
+    with pytest.raises(
+        SettingsError, match=rf"run\.toml: a file runs no code.*type {option} instead"
+    ):
         read(tmp_path, f'model = "baseline:majority"\n{line}\n')

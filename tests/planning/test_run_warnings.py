@@ -28,14 +28,20 @@ pytestmark = pytest.mark.extensions  # warnings about clusters among them
 
 def predicted(jobs: int = 1, learner: Any = FIRST, **cost: float) -> Estimate:
     """An estimate of two trials of a model, the second of which takes half."""
-    final = trials.prepare(request(Path("runs"), learner, tasks_="gad", seeds=2, overrides={})).final
+    final = trials.prepare(
+        request(Path("runs"), learner, tasks_="gad", seeds=2, overrides={})
+    ).final
     if len(final) == 1:
         final = [final[0], replace(final[0], data=replace(final[0].data, task="hoc"))]
     from blurb.cost.model import Correction
 
     costs = (Cost(**cost), Cost(**{name: value / 2 for name, value in cost.items()}))
     return Estimate(
-        [TrialEstimate(job, "", one, False, Correction()) for job, one in zip(final, costs, strict=True)], jobs
+        [
+            TrialEstimate(job, "", one, False, Correction())
+            for job, one in zip(final, costs, strict=True)
+        ],
+        jobs,
     )
 
 
@@ -47,7 +53,9 @@ def warnings(found: Estimate, engine: str = "local") -> list[str]:
 def machine(monkeypatch: pytest.MonkeyPatch, here: Path) -> None:
     """16 GB of memory, and no site to ask."""
 
-    monkeypatch.setattr(calibration.os, "sysconf", {"SC_PHYS_PAGES": 4_000_000, "SC_PAGE_SIZE": 4_000}.__getitem__)
+    monkeypatch.setattr(
+        calibration.os, "sysconf", {"SC_PHYS_PAGES": 4_000_000, "SC_PAGE_SIZE": 4_000}.__getitem__
+    )
     from blurb.extensions.clusters import _slurm_limits
 
     monkeypatch.setattr(_slurm_limits, "limit_of_site", lambda name: None)
@@ -66,16 +74,22 @@ def test_memory_of_the_largest_trials_that_run_at_a_time() -> None:
     (told,) = warnings(predicted(jobs=2, memory=12e9))
     assert told == "This machine has only 16.0 GB of memory; reduce --jobs or the batch size."
     assert warnings(predicted(jobs=1, memory=12e9)) == []
-    assert warnings(predicted(jobs=1, memory=12e9), engine="ray,address=auto") == []  # it is not this machine's
+    assert (
+        warnings(predicted(jobs=1, memory=12e9), engine="ray,address=auto") == []
+    )  # it is not this machine's
 
 
 def test_memory_of_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
 
-    monkeypatch.setattr("blurb.training.hardware.choose_device", lambda wanted: torch.device("cuda"))
+    monkeypatch.setattr(
+        "blurb.training.hardware.choose_device", lambda wanted: torch.device("cuda")
+    )
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda gpu: SimpleNamespace(total_memory=10e9))
+    monkeypatch.setattr(
+        torch.cuda, "get_device_properties", lambda gpu: SimpleNamespace(total_memory=10e9)
+    )
 
     def on_gpu(jobs: int, memory: float) -> list[str]:
         found = predicted(jobs, memory=memory)
@@ -103,7 +117,10 @@ def test_time_of_slurm_for_what_goes_on_and_what_begins_anew() -> None:
 def test_memory_of_slurm() -> None:
     found = predicted(memory=3e9)
     (told,) = warnings(found, "slurm,mem=3G")  # 3.2e9, and the libraries take more
-    assert told == "mem=3G is less than the 3.6 GB that first on gad is predicted to need: ask for more."
+    assert (
+        told
+        == "mem=3G is less than the 3.6 GB that first on gad is predicted to need: ask for more."
+    )
     assert LIBRARIES == 0.6e9
     (told,) = warnings(found, "slurm,mem_per_cpu=1G,cpus_per_task=3")
     assert told.startswith("mem_per_cpu=1G is less than")
@@ -119,7 +136,9 @@ def test_more_jobs_than_a_site_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_slurm_limits, "limit_of_site", {"MaxJobCount": 1}.get)
     assert warnings(predicted(fit=100.0), "slurm") == []
     (told,) = warnings(predicted(fit=100.0), "slurm,trials=1")
-    assert told == "There are 2 jobs, and this site takes 1 at a time; a larger minutes=N makes fewer."
+    assert (
+        told == "There are 2 jobs, and this site takes 1 at a time; a larger minutes=N makes fewer."
+    )
 
 
 def test_data_that_is_not_blurbs_is_named_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,7 +156,9 @@ def test_the_command_says_them_before_it_trains(
     dry: bool, checkpoint: Builder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(calibration, "rates_of", lambda *given: rates(step=60.0))
-    monkeypatch.setattr(calibration.os, "sysconf", lambda name: 10_000)  # 100 MB, less than the libraries take
+    monkeypatch.setattr(
+        calibration.os, "sysconf", lambda name: 10_000
+    )  # 100 MB, less than the libraries take
     found = ran(
         [
             *shlex.split(
@@ -152,10 +173,14 @@ def test_the_command_says_them_before_it_trains(
         assert found.stderr.index("has only") < found.stderr.index("[1/1]")
 
 
-@pytest.mark.parametrize(("rate", "told"), [(0.5, True), (0.02, True), (0.01, False), (3e-5, False)])
+@pytest.mark.parametrize(
+    ("rate", "told"), [(0.5, True), (0.02, True), (0.01, False), (3e-5, False)]
+)
 def test_a_learning_rate_that_nothing_learns_with(rate: float, told: bool) -> None:
     planned = trials.prepare(request(Path("runs"), FIRST, tasks_="gad", overrides={"lr": rate}))
     found = warnings_of([planned], None, engines.here())
     assert [text for text in found if text.startswith("lr=")] == (
-        [f"lr={rate:g} is above 0.01; pretrained encoders are fine-tuned with rates such as 3e-5."] if told else []
+        [f"lr={rate:g} is above 0.01; pretrained encoders are fine-tuned with rates such as 3e-5."]
+        if told
+        else []
     )

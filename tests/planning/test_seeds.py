@@ -23,7 +23,10 @@ GAD, DDI = [80.0, 81.2, 79.1, 80.4, 80.9], [70.0, 70.5, 70.1]
 
 
 def planned(aim: Aim, *rows: Any) -> dict[str, SeedLine]:
-    return {line["name"]: line for line in plan_seeds([invented.row("m", one) for one in rows], aim, "test")}
+    return {
+        line["name"]: line
+        for line in plan_seeds([invented.row("m", one) for one in rows], aim, "test")
+    }
 
 
 def quantiles(degrees: float, power: float = 0.8) -> float:
@@ -61,14 +64,19 @@ def test_a_stated_deviation_is_for_single_runs_and_known() -> None:
     assert power(count) >= 0.8 > power(count - 1)
     assert lines["ddi"]["degrees_of_freedom"] == 2
     unknown = planned(Aim(1.0), {"gad": [80.0]})["gad"]
-    assert (unknown["seeds"], unknown["reason"]) == (None, "no row has two runs, and no sd is stated")
+    assert (unknown["seeds"], unknown["reason"]) == (
+        None,
+        "no row has two runs, and no sd is stated",
+    )
 
 
 def test_the_score_of_thirteen_has_the_variance_of_their_mean() -> None:
     scores = {name: [80 + 0.1 * place, 81.0, 79.5, 80.2] for place, name in enumerate(DATASETS)}
     lines = planned(Aim(1.0), scores)
     assert next(iter(lines)) == SCORE
-    parts = [weight**2 * statistics.variance(scores[name]) for name, weight in dataset_weights().items()]
+    parts = [
+        weight**2 * statistics.variance(scores[name]) for name, weight in dataset_weights().items()
+    ]
     variance, degrees = sum(parts), sum(parts) ** 2 / sum(part**2 / 3 for part in parts)
     assert lines[SCORE]["sd"] == pytest.approx(math.sqrt(variance), abs=1e-6)
     assert lines[SCORE]["degrees_of_freedom"] == pytest.approx(degrees, abs=1e-5)
@@ -81,7 +89,9 @@ def test_the_score_of_thirteen_has_the_variance_of_their_mean() -> None:
 def test_what_can_be_afforded_says_what_it_finds() -> None:
     line = planned(Aim(seeds=5), {"gad": GAD})["gad"]
     assert (line["detect"], line["seeds"], line["affordable"]) == (None, None, 5)
-    assert line["detectable"] == pytest.approx(quantiles(4) * statistics.stdev(GAD) * math.sqrt(2 / 5), abs=1e-5)
+    assert line["detectable"] == pytest.approx(
+        quantiles(4) * statistics.stdev(GAD) * math.sqrt(2 / 5), abs=1e-5
+    )
     with pytest.raises(SettingsError, match="how long a run takes is not known of gad"):
         planned(Aim(hours=1.0), {"gad": GAD})
 
@@ -100,7 +110,11 @@ def test_time_is_what_the_runs_of_a_store_took(tmp_path: Path) -> None:
     assert list(plan.to_pandas()["name"]) == ["gad", "hoc"]
     assert "against old quick" in repr(plan)
     short = blurb.plan("old", hours=both / 3600 * 1.5, output=store.root)["gad"]
-    assert (short["affordable"], short["detectable"], short["reason"]) == (1, None, "two seeds are the least")
+    assert (short["affordable"], short["detectable"], short["reason"]) == (
+        1,
+        None,
+        "two seeds are the least",
+    )
 
 
 @pytest.mark.parametrize(

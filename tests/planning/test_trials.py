@@ -36,11 +36,15 @@ MAJORITY = building.resolve("baseline:majority")
 CONSTANT = building.resolve("baseline:constant")
 
 
-def request(store: Path, *sources: ModelSource, tasks_: str = "gad,ncbi-disease", **changes: Any) -> trials.Request:
+def request(
+    store: Path, *sources: ModelSource, tasks_: str = "gad,ncbi-disease", **changes: Any
+) -> trials.Request:
     """A request on the golden data; `mean` asks nothing of a tokenizer, so no checkpoint has to be there."""
     overrides = {"pooling": "mean", **changes.pop("overrides", {})}
     name = changes.pop("protocol", "smoke")
-    return requested(store, *sources, tasks_=tasks_, protocol_=name, data=DATA, overrides=overrides, **changes)
+    return requested(
+        store, *sources, tasks_=tasks_, protocol_=name, data=DATA, overrides=overrides, **changes
+    )
 
 
 @dataclass
@@ -61,12 +65,16 @@ class Played(Engine):
         score = self.score(job)
         if score is None:
             return TrialOutcome(job, "failed", message="told to fail")
-        fakes.finish(Store(job.store), job.source.name, job.trial, score, configuration=job.configuration)
+        fakes.finish(
+            Store(job.store), job.source.name, job.trial, score, configuration=job.configuration
+        )
         return TrialOutcome(job, "done")
 
 
 def run(asked: trials.Request, engine: Engine | None = None) -> list[TrialOutcome]:
-    return trials.run([trials.prepare(asked)], engine or here(), lambda outcome: None, lambda job, news: None)
+    return trials.run(
+        [trials.prepare(asked)], engine or here(), lambda outcome: None, lambda job, news: None
+    )
 
 
 def what(jobs: Sequence[Job]) -> list[tuple[str, str, int]]:
@@ -92,7 +100,11 @@ def test_it_is_every_model_on_every_task_with_every_seed(tmp_path: Path) -> None
     ("name", "seeds", "counts"),
     [
         ("quick", None, {"gad": 1, "biosses": 1}),
-        ("standard", None, {"gad": 5, "biosses": 10}),  # Gu et al., section 2.5: ten for BIOSSES, BioASQ, PubMedQA
+        (
+            "standard",
+            None,
+            {"gad": 5, "biosses": 10},
+        ),  # Gu et al., section 2.5: ten for BIOSSES, BioASQ, PubMedQA
         ("standard", 2, {"gad": 2, "biosses": 2}),
         ("probe", None, {"gad": 1, "biosses": 1}),
         ("probe", 1, {"gad": 1, "biosses": 1}),
@@ -104,22 +116,31 @@ def test_seeds_are_those_of_the_protocol_or_of_the_command(
     asked = request(tmp_path, FIRST, MAJORITY, protocol=name, seeds=seeds)
     for task, count in counts.items():
         assert trials.seeds_of(asked, FIRST, tasks.get(task)) == tuple(range(1, count + 1))
-        assert trials.seeds_of(asked, MAJORITY, tasks.get(task)) == (1,)  # nothing in it is left to chance
+        assert trials.seeds_of(asked, MAJORITY, tasks.get(task)) == (
+            1,
+        )  # nothing in it is left to chance
 
 
 def test_a_probe_has_no_second_seed(tmp_path: Path) -> None:
     asked = replace(request(tmp_path, FIRST, protocol="probe", seeds=2), overrides={})
     with pytest.raises(SettingsError, match="--seeds"):
         trials.prepare(asked)
-    assert len(trials.prepare(replace(asked, sources=[MAJORITY])).jobs) == 2  # a baseline is one under every protocol
+    assert (
+        len(trials.prepare(replace(asked, sources=[MAJORITY])).jobs) == 2
+    )  # a baseline is one under every protocol
 
 
 def test_an_override_is_in_the_trials_that_it_concerns_and_in_no_others(tmp_path: Path) -> None:
     names = "ncbi-disease,gad,biosses,hoc"
 
     def hashes(**overrides: Any) -> dict[tuple[str, str], str]:
-        jobs = trials.prepare(request(tmp_path, FIRST, MAJORITY, tasks_=names, overrides=overrides)).jobs
-        assert all(job.configuration.overrides.items() <= {"pooling": "mean", **overrides}.items() for job in jobs)
+        jobs = trials.prepare(
+            request(tmp_path, FIRST, MAJORITY, tasks_=names, overrides=overrides)
+        ).jobs
+        assert all(
+            job.configuration.overrides.items() <= {"pooling": "mean", **overrides}.items()
+            for job in jobs
+        )
         return {(job.source.name, job.trial.task): job.trial.hash for job in jobs}
 
     def changed(**overrides: Any) -> set[str]:
@@ -134,9 +155,13 @@ def test_an_override_is_in_the_trials_that_it_concerns_and_in_no_others(tmp_path
     assert changed(word_pooling="last") == {"first/ncbi-disease"}
     assert changed(relation_input="dummy-tokens") == {"first/gad"}
     assert changed(document_unit="abstract") == {"first/hoc", "baseline:majority/hoc"}
-    assert changed(pooling="attention") == encoders - {"first/ncbi-disease"}  # every word is labelled there
+    assert changed(pooling="attention") == encoders - {
+        "first/ncbi-disease"
+    }  # every word is labelled there
     assert changed(max_train=9) == encoders | baselines
-    assert changed(head_lr=0.0, dev_sample=0) == set()  # settings that came later, at their defaults
+    assert (
+        changed(head_lr=0.0, dev_sample=0) == set()
+    )  # settings that came later, at their defaults
     assert changed(max_eval=0) == encoders | baselines  # smoke has a limit of its own
     assert changed(eval_seed=5) == encoders | baselines
     assert hashes(max_eval=0) == hashes(max_eval=0, eval_seed=5)  # nothing is drawn
@@ -154,7 +179,10 @@ def test_a_row_of_a_baseline_hangs_on_what_changes_its_answers_alone(tmp_path: P
         assert key(source) != key(source, suite="demo")
     probes = request(tmp_path, FIRST, MAJORITY, protocol="probe")
     assert (probes.row(FIRST).learner, probes.row(MAJORITY).learner) == ("probe", "")
-    assert (probes.row(FIRST).recipe, probes.row(MAJORITY).recipe) == (probe.LEARNER.recipe, majority.LEARNER.recipe)
+    assert (probes.row(FIRST).recipe, probes.row(MAJORITY).recipe) == (
+        probe.LEARNER.recipe,
+        majority.LEARNER.recipe,
+    )
     assert probes.configuration(FIRST).note == protocol.load("probe").note != ""
     assert probes.configuration(MAJORITY).note == ""  # it is no probe of anything
 
@@ -187,22 +215,34 @@ def test_the_store_says_which_trials_make_which_row(tmp_path: Path) -> None:
     for source, seeds in ((FIRST, {1, 2}), (SECOND, {1, 2}), (MAJORITY, {1})):
         row = found.pop(source.name)
         assert row.key == asked.row_key(source)
-        assert {task: set(trials) for task, trials in row.trials.items()} == {"gad": seeds, "ncbi-disease": seeds}
+        assert {task: set(trials) for task, trials in row.trials.items()} == {
+            "gad": seeds,
+            "ncbi-disease": seeds,
+        }
         hashes = {one for of in row.trials.values() for one in of.values()}
-        assert hashes == {path.name for path in written if path.parts[0] == source.name.replace(":", "-")}
+        assert hashes == {
+            path.name for path in written if path.parts[0] == source.name.replace(":", "-")
+        }
     assert found == {}
 
 
 def test_what_is_done_is_not_run_again_and_what_is_new_joins_its_row(tmp_path: Path) -> None:
     engine = Played()
     run(request(tmp_path, FIRST, tasks_="gad", seeds=2), engine)
-    before = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in tmp_path.glob("*/*/*/*")}
+    before = {
+        path: (path.stat().st_mtime_ns, path.read_bytes()) for path in tmp_path.glob("*/*/*/*")
+    }
     outcomes = run(request(tmp_path, FIRST, SECOND, seeds=3), engine)
     done = [outcome.job for outcome in outcomes if outcome.status == "already done"]
     assert what(done) == [("first", "gad", 1), ("first", "gad", 2)]
     assert {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in before} == before
-    seeds = {row.model: {task: set(of) for task, of in row.trials.items()} for row in rows.read(Store(tmp_path))}
-    assert seeds == {name: {"gad": {1, 2, 3}, "ncbi-disease": {1, 2, 3}} for name in ("first", "second")}
+    seeds = {
+        row.model: {task: set(of) for task, of in row.trials.items()}
+        for row in rows.read(Store(tmp_path))
+    }
+    assert seeds == {
+        name: {"gad": {1, 2, 3}, "ncbi-disease": {1, 2, 3}} for name in ("first", "second")
+    }
 
 
 def test_trials_of_other_hashes_stay_and_only_those_of_one_kind_make_a_row(tmp_path: Path) -> None:
@@ -216,7 +256,9 @@ def test_trials_of_other_hashes_stay_and_only_those_of_one_kind_make_a_row(tmp_p
     (outcome,) = run(replace(asked, seeds=1), Played())
     assert outcome.status == "done"  # on other data nothing is done yet
     (row,) = rows.read(Store(store))
-    assert row.trials == {"gad": {1: outcome.job.trial.hash}}  # seed 2 of before must not be averaged with it
+    assert row.trials == {
+        "gad": {1: outcome.job.trial.hash}
+    }  # seed 2 of before must not be averaged with it
     assert set(store.glob("first/gad/*")) >= first | {outcome.job.path}
     run(replace(asked, overrides={"pooling": "mean", "lr": 0.5}), Played())
     assert len(rows.read(Store(store))) == 2
@@ -247,7 +289,9 @@ def test_damage_is_run_again_and_metrics_alone_are_computed_again(tmp_path: Path
 def searching(tmp_path: Path, *sources: ModelSource, **changes: Any) -> trials.Request:
     """Three learning rates by two batch sizes; two seeds at the winner."""
     file = tmp_path / "searched.toml"
-    file.write_text("seeds = 2\n[all]\nepochs = 2\n[search]\nlr = [0.1, 0.2, 0.3]\nbatch_size = [8, 16]\n")
+    file.write_text(
+        "seeds = 2\n[all]\nepochs = 2\n[search]\nlr = [0.1, 0.2, 0.3]\nbatch_size = [8, 16]\n"
+    )
     return request(tmp_path / "runs", *sources, protocol=str(file), **changes)
 
 
@@ -258,7 +302,9 @@ def point(job: Job) -> tuple[float, int]:
     return job.trial.settings["lr"], job.trial.settings["batch_size"]
 
 
-def test_a_search_is_the_grid_with_the_first_seed_and_the_best_on_dev_gets_all_seeds(tmp_path: Path) -> None:
+def test_a_search_is_the_grid_with_the_first_seed_and_the_best_on_dev_gets_all_seeds(
+    tmp_path: Path,
+) -> None:
     """Oracle: the largest dev score by brute force over the `metrics.json` of the store."""
     asked = searching(tmp_path, FIRST, SECOND, MAJORITY)
     planned = trials.prepare(asked)
@@ -274,7 +320,9 @@ def test_a_search_is_the_grid_with_the_first_seed_and_the_best_on_dev_gets_all_s
 
     engine = Played(score)
     seconds = {id(job): float(number) for number, job in enumerate(planned.final, 1)}
-    timed = replace(planned, final=[replace(job, predicted=seconds[id(job)]) for job in planned.final])
+    timed = replace(
+        planned, final=[replace(job, predicted=seconds[id(job)]) for job in planned.final]
+    )
     outcomes = trials.run([timed], engine, lambda outcome: None, lambda job, news: None)
     best: dict[tuple[str, str], tuple[float, tuple[float, int]]] = {}
     for spec in (tmp_path / "runs").glob("*/*/*/spec.json"):
@@ -283,7 +331,8 @@ def test_a_search_is_the_grid_with_the_first_seed_and_the_best_on_dev_gets_all_s
         if model in ("first", "second") and content["seed"] == 1:
             settings = content["settings"]["lr"], content["settings"]["batch_size"]
             best[model, content["task"]] = max(
-                best.get((model, content["task"]), (0.0, (0.0, 0))), (metrics["dev"][metrics["metric"]], settings)
+                best.get((model, content["task"]), (0.0, (0.0, 0))),
+                (metrics["dev"][metrics["metric"]], settings),
             )
     final = engine.given[1]
     assert what(final) == [
@@ -294,7 +343,11 @@ def test_a_search_is_the_grid_with_the_first_seed_and_the_best_on_dev_gets_all_s
         cell: settings for cell, (_, settings) in best.items()
     }
     statuses = {(outcome.job.trial.seed, outcome.status) for outcome in outcomes[len(cells) :]}
-    assert statuses == {(1, "already done"), (2, "done"), (1, "done")}  # the winner's first seed was searched
+    assert statuses == {
+        (1, "already done"),
+        (2, "done"),
+        (1, "done"),
+    }  # the winner's first seed was searched
     assert [job.predicted for job in final] == [float(number) for number in range(1, 11)]
     (first,) = (row for row in rows.read(Store(tmp_path / "runs")) if row.model == "first")
     assert first.trials["gad"] == {job.trial.seed: job.trial.hash for job in final[2:4]}
@@ -303,13 +356,19 @@ def test_a_search_is_the_grid_with_the_first_seed_and_the_best_on_dev_gets_all_s
 def test_what_is_overridden_is_not_searched(tmp_path: Path) -> None:
     planned = trials.prepare(searching(tmp_path, FIRST, tasks_="gad", overrides={"lr": 0.7}))
     assert [point(job) for job in planned.searched] == [(0.7, 8), (0.7, 16)]
-    planned = trials.prepare(searching(tmp_path, FIRST, tasks_="gad", overrides={"lr": 0.7, "batch_size": 4}))
+    planned = trials.prepare(
+        searching(tmp_path, FIRST, tasks_="gad", overrides={"lr": 0.7, "batch_size": 4})
+    )
     assert (list(planned.searched), [point(job) for job in planned.final]) == ([], [(0.7, 4)] * 2)
     assert trials.prepare(searching(tmp_path, MAJORITY, tasks_="gad")).searched == []
 
 
 def test_of_equal_points_the_first_wins_and_failed_ones_are_passed_over(tmp_path: Path) -> None:
-    engine = Played(lambda job: None if point(job) == (0.1, 8) else 0.5 if job.trial.settings["lr"] < 0.25 else 0.4)
+    engine = Played(
+        lambda job: (
+            None if point(job) == (0.1, 8) else 0.5 if job.trial.settings["lr"] < 0.25 else 0.4
+        )
+    )
     run(searching(tmp_path, FIRST, tasks_="gad"), engine)
     assert {point(job) for job in engine.given[1]} == {(0.1, 16)}
 
@@ -317,8 +376,15 @@ def test_of_equal_points_the_first_wins_and_failed_ones_are_passed_over(tmp_path
 def test_a_model_whose_search_failed_stops_no_other(tmp_path: Path) -> None:
     engine = Played(lambda job: None if job.source == FIRST else 0.5)
     run(searching(tmp_path, FIRST, SECOND, MAJORITY, tasks_="gad"), engine)
-    assert what(engine.given[1]) == [("second", "gad", 1), ("second", "gad", 2), ("baseline:majority", "gad", 1)]
-    assert {row.model for row in rows.read(Store(tmp_path / "runs"))} == {"second", "baseline:majority"}
+    assert what(engine.given[1]) == [
+        ("second", "gad", 1),
+        ("second", "gad", 2),
+        ("baseline:majority", "gad", 1),
+    ]
+    assert {row.model for row in rows.read(Store(tmp_path / "runs"))} == {
+        "second",
+        "baseline:majority",
+    }
 
 
 def test_a_baseline_is_run_beside_a_search_of_which_nothing_is_left(tmp_path: Path) -> None:
@@ -330,13 +396,19 @@ def test_a_baseline_is_run_beside_a_search_of_which_nothing_is_left(tmp_path: Pa
 
 def test_trials_of_several_requests_go_to_the_engine_together(tmp_path: Path) -> None:
     engine = Played()
-    plans = [trials.prepare(request(tmp_path, FIRST, tasks_=name, seeds=2)) for name in ("gad", "biosses")]
+    plans = [
+        trials.prepare(request(tmp_path, FIRST, tasks_=name, seeds=2))
+        for name in ("gad", "biosses")
+    ]
     outcomes = trials.run(plans, engine, lambda outcome: None, lambda job, news: None)
     expected = list(itertools.product(("first",), ("gad", "biosses"), (1, 2)))
     assert [what(jobs) for jobs in engine.given] == [expected]
     assert what([outcome.job for outcome in outcomes]) == expected
     (row,) = rows.read(Store(tmp_path))
-    assert {task: set(seeds) for task, seeds in row.trials.items()} == {"gad": {1, 2}, "biosses": {1, 2}}
+    assert {task: set(seeds) for task, seeds in row.trials.items()} == {
+        "gad": {1, 2},
+        "biosses": {1, 2},
+    }
 
 
 @dataclass
@@ -352,7 +424,9 @@ class Ended(Played):
 
 
 @pytest.mark.parametrize(("after", "keep", "left"), [(0, False, 0), (0, True, 1), (1, False, 1)])
-def test_a_sweep_without_a_finished_trial_is_withdrawn(tmp_path: Path, after: int, keep: bool, left: int) -> None:
+def test_a_sweep_without_a_finished_trial_is_withdrawn(
+    tmp_path: Path, after: int, keep: bool, left: int
+) -> None:
     planned = trials.prepare(replace(request(tmp_path, FIRST), keep_sweep=keep))
     with pytest.raises(KeyboardInterrupt):
         trials.run([planned], Ended(after=after), lambda outcome: None, lambda job, news: None)

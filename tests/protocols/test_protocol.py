@@ -115,8 +115,16 @@ def test_the_protocols_that_come_with_blurb() -> None:
 @pytest.mark.parametrize("task", NAMES)
 def test_standard(task: str) -> None:
     lr, batch_size, epochs, max_length = STANDARD[task]
-    _expect(_settings("standard", task), lr=lr, batch_size=batch_size, epochs=epochs, max_length=max_length)
-    assert protocol.load("standard").seeds(tasks.get(task)) == tuple(range(1, tasks.get(task).seeds + 1))
+    _expect(
+        _settings("standard", task),
+        lr=lr,
+        batch_size=batch_size,
+        epochs=epochs,
+        max_length=max_length,
+    )
+    assert protocol.load("standard").seeds(tasks.get(task)) == tuple(
+        range(1, tasks.get(task).seeds + 1)
+    )
     assert protocol.load("standard").grid({}) == []
 
 
@@ -125,7 +133,14 @@ def test_modern_is_standard_with_a_search_and_the_constants_of_modernbert(task: 
     """In torch's units: ModernBERT's 8e-6 a step at a rate of 8e-5 would be 0.1 (docs/protocols.md)."""
     _, batch_size, epochs, max_length = STANDARD[task]
     shown = {"batch_size": batch_size, "epochs": epochs, "max_length": max_length}
-    _expect(_settings("modern", task, lr=3e-5), **shown, lr=3e-5, beta2=0.98, epsilon=1e-6, weight_decay=0.01)
+    _expect(
+        _settings("modern", task, lr=3e-5),
+        **shown,
+        lr=3e-5,
+        beta2=0.98,
+        epsilon=1e-6,
+        weight_decay=0.01,
+    )
     modern = protocol.load("modern")
     assert modern.seeds(tasks.get(task)) == protocol.load("standard").seeds(tasks.get(task))
     assert modern.grid({}) == [{"lr": rate} for rate in (1e-5, 3e-5, 8e-5, 2e-4)]
@@ -135,7 +150,8 @@ def test_modern_is_standard_with_a_search_and_the_constants_of_modernbert(task: 
 def test_an_adapter_has_a_rate_of_its_own_unless_one_is_typed(name: str) -> None:
     known, task = protocol.load(name), tasks.get("gad")
     full, lora, typed = (
-        known.settings(task, given, 10**8).lr for given in ({}, {"adapter": "lora"}, {"adapter": "lora", "lr": 7e-4})
+        known.settings(task, given, 10**8).lr
+        for given in ({}, {"adapter": "lora"}, {"adapter": "lora", "lr": 7e-4})
     )
     assert lora >= 5 * full
     assert typed == 7e-4
@@ -164,14 +180,18 @@ def test_linkbert_trains_the_tags_that_the_files_of_pico_have() -> None:
     tags = ["I-PAR", "I-PAR", "I-INT", "O", "I-OUT"]
     formulation = bind(tasks.get("ebm-pico"), vars(_settings("linkbert", "ebm-pico")))
     assert set(formulation.labels) == {"O", "I-PAR", "I-INT", "I-OUT"}
-    targets = formulation.targets([{"id": "0", "doc_id": None, "tokens": list("abcde"), "tags": tags}])
+    targets = formulation.targets(
+        [{"id": "0", "doc_id": None, "tokens": list("abcde"), "tags": tags}]
+    )
     assert [formulation.labels[index] for index in targets[0]] == tags
 
 
 @pytest.mark.parametrize("task", NAMES)
 def test_paper(task: str) -> None:
     found = protocol.load("paper")
-    assert found.grid({}) == [{"lr": lr, "batch_size": size} for lr in (1e-5, 3e-5, 5e-5) for size in (16, 32)]
+    assert found.grid({}) == [
+        {"lr": lr, "batch_size": size} for lr in (1e-5, 3e-5, 5e-5) for size in (16, 32)
+    ]
     settings = _settings("paper", task)
     length = 512 if task == "hoc" else LENGTHS[task]  # the paper states none
     assert (settings.epochs, settings.max_length, settings.select) == (60, length, "best")
@@ -209,7 +229,9 @@ def test_a_number_of_seeds_means_one_to_n() -> None:
 
 
 def test_overrides_are_typed() -> None:
-    found = parse_overrides({"lr": "3e-5", "epochs": "2", "warmup": "100", "head": "linear", "select": '"last"'})
+    found = parse_overrides(
+        {"lr": "3e-5", "epochs": "2", "warmup": "100", "head": "linear", "select": '"last"'}
+    )
     assert found == {"lr": 3e-5, "epochs": 2, "warmup": 100.0, "head": "linear", "select": "last"}
     assert [type(value) for value in found.values()] == [float, int, float, str, str]
 
@@ -230,19 +252,27 @@ def test_overrides_of_the_wrong_type_are_refused(name: str, text: str, expected:
 
 
 def test_unknown_overrides_suggest_what_was_meant() -> None:
-    with pytest.raises(UnknownName, match=r"--set: There is no setting called 'epoch'. Did you mean 'epochs'\?"):
+    with pytest.raises(
+        UnknownName, match=r"--set: There is no setting called 'epoch'. Did you mean 'epochs'\?"
+    ):
         parse_overrides({"epoch": "3"})
 
 
 def test_other_names_of_a_tagging_scheme_are_no_other_setting(tmp_path: Path) -> None:
-    assert parse_overrides({"tagging": "BILOU"}) == parse_overrides({"tagging": "iobes"}) == {"tagging": "bioul"}
+    assert (
+        parse_overrides({"tagging": "BILOU"})
+        == parse_overrides({"tagging": "iobes"})
+        == {"tagging": "bioul"}
+    )
     mine = _load(tmp_path, '[all]\ntagging = "BIOUL"\n[search]\ntagging = ["IO", "IOBES"]\n')
     assert mine.settings(tasks.get("bc2gm"), {}, 0).tagging == "bioul"
     assert mine.grid({}) == [{"tagging": "io"}, {"tagging": "bioul"}]
 
 
 def test_an_unknown_tagging_scheme_suggests_what_was_meant() -> None:
-    with pytest.raises(UnknownName, match=r"no tagging scheme called 'bioull'. Did you mean 'bioul'\?"):
+    with pytest.raises(
+        UnknownName, match=r"no tagging scheme called 'bioull'. Did you mean 'bioul'\?"
+    ):
         parse_overrides({"tagging": "bioull"})
     with pytest.raises(UnknownName, match=r"no tagging scheme called 'boi'"):
         _settings("standard", "gad", tagging="boi")
@@ -290,11 +320,23 @@ def test_a_protocol_of_ones_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[all]\nepoch = 3", "mine.toml, all: There is no setting called 'epoch'. Did you mean 'epochs'"),
+        (
+            "[all]\nepoch = 3",
+            "mine.toml, all: There is no setting called 'epoch'. Did you mean 'epochs'",
+        ),
         ("[al]\nepochs = 3", "mine.toml: There is no section called 'al'. Did you mean 'all'"),
-        ("[tasks.bc5chem]\nepochs = 3", "mine.toml, tasks: There is no task called 'bc5chem'. Did you mean 'bc5-chem'"),
-        ("[tasks.gad]\nbatchsize = 3", "tasks.gad: .* called 'batchsize'. Did you mean 'batch_size'"),
-        ("[seeds]\nbioses = 3", "mine.toml, seeds: There is no task called 'bioses'. Did you mean 'biosses'"),
+        (
+            "[tasks.bc5chem]\nepochs = 3",
+            "mine.toml, tasks: There is no task called 'bc5chem'. Did you mean 'bc5-chem'",
+        ),
+        (
+            "[tasks.gad]\nbatchsize = 3",
+            "tasks.gad: .* called 'batchsize'. Did you mean 'batch_size'",
+        ),
+        (
+            "[seeds]\nbioses = 3",
+            "mine.toml, seeds: There is no task called 'bioses'. Did you mean 'biosses'",
+        ),
         ("[search]\nepoch = [3]", "search.* called 'epoch'. Did you mean 'epochs'"),
         ("[search]\nlr = 1e-5", "search: lr must be a list"),
         ("[search]\nlr = []", "search: lr must be a list"),
@@ -308,9 +350,15 @@ def test_a_protocol_of_ones_own(tmp_path: Path) -> None:
         ("[lr_by_size]\nmillions = 60\nbelow = 1.0", "lr_by_size: 'from' is missing"),
         ("lr_by_size = 3", "lr_by_size must be a table"),
         ("[small]\nmillions = 10", "small: 'lr' is missing"),
-        ("[small]\nmillions = 10\nlr = 1e-3", r"\[small\] is for encoders below the size of \[lr_by_size\]"),
+        (
+            "[small]\nmillions = 10\nlr = 1e-3",
+            r"\[small\] is for encoders below the size of \[lr_by_size\]",
+        ),
         ("[all", "invalid TOML"),
-        ('extends = "standart"', r"no protocol to extend called 'standart'. Did you mean 'standard'"),
+        (
+            'extends = "standart"',
+            r"no protocol to extend called 'standart'. Did you mean 'standard'",
+        ),
         ("extends = 3", "extends must be a text, one of"),
         ('extends = "standard"\nall = 3', "must be a table"),
         ('extends = "standard"\n[tasks]\ngad = 3', "must be a table"),
@@ -324,7 +372,9 @@ def test_a_protocol_that_makes_no_sense_is_refused(tmp_path: Path, text: str, me
 def test_a_file_or_name_that_is_not_there() -> None:
     with pytest.raises(SettingsError, match=r"nowhere.toml does not exist"):
         protocol.load("nowhere.toml")
-    with pytest.raises(UnknownName, match=r"no protocol called 'standart'. Did you mean 'standard'"):
+    with pytest.raises(
+        UnknownName, match=r"no protocol called 'standart'. Did you mean 'standard'"
+    ):
         protocol.load("standart")
     with pytest.raises(UnknownName):
         protocol.load("defaults")

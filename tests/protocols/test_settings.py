@@ -22,7 +22,9 @@ def test_every_setting_is_in_one_group_and_says_what_it_does() -> None:
     assert all(facts.help for facts in FIELDS.values())
 
 
-@pytest.mark.parametrize("name", [name for name, facts in FIELDS.items() if facts.kind in (int, float)])
+@pytest.mark.parametrize(
+    "name", [name for name, facts in FIELDS.items() if facts.kind in (int, float)]
+)
 def test_a_number_is_held_within_its_bounds_and_never_without_end(name: str) -> None:
     facts, values = FIELDS[name], {"max_length": 128}
     step = 1 if facts.kind is int else 1e-9
@@ -31,8 +33,16 @@ def test_a_number_is_held_within_its_bounds_and_never_without_end(name: str) -> 
     inside, outside = (least, least - step) if facts.low is not None else (least + step, least)
     Settings(**{**values, name: inside})
     above = math.inf if facts.most is None else facts.most + step
-    for value in (outside, -math.inf, math.nan, math.inf if facts.below is None else facts.below, above):
-        with pytest.raises(SettingsError, match=f"^{name} must be (a number, |a whole number, |)(at least|above)"):
+    for value in (
+        outside,
+        -math.inf,
+        math.nan,
+        math.inf if facts.below is None else facts.below,
+        above,
+    ):
+        with pytest.raises(
+            SettingsError, match=f"^{name} must be (a number, |a whole number, |)(at least|above)"
+        ):
             Settings(**{**values, name: value})
 
 
@@ -48,7 +58,9 @@ def test_a_word_is_one_of_those_that_are_known(name: str) -> None:
 
 def test_a_value_out_of_bounds_may_have_a_meaning() -> None:
     assert Settings(max_length=128, encoder_dropout=-1.0).encoder_dropout == -1.0
-    with pytest.raises(SettingsError, match=r"at least 0 and below 1, or -1 for the checkpoint's own \(got -0.5\)"):
+    with pytest.raises(
+        SettingsError, match=r"at least 0 and below 1, or -1 for the checkpoint's own \(got -0.5\)"
+    ):
         Settings(max_length=128, encoder_dropout=-0.5)
 
 
@@ -67,7 +79,9 @@ def test_a_help_loads_no_numpy() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
 
 
-@pytest.mark.parametrize("typed", ["--lr 3e5", "--lr 1.5", "--lr -1", "--lr nan", "--set head_lr=3e3", "--set lr=inf"])
+@pytest.mark.parametrize(
+    "typed", ["--lr 3e5", "--lr 1.5", "--lr -1", "--lr nan", "--set head_lr=3e3", "--set lr=inf"]
+)
 def test_an_impossible_rate_stops_before_the_first_trial(typed: str, tmp_path: Path) -> None:
     words = f"run scratch:tiny --suite demo --tasks gad --output {tmp_path}/runs {typed}".split()
     code, out, said = command(words, tmp_path)

@@ -27,7 +27,8 @@ def _configuration(name: str) -> Configuration:
 
 def test_the_first_version_is_no_part_of_the_hash(tmp_path: Path) -> None:
     plain, first, second, third = (
-        _load(tmp_path, f"{line}[all]\nlr = 1e-3\n") for line in ("", "version = 1\n", "version = 2\n", "version = 3\n")
+        _load(tmp_path, f"{line}[all]\nlr = 1e-3\n")
+        for line in ("", "version = 1\n", "version = 2\n", "version = 3\n")
     )
     assert plain.hash == first.hash
     assert len({first.hash, second.hash, third.hash}) == 3
@@ -39,7 +40,9 @@ def test_a_shipped_version_is_in_the_name() -> None:
     assert protocol.load("quick") == protocol.load("quick@2")
 
 
-@pytest.mark.parametrize("name", ["quick@1", "quick@3", "standard@2", "standard@", "quick@two", "quick@2@2"])
+@pytest.mark.parametrize(
+    "name", ["quick@1", "quick@3", "standard@2", "standard@", "quick@two", "quick@2@2"]
+)
 def test_another_version_is_not_made_without_a_word(name: str) -> None:
     with pytest.raises(SettingsError, match=r"this version of blurb has '(quick@2|standard)'"):
         protocol.load(name)
@@ -47,7 +50,9 @@ def test_another_version_is_not_made_without_a_word(name: str) -> None:
 
 @pytest.mark.parametrize("value", ["0", "-1", "1.5", "true", '"2"', "10000"])
 def test_a_version_that_is_none(tmp_path: Path, value: str) -> None:
-    with pytest.raises(SettingsError, match=r"mine.toml: version must be .*at least 1 and below 10,000"):
+    with pytest.raises(
+        SettingsError, match=r"mine.toml: version must be .*at least 1 and below 10,000"
+    ):
         _load(tmp_path, f"version = {value}\n")
 
 
@@ -55,14 +60,19 @@ def test_a_version_is_no_file(tmp_path: Path) -> None:
     """`stem@` and 8 digits is a user's file, even where the digits are all decimal."""
     assert _configuration(_load(tmp_path, "version = 2\n[all]\nlr = 1e-3\n").name).from_file
     assert _configuration("mine@12345678").from_file
-    assert not any(_configuration(name).from_file for name in ("quick", "quick@2", "quick@9999", "standard-short"))
+    assert not any(
+        _configuration(name).from_file
+        for name in ("quick", "quick@2", "quick@9999", "standard-short")
+    )
 
 
 def test_a_protocol_that_extends_another_is_the_two_written_as_one(tmp_path: Path) -> None:
     folder = tmp_path / "shipped"
     folder.mkdir()
     base = (protocol.FOLDER / "standard.toml").read_text(encoding="utf-8")
-    base = base.replace("[adapter]\nlr = 3e-4\n", "")  # which came later, and is no part of the hash if it is inherited
+    base = base.replace(
+        "[adapter]\nlr = 3e-4\n", ""
+    )  # which came later, and is no part of the hash if it is inherited
     more = "[all]\nlr = 1e-3\nclip_norm = 2.0\n[tasks.gad]\nepochs = 7\n"
     gad = "[tasks.gad]\nlr = 3e-5\nbatch_size = 32\nepochs = "
     merged = base.replace(f"{gad}10", f"{gad}7")
@@ -100,9 +110,18 @@ LARGE = ("bc5-chem", "bc5-disease", "bc2gm", "jnlpba", "ebm-pico", "chemprot", "
 def test_quick(task: tasks.Task, millions: float, lr: float) -> None:
     """Written out: what is not named here is the default."""
     parameters = int(millions * 1e6)
-    own: dict[str, object] = {"lr": lr, "head_lr": 1e-3, "batch_size": 16, "max_updates": 600, "select": "last"}
+    own: dict[str, object] = {
+        "lr": lr,
+        "head_lr": 1e-3,
+        "batch_size": 16,
+        "max_updates": 600,
+        "select": "last",
+    }
     own |= {"epochs": SMALL.get(task.name, 4), "head_dropout": 0.0, "encoder_dropout": 0.0}
-    own |= {"pooling": "cls-mean-mentions" if task.type == "relation" else "cls-mean", "max_length": task.max_length}
+    own |= {
+        "pooling": "cls-mean-mentions" if task.type == "relation" else "cls-mean",
+        "max_length": task.max_length,
+    }
     if task.name in ("hoc", "biosses"):
         own |= {"head_init": "linear", "encoder_dropout": -1.0}
     if task.name == "biosses":
@@ -115,7 +134,9 @@ def test_quick(task: tasks.Task, millions: float, lr: float) -> None:
 
 @pytest.mark.parametrize("task", tasks.all(), ids=lambda task: task.name)
 def test_sketch_is_quick_with_a_quarter_of_its_updates(task: tasks.Task) -> None:
-    sketch, quick = (vars(protocol.load(name).settings(task, {}, 10**8)) for name in ("sketch", "quick"))
+    sketch, quick = (
+        vars(protocol.load(name).settings(task, {}, 10**8)) for name in ("sketch", "quick")
+    )
     changed = {name: (quick[name], sketch[name]) for name in quick if quick[name] != sketch[name]}
     assert changed.pop("max_updates") == (600, 150)
     assert changed.pop("eval_seed") == (0, 1)
@@ -140,7 +161,9 @@ def test_a_rate_of_small_encoders_is_hashed_in_ones_own_file_alone(here: Path) -
         protocol.load("quick").hash
         == protocol.parse("quick", "quick.toml", without, ErrorCollector(), shipped=True).hash
     )
-    Path("mine.toml").write_text('extends = "quick"\n[lr_by_size]\nmillions = 8\nbelow = 1e-4\nfrom = 5e-5\n')
+    Path("mine.toml").write_text(
+        'extends = "quick"\n[lr_by_size]\nmillions = 8\nbelow = 1e-4\nfrom = 5e-5\n'
+    )
     assert protocol.load("mine.toml").settings(tasks.get("gad"), {}, 10**6).lr == 1e-4
 
 
@@ -160,7 +183,9 @@ RATES = dict(zip(GIVERS, (0.001, 0.002, 0.003, 0.004, 0.005, 0.006, 0.007, 5e-5)
 
 
 @pytest.mark.parametrize(("first", "second"), list(itertools.combinations(GIVERS, 2)))
-def test_of_two_that_give_a_setting_the_first_decides(tmp_path: Path, first: str, second: str) -> None:
+def test_of_two_that_give_a_setting_the_first_decides(
+    tmp_path: Path, first: str, second: str
+) -> None:
     """Of all pairs, with an adapter; and without one, where tables of adapters say nothing."""
     gad = tasks.get("gad")
     text, typed = "", {}
@@ -172,7 +197,9 @@ def test_of_two_that_give_a_setting_the_first_decides(tmp_path: Path, first: str
     found = _load(tmp_path, text)
     for adapter in ("lora", "off"):
         overrides = {**typed, "adapter": adapter}
-        left = [one for one in (first, second) if adapter == "lora" or "by kind" not in one] or ["default"]
+        left = [one for one in (first, second) if adapter == "lora" or "by kind" not in one] or [
+            "default"
+        ]
         points = found.grid(overrides, "gad")
         assert bool(points) == ("search" in left[0]), (points, left)
         rates = {found.settings(gad, {**point, **overrides}, 10**8).lr for point in points or [{}]}
@@ -183,7 +210,9 @@ def test_modern_searches_ten_times_its_rates_with_an_adapter() -> None:
     modern = protocol.load("modern")
     assert modern.name == "modern@2"
     for task in ("", "gad"):
-        plain, adapted = ([one["lr"] for one in modern.grid({"adapter": how}, task)] for how in ("off", "lora"))
+        plain, adapted = (
+            [one["lr"] for one in modern.grid({"adapter": how}, task)] for how in ("off", "lora")
+        )
         assert plain == [1e-5, 3e-5, 8e-5, 2e-4]
         assert adapted == pytest.approx([10 * rate for rate in plain])
     assert modern.grid({"adapter": "lora", "lr": 1e-3}) == []
@@ -208,15 +237,26 @@ def test_what_is_inherited_by_kind_is_kept_beside_what_is_given(tmp_path: Path) 
 
 
 def test_both_ways_of_training_may_be_searched_each_at_its_rates(tmp_path: Path) -> None:
-    found = _load(tmp_path, 'extends = "modern"\n[search]\nadapter = ["off", "lora"]\nlr = [1e-5, 3e-5]\n')
+    found = _load(
+        tmp_path, 'extends = "modern"\n[search]\nadapter = ["off", "lora"]\nlr = [1e-5, 3e-5]\n'
+    )
     points = [(one["adapter"], one["lr"]) for one in found.grid({})]
-    assert points == [("off", 1e-5), ("off", 3e-5), *(("lora", rate) for rate in (1e-4, 3e-4, 8e-4, 2e-3))]
+    assert points == [
+        ("off", 1e-5),
+        ("off", 3e-5),
+        *(("lora", rate) for rate in (1e-4, 3e-4, 8e-4, 2e-3)),
+    ]
 
 
 def test_the_remark_is_on_the_grid_that_was_searched() -> None:
     modern, paper = protocol.load("modern"), protocol.load("paper")
-    assert modern.remark({"lr": 2e-3, "adapter": "lora"}, "") == "rate at the edge of the grid 0.0001 to 0.002"
+    assert (
+        modern.remark({"lr": 2e-3, "adapter": "lora"}, "")
+        == "rate at the edge of the grid 0.0001 to 0.002"
+    )
     assert modern.remark({"lr": 8e-4, "adapter": "lora"}, "") == ""
     assert modern.remark({"lr": 2e-4, "adapter": "lora"}, "") == ""
     assert modern.remark({"lr": 2e-4}, "") == "rate at the edge of the grid 1e-05 to 0.0002"
-    assert "an adapter at a rate of full fine-tuning" in paper.remark({"lr": 5e-5, "adapter": "lora"}, "")
+    assert "an adapter at a rate of full fine-tuning" in paper.remark(
+        {"lr": 5e-5, "adapter": "lora"}, ""
+    )

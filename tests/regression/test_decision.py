@@ -72,10 +72,18 @@ def test_one_regression_is_one_and_a_pass_needs_that_all_could_be_judged(
 def test_a_drop_is_judged_one_sided_and_corrected_over_all_that_is_asked_for() -> None:
     """The k-th smallest of n p-values times n - k + 1, as SciPy gives them."""
     baseline = {"gad": HIGH, "ddi": [70.9, 70.3, 71.2], "hoc": [80.0, 80.9, 80.1], "bioasq": HIGH}
-    candidate = {"gad": LOW, "ddi": [70.0, 70.6, 70.4], "hoc": [80.2, 80.8, 80.3, 80.1], "bioasq": HIGH, "biosses": LOW}
+    candidate = {
+        "gad": LOW,
+        "ddi": [70.0, 70.6, 70.4],
+        "hoc": [80.2, 80.8, 80.3, 80.1],
+        "bioasq": HIGH,
+        "biosses": LOW,
+    }
     decision = judged(candidate, baseline)
     plain = {
-        name: stats.ttest_ind(candidate[name], baseline[name], equal_var=False, alternative="less").pvalue
+        name: stats.ttest_ind(
+            candidate[name], baseline[name], equal_var=False, alternative="less"
+        ).pvalue
         for name in baseline
     }
     found = {finding.name: finding.p_drop for finding in decision.findings}
@@ -94,7 +102,9 @@ def test_the_level_of_the_rules_decides() -> None:
     p = stats.ttest_ind(LOW, HIGH, equal_var=False, alternative="less").pvalue
     for level, expected in ((p * 1.01, REGRESSION), (p * 0.99, PASS)):
         assert judged({"gad": LOW}, {"gad": HIGH}, Rules(level=level)).outcome is expected
-    assert judged({"gad": HIGH}, {"gad": LOW}, Rules(level=0.99)).outcome is PASS  # better is no drop
+    assert (
+        judged({"gad": HIGH}, {"gad": LOW}, Rules(level=0.99)).outcome is PASS
+    )  # better is no drop
 
 
 @pytest.mark.parametrize(
@@ -114,7 +124,9 @@ def test_the_level_of_the_rules_decides() -> None:
     ],
 )
 @pytest.mark.parametrize("level", [0.0, 0.05])
-def test_limits_hold_for_single_runs(limit: Limit, candidate: float, expected: Outcome, level: float) -> None:
+def test_limits_hold_for_single_runs(
+    limit: Limit, candidate: float, expected: Outcome, level: float
+) -> None:
     rules = Rules(level=level, limits={"gad": limit})
     assert judged({"gad": [candidate]}, {"gad": [80.0]}, rules).outcome is expected
 
@@ -122,11 +134,10 @@ def test_limits_hold_for_single_runs(limit: Limit, candidate: float, expected: O
 def test_every_limit_that_is_broken_is_a_reason() -> None:
     rules = Rules(limits={"gad": Limit(0.5, 79.9)})
     (finding,) = judged({"gad": LOW}, {"gad": HIGH}, rules).findings
-    assert [number in reason for number, reason in zip(("79.9", "0.5", "p 0.0"), finding.reasons, strict=True)] == [
-        True,
-        True,
-        True,
-    ]
+    assert [
+        number in reason
+        for number, reason in zip(("79.9", "0.5", "p 0.0"), finding.reasons, strict=True)
+    ] == [True, True, True]
 
 
 @pytest.mark.parametrize(
@@ -150,16 +161,27 @@ def test_what_runs_that_do_not_differ_or_stand_alone_can_say(
 def test_without_the_test_a_limit_is_needed() -> None:
     assert judged({"gad": HIGH}, {"gad": LOW}, Rules(level=0)).outcome is CANNOT
     assert judged({"gad": HIGH}, {"gad": LOW}, Rules(level=0, default=Limit(1.0))).outcome is PASS
-    assert judged({"gad": LOW}, {"gad": HIGH}, Rules(level=0, default=Limit(1.0))).outcome is REGRESSION
+    assert (
+        judged({"gad": LOW}, {"gad": HIGH}, Rules(level=0, default=Limit(1.0))).outcome
+        is REGRESSION
+    )
 
 
 def test_what_is_asked_for_and_not_there_cannot_be_judged() -> None:
     both = {"gad": HIGH, "ddi": HIGH}
     assert outcomes(judged({"gad": HIGH}, both)) == {"gad": PASS, "ddi": CANNOT}
     assert outcomes(judged({"gad": HIGH}, both, Rules(required=("gad",)))) == {"gad": PASS}
-    assert outcomes(judged(both, {"gad": HIGH}, Rules(required=("gad", "ddi")))) == {"gad": PASS, "ddi": CANNOT}
-    rules = Rules(required=("gad",), limits={"ddi": Limit(min_score=80.0)})  # a limit asks for its dataset
-    assert outcomes(judged(both, {"gad": HIGH}, rules)) == {"gad": PASS, "ddi": PASS}  # a minimum needs no baseline
+    assert outcomes(judged(both, {"gad": HIGH}, Rules(required=("gad", "ddi")))) == {
+        "gad": PASS,
+        "ddi": CANNOT,
+    }
+    rules = Rules(
+        required=("gad",), limits={"ddi": Limit(min_score=80.0)}
+    )  # a limit asks for its dataset
+    assert outcomes(judged(both, {"gad": HIGH}, rules)) == {
+        "gad": PASS,
+        "ddi": PASS,
+    }  # a minimum needs no baseline
     assert outcomes(judged({"gad": HIGH}, {"gad": HIGH}, rules)) == {"gad": PASS, "ddi": CANNOT}
     assert judged({"gad": HIGH}, {}).findings == ()
     assert judged({"gad": HIGH}, {}).outcome is CANNOT
@@ -176,13 +198,20 @@ def test_a_seed_that_is_missing_on_either_side_leaves_it_open() -> None:
 
 @pytest.mark.parametrize(
     "facts",
-    [{"data_hash": "e"}, {"metrics_version": "2"}, {"settings": {"max_eval": "64", "plugins": ""}}, "probe"],
+    [
+        {"data_hash": "e"},
+        {"metrics_version": "2"},
+        {"settings": {"max_eval": "64", "plugins": ""}},
+        "probe",
+    ],
     ids=["data", "metrics", "units", "learner"],
 )
 def test_what_is_not_comparable_passes_under_no_limit(facts: Any) -> None:
     known = {"data_hash": "d", "metrics_version": "1", "settings": {"max_eval": "", "plugins": ""}}
     side = changed(row({"gad": HIGH}), "gad", **known)
-    other = invented.named(side, learner="probe") if facts == "probe" else changed(side, "gad", **facts)
+    other = (
+        invented.named(side, learner="probe") if facts == "probe" else changed(side, "gad", **facts)
+    )
     assert decide(side, side, Rules()).outcome is PASS
     for candidate, baseline in ((side, other), (other, side)):
         for rules in (Rules(), Rules(default=Limit(90.0)), Rules(limits={"gad": Limit(90.0, 1.0)})):
@@ -208,7 +237,9 @@ def test_the_score_comes_first_and_counts_as_one_of_all() -> None:
     decision = judged(whole(-0.28), whole(0.0))
     assert [finding.name for finding in decision.findings] == [SCORE, *NAMES]
     assert outcomes(decision) == {SCORE: REGRESSION, **dict.fromkeys(NAMES, PASS)}
-    one = stats.ttest_ind(whole(-0.28)["gad"], whole(0.0)["gad"], equal_var=False, alternative="less").pvalue
+    one = stats.ttest_ind(
+        whole(-0.28)["gad"], whole(0.0)["gad"], equal_var=False, alternative="less"
+    ).pvalue
     assert one > 0.05
     score = decision.findings[0]
     assert score.line.difference == pytest.approx(-0.28)
@@ -217,10 +248,16 @@ def test_the_score_comes_first_and_counts_as_one_of_all() -> None:
 
 def test_the_score_has_limits_of_its_own_or_the_common_one() -> None:
     loose = Rules(level=0, default=Limit(1.0))
-    for overall, expected in ((Limit(), PASS), (Limit(0.5), REGRESSION), (Limit(None, 79.5), REGRESSION)):
+    for overall, expected in (
+        (Limit(), PASS),
+        (Limit(0.5), REGRESSION),
+        (Limit(None, 79.5), REGRESSION),
+    ):
         decision = judged(whole(-0.8), whole(0.0), replace(loose, overall=overall))
         assert outcomes(decision) == {SCORE: expected, **dict.fromkeys(NAMES, PASS)}
-    assert outcomes(judged(whole(-1.1), whole(0.0), loose)) == dict.fromkeys((SCORE, *NAMES), REGRESSION)
+    assert outcomes(judged(whole(-1.1), whole(0.0), loose)) == dict.fromkeys(
+        (SCORE, *NAMES), REGRESSION
+    )
 
 
 def test_a_limit_of_the_score_asks_for_all_thirteen() -> None:
@@ -230,12 +267,21 @@ def test_a_limit_of_the_score_asks_for_all_thirteen() -> None:
     assert outcomes(decision) == {SCORE: CANNOT, **dict.fromkeys(some, PASS)}
     assert decision.findings[0].name == SCORE
     assert SCORE not in outcomes(judged(whole(0.0, some), whole(0.0, some)))  # nobody asked for it
-    few = judged(whole(-0.9), whole(0.0), Rules(required=("gad",), level=0, default=Limit(1.0), overall=Limit(0.5)))
+    few = judged(
+        whole(-0.9),
+        whole(0.0),
+        Rules(required=("gad",), level=0, default=Limit(1.0), overall=Limit(0.5)),
+    )
     assert outcomes(few) == {SCORE: REGRESSION, "gad": PASS}
 
 
 def test_the_score_cannot_be_judged_where_one_of_its_datasets_cannot() -> None:
     odd = changed(row(whole(0.0)), "hoc", data_hash="e")
-    decision = decide(odd, changed(row(whole(0.0)), "hoc", data_hash="d"), Rules(overall=Limit(0.5)))
-    assert outcomes(decision) == {SCORE: CANNOT, **{name: CANNOT if name == "hoc" else PASS for name in NAMES}}
+    decision = decide(
+        odd, changed(row(whole(0.0)), "hoc", data_hash="d"), Rules(overall=Limit(0.5))
+    )
+    assert outcomes(decision) == {
+        SCORE: CANNOT,
+        **{name: CANNOT if name == "hoc" else PASS for name in NAMES},
+    }
     assert decision.findings[0].reasons[0].startswith("hoc: ")

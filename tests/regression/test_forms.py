@@ -37,7 +37,12 @@ def units(count: int) -> list[tuple[str, float]]:
 FINDINGS = (
     DatasetDecision(line("score"), PASS, 0.25),
     DatasetDecision(
-        line("gad"), REGRESSION, 0.004, ("fell by 1.03 points", "below 80"), units(12), [("test.99", -1.0)]
+        line("gad"),
+        REGRESSION,
+        0.004,
+        ("fell by 1.03 points", "below 80"),
+        units(12),
+        [("test.99", -1.0)],
     ),
     DatasetDecision(
         ScoreComparison("hoc", 70.0, None, (3, 0), WelchComparison(None)),
@@ -91,14 +96,21 @@ def test_json_has_everything() -> None:
         "candidate_score": 79.166,
         "difference": pytest.approx(-1.0333, abs=1e-4),
         "standard_error": pytest.approx(math.hypot(stats.sem(AFTER), stats.sem(BEFORE)), abs=1e-6),
-        "degrees_of_freedom": pytest.approx(stats.ttest_ind(AFTER, BEFORE, equal_var=False).df, abs=1e-5),
+        "degrees_of_freedom": pytest.approx(
+            stats.ttest_ind(AFTER, BEFORE, equal_var=False).df, abs=1e-5
+        ),
         "p_drop": 0.004,
         "baseline_runs": 3,
         "candidate_runs": 3,
         "worse": [{"id": unit, "mistakes": change} for unit, change in units(12)],
         "better": [{"id": "test.99", "mistakes": -1.0}],
     }
-    assert (hoc["baseline_score"], hoc["difference"], hoc["p_drop"], hoc["worse"]) == (None, None, None, [])
+    assert (hoc["baseline_score"], hoc["difference"], hoc["p_drop"], hoc["worse"]) == (
+        None,
+        None,
+        None,
+        [],
+    )
 
 
 def test_a_row_of_a_table_leaves_out_what_is_not_known() -> None:
@@ -115,12 +127,12 @@ def test_a_row_of_a_table_leaves_out_what_is_not_known() -> None:
         "why": "",
     }
     assert cells[1]["why"] == "fell by 1.03 points; below 80"
-    assert (cells[2]["baseline"], cells[2]["difference"], cells[2]["p (drop)"], cells[2]["runs"]) == (
-        "",
-        "",
-        "",
-        "0 / 3",
-    )
+    assert (
+        cells[2]["baseline"],
+        cells[2]["difference"],
+        cells[2]["p (drop)"],
+        cells[2]["runs"],
+    ) == ("", "", "", "0 / 3")
 
 
 def test_junit_counts_what_it_holds() -> None:
@@ -140,8 +152,14 @@ def test_junit_counts_what_it_holds() -> None:
         ["properties", "system-out", "error"],
     ]
     (failure,), (error,) = root.iter("failure"), root.iter("error")
-    assert (failure.get("message"), failure.get("type")) == ("fell by 1.03 points; below 80", "regression")
-    assert (error.get("message"), error.get("type")) == ("the baseline does not have it", "cannot judge")
+    assert (failure.get("message"), failure.get("type")) == (
+        "fell by 1.03 points; below 80",
+        "regression",
+    )
+    assert (error.get("message"), error.get("type")) == (
+        "the baseline does not have it",
+        "cannot judge",
+    )
     assert error.text == error.get("message")
     assert (
         cases[0].findtext("system-out")
@@ -155,15 +173,25 @@ def test_junit_counts_what_it_holds() -> None:
         for name, value in records.of(forms.FindingRecord, FINDINGS[1]).items()
         if name in junit.FIGURES
     }
-    assert properties(cases[2]) == {"candidate_score": "70.0", "baseline_runs": "0", "candidate_runs": "3"}
+    assert properties(cases[2]) == {
+        "candidate_score": "70.0",
+        "baseline_runs": "0",
+        "candidate_runs": "3",
+    }
 
 
 def test_junit_has_times_where_somebody_looked_at_the_clock() -> None:
-    assert not [node for node in parsed(DECISION).iter() if {"time", "timestamp"} & set(node.keys())]
+    assert not [
+        node for node in parsed(DECISION).iter() if {"time", "timestamp"} & set(node.keys())
+    ]
     at = datetime(2026, 11, 25, 1, 30, 5, 7, timezone(timedelta(hours=2)))
     root = parsed(replace(DECISION, checked_at=at, seconds=1.23456))
     (suite,) = root.findall("testsuite")
-    assert (suite.get("timestamp"), suite.get("time"), root.get("time")) == ("2026-11-24T23:30:05", "1.235", "1.235")
+    assert (suite.get("timestamp"), suite.get("time"), root.get("time")) == (
+        "2026-11-24T23:30:05",
+        "1.235",
+        "1.235",
+    )
 
 
 TURN = Turn(3, 40, 0.00125, 0.05, 0.00375)
@@ -177,11 +205,20 @@ def test_every_form_says_which_look_it_is_what_it_rests_on_and_what_is_judged() 
     }  # fmt: skip
     assert (records.of(forms.Check, decision)["level"], decision.level) == (0.01, 0.00125)
     text = forms.job_summary(decision)
-    for sentence in ("Look 3 of 40. Its level is 0.00125; 0.00375 of 0.05 is spent.", variance, "Each side"):
+    for sentence in (
+        "Look 3 of 40. Its level is 0.00125; 0.00375 of 0.05 is spent.",
+        variance,
+        "Each side",
+    ):
         assert sentence in text
     (suite,) = parsed(decision).findall("testsuite")
     found = properties(suite)
-    assert (found["look"], found["looks"], found["level"], found["spent"]) == ("3", "40", "0.00125", "0.00375")
+    assert (found["look"], found["looks"], found["level"], found["spent"]) == (
+        "3",
+        "40",
+        "0.00125",
+        "0.00375",
+    )
     assert (found["level_of_series"], found["variance"]) == ("0.05", variance)
     assert "again" in replace(TURN, repeated=True).text
     assert "of 40" not in replace(TURN, looks=None).text
@@ -189,7 +226,9 @@ def test_every_form_says_which_look_it_is_what_it_rests_on_and_what_is_judged() 
 
 
 def test_a_variance_that_is_stated_has_no_degrees_of_freedom_in_json() -> None:
-    finding = DatasetDecision(replace(line("gad"), comparison=WelchComparison(-1.0, 0.5, math.inf)), PASS, 0.3)
+    finding = DatasetDecision(
+        replace(line("gad"), comparison=WelchComparison(-1.0, 0.5, math.inf)), PASS, 0.3
+    )
     record = records.of(forms.FindingRecord, finding)
     assert (record["standard_error"], record["degrees_of_freedom"]) == (0.5, None)
     json.dumps(record, allow_nan=False)
@@ -237,13 +276,17 @@ def test_probes_are_said_to_be_judged_by_another_test() -> None:
 def held(text: str) -> str:
     """What XML 1.0 can hold of a text (section 2.2, Char)."""
     return "".join(
-        one for one in text if one in "\t\n" or " " <= one <= "\ud7ff" or "\ue000" <= one <= "\ufffd" or one > "\uffff"
+        one
+        for one in text
+        if one in "\t\n" or " " <= one <= "\ud7ff" or "\ue000" <= one <= "\ufffd" or one > "\uffff"
     )
 
 
 @given(name=TEXT, reason=TEXT, unit=TEXT, candidate=TEXT)
 @example(name="a\x00b", reason="\ufffe", unit="\uffff", candidate='<&>"\x1b]')
-def test_no_name_and_no_reason_breaks_a_report(name: str, reason: str, unit: str, candidate: str) -> None:
+def test_no_name_and_no_reason_breaks_a_report(
+    name: str, reason: str, unit: str, candidate: str
+) -> None:
     finding = DatasetDecision(line(name), REGRESSION, 0.01, (reason,), [(unit, 1.0)])
     root = parsed(of(finding, candidate=candidate))
     (case,), (failure,) = root.iter("testcase"), root.iter("failure")
@@ -262,7 +305,9 @@ def unescaped(text: str) -> str:
 @given(name=TEXT, reason=TEXT)
 @example(name="a:b,c%3A", reason="50 %\r\nof%25")
 def test_no_name_and_no_reason_breaks_a_command_of_github(name: str, reason: str) -> None:
-    (command,) = forms.workflow_commands(of(DatasetDecision(line(name), REGRESSION, 0.01, (reason,))))
+    (command,) = forms.workflow_commands(
+        of(DatasetDecision(line(name), REGRESSION, 0.01, (reason,)))
+    )
     assert "\n" not in command
     assert "\r" not in command
     found = re.fullmatch(r"::error title=([^:,]*)::(.*)", command, re.DOTALL)
@@ -272,8 +317,12 @@ def test_no_name_and_no_reason_breaks_a_command_of_github(name: str, reason: str
 
 @given(name=TEXT, reason=TEXT, candidate=TEXT)
 @example(name="a|b\\", reason="one\rtwo\r\nthree", candidate="<b>\\|")
-def test_no_name_and_no_reason_breaks_a_table_of_markdown(name: str, reason: str, candidate: str) -> None:
-    text = forms.job_summary(of(DatasetDecision(line(name), REGRESSION, 0.01, (reason,)), candidate=candidate))
+def test_no_name_and_no_reason_breaks_a_table_of_markdown(
+    name: str, reason: str, candidate: str
+) -> None:
+    text = forms.job_summary(
+        of(DatasetDecision(line(name), REGRESSION, 0.01, (reason,)), candidate=candidate)
+    )
     lines = re.split(r"\r\n|\r|\n", text)  # as CommonMark ends lines
     written = [one for one in lines if one.startswith("|")]
     assert len(lines) == 8

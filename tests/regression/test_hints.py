@@ -34,7 +34,10 @@ def test_a_large_drop_that_passes_is_said_with_the_limit_that_would_judge_it() -
     (finding,) = decide(row("new", FAR), row("old", [79.0, 81.0]), Rules()).findings
     assert finding.outcome is Outcome.PASS
     assert finding.hint.startswith("passes with a drop of 40.00 points")
-    assert f"{finding.line.comparison.detectable_at(0.1):.2f} points are seen in four of five cases" in finding.hint
+    assert (
+        f"{finding.line.comparison.detectable_at(0.1):.2f} points are seen in four of five cases"
+        in finding.hint
+    )
     assert "with 2 / 2 runs" in finding.hint
     limit = float(re.findall(r"--max-drop ([\d.]+)", finding.hint)[0])
     judged = decide(row("new", FAR), row("old", [79.0, 81.0]), Rules(default=Limit(limit)))
@@ -44,7 +47,9 @@ def test_a_large_drop_that_passes_is_said_with_the_limit_that_would_judge_it() -
 @pytest.mark.parametrize("drop", [2.0, 2.01, 2.5, 3.0, 3.7, 5.0, 5.2, 30.0])
 def test_the_limit_that_is_named_is_one_that_the_drop_breaks(drop: float) -> None:
     old = [80.0, 80.0 + 3 * drop, 80.0 - 3 * drop]
-    (finding,) = decide(row("new", [value - drop for value in old]), row("old", old), Rules()).findings
+    (finding,) = decide(
+        row("new", [value - drop for value in old]), row("old", old), Rules()
+    ).findings
     limit = float(re.findall(r"--max-drop ([\d.]+)", finding.hint)[0])
     assert 1.0 <= limit < drop
     assert limit <= 5.0
@@ -52,9 +57,19 @@ def test_the_limit_that_is_named_is_one_that_the_drop_breaks(drop: float) -> Non
 
 def test_small_drops_rises_and_judged_ones_have_no_hint() -> None:
     for values in ([79.0, 81.0, 78.5], [90.0, 70.0, 95.0]):
-        assert decide(row("new", values), row("old", [79.0, 81.0, 80.0]), Rules()).findings[0].hint == ""
-    assert decide(row("new", FAR), row("old", [79.0, 81.0]), Rules(default=Limit(50.0))).findings[0].hint == ""
-    fell = decide(row("new", [50.0, 50.1, 50.2]), row("old", [80.0, 80.1, 80.2]), Rules()).findings[0]
+        assert (
+            decide(row("new", values), row("old", [79.0, 81.0, 80.0]), Rules()).findings[0].hint
+            == ""
+        )
+    assert (
+        decide(row("new", FAR), row("old", [79.0, 81.0]), Rules(default=Limit(50.0)))
+        .findings[0]
+        .hint
+        == ""
+    )
+    fell = decide(row("new", [50.0, 50.1, 50.2]), row("old", [80.0, 80.1, 80.2]), Rules()).findings[
+        0
+    ]
     assert (fell.outcome, fell.hint) == (Outcome.REGRESSION, "")
 
 
@@ -76,9 +91,21 @@ def blurb(*arguments: str) -> Result:
 def test_the_command_that_shows_the_examples_works_as_it_stands(folder: Path) -> None:
     result = blurb("check", "bad", "--baseline", "good", "--output", "my runs")
     assert result.exit_code == 1
-    (line,) = (line for line in result.output.splitlines() if line.startswith("The examples: blurb "))
+    (line,) = (
+        line for line in result.output.splitlines() if line.startswith("The examples: blurb ")
+    )
     typed = shlex.split(line.removeprefix("The examples: blurb "))
-    assert typed == ["diff", "bad", "good", "--task", "gad", "--split", "dev", "--output", "my runs"]
+    assert typed == [
+        "diff",
+        "bad",
+        "good",
+        "--task",
+        "gad",
+        "--split",
+        "dev",
+        "--output",
+        "my runs",
+    ]
     assert blurb(*typed).exit_code == 0
     assert "bad quick is worse than good quick on gad." in result.output
     assert result.output.splitlines()[-1] == "regression"
@@ -104,7 +131,9 @@ def test_intervals_end_where_the_metric_ends() -> None:
 
 def test_the_mean_of_one_dataset_has_the_interval_of_the_dataset(folder: Path) -> None:
     """On the page BIOSSES had 76.6 to 90.1, and the mean of its type, the same number, 76.6 to 90.2."""
-    several = invented.row("m", {"biosses": [80.0, 83.0, 90.0], "hoc": [70.0, 71.0, 75.0], "ebm-pico": [60.0, 65.0]})
+    several = invented.row(
+        "m", {"biosses": [80.0, 83.0, 90.0], "hoc": [70.0, 71.0, 75.0], "ebm-pico": [60.0, 65.0]}
+    )
     values = intervals.numbers(several)
     for kind, task in (("similarity", "biosses"), ("document", "hoc"), ("pico", "ebm-pico")):
         assert values[kind] == values[task]
@@ -118,13 +147,28 @@ def test_the_mean_of_one_dataset_has_the_interval_of_the_dataset(folder: Path) -
 def test_one_sign_everywhere(folder: Path) -> None:
     """Candidate minus baseline, first minus second: in both commands, in text and JSON."""
     checked = json.loads(
-        blurb("check", "bad", "--baseline", "good", "--output", "my runs", "--split", "test", "--format", "json").output
+        blurb(
+            "check",
+            "bad",
+            "--baseline",
+            "good",
+            "--output",
+            "my runs",
+            "--split",
+            "test",
+            "--format",
+            "json",
+        ).output
     )
-    compared = json.loads(blurb("compare", "bad", "good", "--output", "my runs", "--format", "json").output)
+    compared = json.loads(
+        blurb("compare", "bad", "good", "--output", "my runs", "--format", "json").output
+    )
     for one in checked["findings"]:
         (two,) = (line for line in compared if line["name"] == one["name"])
         assert one["difference"] == pytest.approx(two["difference"], abs=1e-6)
-        assert one["difference"] == pytest.approx(one["candidate_score"] - one["baseline_score"], abs=1e-5)
+        assert one["difference"] == pytest.approx(
+            one["candidate_score"] - one["baseline_score"], abs=1e-5
+        )
         assert two["difference"] == pytest.approx(two["first_score"] - two["other_score"])
     assert {line["name"]: line["verdict"] for line in compared}["gad"] == "lower"
     text = blurb("compare", "bad", "good", "--output", "my runs").output
@@ -136,7 +180,18 @@ def test_one_sign_everywhere(folder: Path) -> None:
 
 
 def test_every_form_says_what_was_passed_over(folder: Path) -> None:
-    typed = ("check", "good", "--baseline", "good", "--output", "my runs", "--across", "protocol", "--across", "recipe")
+    typed = (
+        "check",
+        "good",
+        "--baseline",
+        "good",
+        "--output",
+        "my runs",
+        "--across",
+        "protocol",
+        "--across",
+        "recipe",
+    )
     told = blurb(*typed, "--junit", "j.xml", "--summary", "s.md").output
     for text in (told, Path("s.md").read_text()):
         assert "Judged across protocol, recipe, as asked for." in text

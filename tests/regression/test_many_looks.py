@@ -68,12 +68,18 @@ def test_a_drop_of_three_points_of_the_score_is_found_within_four_looks() -> Non
 def row(model: str, scores: Any) -> Any:
     """A row of scores, (seeds, sets)."""
     names = DATASETS if scores.shape[1] > 1 else DATASETS[8:9]
-    return invented.row(model, {name: scores[:, place].tolist() for place, name in enumerate(names)}, split="dev")
+    return invented.row(
+        model, {name: scores[:, place].tolist() for place, name in enumerate(names)}, split="dev"
+    )
 
 
-@pytest.mark.parametrize(("sets", "looks", "world"), [(1, 40, 0), (1, 40, 1), (1, 40, 2), (13, 12, 3), (13, 12, 4)])
+@pytest.mark.parametrize(
+    ("sets", "looks", "world"), [(1, 40, 0), (1, 40, 1), (1, 40, 2), (13, 12, 3), (13, 12, 4)]
+)
 @pytest.mark.parametrize("seeds", [1, 3])
-def test_the_arrays_decide_as_the_gate_does(tmp_path: Path, sets: int, looks: int, world: int, seeds: int) -> None:
+def test_the_arrays_decide_as_the_gate_does(
+    tmp_path: Path, sets: int, looks: int, world: int, seeds: int
+) -> None:
     """In worlds in which drops come and go, so that both answers are given."""
     random = generator(10, world, seeds)
     drop = random.choice([0.0, 1.0, 2.0, 4.0], (1, looks, 1, 1))
@@ -100,12 +106,16 @@ class Accuracy:
         return second
 
 
-def test_the_arrays_decide_of_probes_as_the_gate_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_arrays_decide_of_probes_as_the_gate_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Swapping answers at random has p-values whose exact form is binomial."""
     random = generator(11)
     looks, units = 12, 300
     baseline, checkpoints = gate.answers(random, 1, units, looks=looks)
-    checkpoints[:, ::3] &= random.random((1, 4, units)) < np.array([0.98, 0.93, 0.9, 0.85])[None, :, None]
+    checkpoints[:, ::3] &= (
+        random.random((1, 4, units)) < np.array([0.98, 0.93, 0.9, 0.85])[None, :, None]
+    )
     expected = gate.probe_alarms(baseline, checkpoints)[0]
 
     def clusters(right: Any) -> Clusters:
@@ -116,16 +126,30 @@ def test_the_arrays_decide_of_probes_as_the_gate_does(tmp_path: Path, monkeypatc
         made = invented.row(name, {"gad": [100 * right.mean()]}, split="dev")
         return invented.named(made, learner="probe", weights=name)
 
-    answers = {"old": baseline[0], **{f"run@{number}": right for number, right in enumerate(checkpoints[0])}}
-    both = lambda name, first, other, split: (clusters(answers[first.model]), clusters(answers[other.model]))  # noqa: E731
+    answers = {
+        "old": baseline[0],
+        **{f"run@{number}": right for number, right in enumerate(checkpoints[0])},
+    }
+    both = lambda name, first, other, split: (  # noqa: E731
+        clusters(answers[first.model]),
+        clusters(answers[other.model]),
+    )
     monkeypatch.setattr(comparison, "_units", both)
     old, decisions = probe("old", baseline[0]), []
     for number, right in enumerate(checkpoints[0]):
-        decisions.append(decide_in_series(probe(f"run@{number}", right), old, Rules(looks=40), tmp_path / "looks.json"))
+        decisions.append(
+            decide_in_series(
+                probe(f"run@{number}", right), old, Rules(looks=40), tmp_path / "looks.json"
+            )
+        )
     assert [one.outcome is Outcome.REGRESSION for one in decisions] == expected.tolist()
     assert len(set(expected)) == 2
     assert all(one.paired for one in decisions)
-    draws = [len(swapped) for one in decisions if (swapped := one.findings[0].line.comparison.swapped) is not None]
+    draws = [
+        len(swapped)
+        for one in decisions
+        if (swapped := one.findings[0].line.comparison.swapped) is not None
+    ]
     assert draws == [10_000] * looks  # one test at 0.00125 needs no more
 
 
@@ -138,14 +162,21 @@ def test_a_probe_of_many_sets_has_as_many_draws_as_its_level_needs(
     fell = right & (np.arange(units) % 4 > 0)
 
     def clusters(values: Any) -> Clusters:
-        return Clusters(Accuracy(), np.stack([values, np.ones(units)], -1)[None], tuple(map(str, range(units))), "q")
+        return Clusters(
+            Accuracy(),
+            np.stack([values, np.ones(units)], -1)[None],
+            tuple(map(str, range(units))),
+            "q",
+        )
 
     def probe(name: str, values: Any) -> Any:
         made = invented.row(name, {one: [100 * values.mean()] for one in DATASETS}, split="dev")
         return invented.named(made, learner="probe", weights=name)
 
     monkeypatch.setattr(comparison, "_units", lambda *_: (clusters(fell), clusters(right)))
-    decision = decide_in_series(probe("new", fell), probe("old", right), Rules(looks=40), tmp_path / "looks.json")
+    decision = decide_in_series(
+        probe("new", fell), probe("old", right), Rules(looks=40), tmp_path / "looks.json"
+    )
     assert {one.outcome for one in decision.findings} == {Outcome.REGRESSION}
     assert len(decision.findings[1].line.comparison.swapped) == 10 * 14 * 800  # type: ignore[arg-type]
     late = _at_look(tmp_path / "looks.json", probe("next", fell), probe("old", right), 100_000)

@@ -68,7 +68,9 @@ max_drop = 0
         ('["qa", "bioasq"]', NAMES[11:]),
     ],
 )
-def test_tasks_are_names_and_types_in_the_papers_order(wanted: str, required: tuple[str, ...], tmp_path: Path) -> None:
+def test_tasks_are_names_and_types_in_the_papers_order(
+    wanted: str, required: tuple[str, ...], tmp_path: Path
+) -> None:
     assert rules_of(tmp_path, f"tasks = {wanted}").required == required
 
 
@@ -116,7 +118,9 @@ def test_the_common_drop_is_that_of_all_that_have_none_of_their_own() -> None:
         ("[", "TOML"),
     ],
 )
-def test_what_cannot_be_a_rule_is_refused_with_file_and_key(text: str, what: str, tmp_path: Path) -> None:
+def test_what_cannot_be_a_rule_is_refused_with_file_and_key(
+    text: str, what: str, tmp_path: Path
+) -> None:
     with pytest.raises(BlurbError) as caught:
         rules_of(tmp_path, text)
     assert what in str(caught.value)

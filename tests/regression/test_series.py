@@ -37,10 +37,16 @@ def look(state: Path) -> Callable[..., Decision]:
     """Checks a row with these scores on GAD, or on datasets by name."""
 
     def checked(
-        scores: Any, rules: Rules = RULES, baseline: Any = BASELINE, name: str = "new", **changes: Any
+        scores: Any,
+        rules: Rules = RULES,
+        baseline: Any = BASELINE,
+        name: str = "new",
+        **changes: Any,
     ) -> Decision:
         def row(model: str, given: Any) -> Any:
-            return invented.row(model, given if isinstance(given, dict) else {"gad": given}, split="dev")
+            return invented.row(
+                model, given if isinstance(given, dict) else {"gad": given}, split="dev"
+            )
 
         candidate = invented.named(row(name, scores), **changes)
         return decide_in_series(candidate, row("old", baseline), rules, state)
@@ -52,7 +58,9 @@ def drawn(seed: int, checkpoints: int, runs: int = 3, mean: float = 80.0) -> lis
     return np.random.default_rng(seed).normal(mean, 0.7, (checkpoints, runs)).tolist()
 
 
-def test_each_look_is_a_test_with_the_variance_of_all_checkpoints_so_far(look: Callable[..., Decision]) -> None:
+def test_each_look_is_a_test_with_the_variance_of_all_checkpoints_so_far(
+    look: Callable[..., Decision],
+) -> None:
     series = drawn(1, 5)
     for number, scores in enumerate(series, 1):
         decision = look(scores, name=f"run@{number}")
@@ -73,7 +81,9 @@ def test_the_level_of_the_look_decides(look: Callable[..., Decision]) -> None:
     alone = stats.ttest_ind(fell, BASELINE, alternative="less").pvalue
     assert 0.05 / 40 < alone < 0.05
     assert look(fell, Rules(looks=1)).outcome is REGRESSION
-    assert look(fell, name="again", rules=Rules(looks=1)).outcome is REGRESSION  # the same candidate
+    assert (
+        look(fell, name="again", rules=Rules(looks=1)).outcome is REGRESSION
+    )  # the same candidate
 
 
 def test_with_forty_looks_it_takes_more(look: Callable[..., Decision]) -> None:
@@ -117,7 +127,9 @@ def test_single_runs_need_a_stated_deviation(look: Callable[..., Decision], stat
 def test_what_is_measured_comes_before_what_is_stated(look: Callable[..., Decision]) -> None:
     decision = look([78.0], replace(RULES, sd=0.1))
     error = math.sqrt(np.var(BASELINE, ddof=1) * (1 + 1 / 3))
-    assert decision.findings[0].p_drop == pytest.approx(stats.t.cdf((78.0 - np.mean(BASELINE)) / error, 2))
+    assert decision.findings[0].p_drop == pytest.approx(
+        stats.t.cdf((78.0 - np.mean(BASELINE)) / error, 2)
+    )
     assert "stated" not in decision.variance
 
 
@@ -138,7 +150,11 @@ def test_all_thirteen_with_stated_deviations_have_a_score_with_the_error_of_thei
 ) -> None:
     from blurb.results.score import dataset_weights
 
-    decision = look({name: [79.0] for name in DATASETS}, replace(RULES, sd=0.7), {name: [80.0] for name in DATASETS})
+    decision = look(
+        {name: [79.0] for name in DATASETS},
+        replace(RULES, sd=0.7),
+        {name: [80.0] for name in DATASETS},
+    )
     score = next(one for one in decision.findings if one.name == SCORE)
     error = 0.7 * math.sqrt(2 * sum(weight**2 for weight in dataset_weights().values()))
     assert score.line.comparison.standard_error == pytest.approx(error)
@@ -146,7 +162,9 @@ def test_all_thirteen_with_stated_deviations_have_a_score_with_the_error_of_thei
     assert score.p_drop == pytest.approx(14 * stats.norm.cdf(-1 / error))
 
 
-def test_variances_that_differ_are_said_with_the_checkpoint_that_stands_out(look: Callable[..., Decision]) -> None:
+def test_variances_that_differ_are_said_with_the_checkpoint_that_stands_out(
+    look: Callable[..., Decision],
+) -> None:
     for number, scores in enumerate(drawn(3, 6, 5), 1):
         calm = look(scores, name=f"run@{number}")
     assert "Bartlett's test shows no difference" in calm.variance
@@ -158,7 +176,9 @@ def test_variances_that_differ_are_said_with_the_checkpoint_that_stands_out(look
     assert "the largest of run@7 quick (look 7)" in look(drawn(4, 1, 5)[0], name="run@8").variance
 
 
-def test_looks_without_a_number_go_on_and_a_stated_number_ends(look: Callable[..., Decision], state: Path) -> None:
+def test_looks_without_a_number_go_on_and_a_stated_number_ends(
+    look: Callable[..., Decision], state: Path
+) -> None:
     first, second, third = drawn(5, 3)
     rules = Rules(looks=2)
     assert [look(scores, rules).turn.number for scores in (first, second)] == [1, 2]
@@ -226,7 +246,10 @@ def edited(content: dict[str, Any]) -> str:
     ],
 )
 def test_a_file_that_is_not_as_it_was_written_is_refused_by_name(
-    look: Callable[..., Decision], state: Path, damage: Callable[[dict[str, Any]], str], message: str
+    look: Callable[..., Decision],
+    state: Path,
+    damage: Callable[[dict[str, Any]], str],
+    message: str,
 ) -> None:
     look(drawn(10, 1)[0])
     state.write_text(damage(json.loads(state.read_text())))
@@ -252,7 +275,10 @@ def test_a_file_that_was_edited_with_its_digest_is_still_read_with_care(
 
 def test_a_place_where_no_file_can_be(look: Callable[..., Decision], tmp_path: Path) -> None:
     candidate = invented.row("new", {"gad": BASELINE}, split="dev")
-    for place, message in ((tmp_path, "is a folder"), (tmp_path / "none" / "looks.json", "does not exist")):
+    for place, message in (
+        (tmp_path, "is a folder"),
+        (tmp_path / "none" / "looks.json", "does not exist"),
+    ):
         with pytest.raises(SettingsError, match=message):
             decide_in_series(candidate, candidate, RULES, place)
     with pytest.raises(SettingsError, match="level 0"):
@@ -287,7 +313,8 @@ def test_the_rule_and_needs_both_to_be_known(look: Callable[..., Decision]) -> N
     assert look([70.0], single, [80.0]).outcome is CANNOT
     assert look([70.0], Rules(default=TOLERANCE, rule="noise"), [80.0]).outcome is CANNOT
     assert (
-        look([79.0, 79.1], Rules(limits={"gad": Limit(1.0, 79.5)}, rule="noise")).outcome is REGRESSION
+        look([79.0, 79.1], Rules(limits={"gad": Limit(1.0, 79.5)}, rule="noise")).outcome
+        is REGRESSION
     )  # a minimum holds
 
 
@@ -300,7 +327,9 @@ def test_the_power_of_and_is_one_half_where_the_true_drop_is_the_tolerance() -> 
     found = 0
     for _ in range(300):
         candidate, baseline = draw(77, 0.5, 5).tolist(), draw(80, 0.5, 5).tolist()
-        rows = (invented.row(str(len(one)), {"gad": one}, split="dev") for one in (candidate, baseline))
+        rows = (
+            invented.row(str(len(one)), {"gad": one}, split="dev") for one in (candidate, baseline)
+        )
         found += decide(*rows, rules).outcome is REGRESSION
     assert found / 300 == pytest.approx(0.5, abs=0.1)
 
@@ -315,7 +344,9 @@ def test_rules_that_cannot_be(bad: dict[str, Any]) -> None:
         Rules(**bad)
 
 
-def test_checks_at_the_same_time_wait_for_each_other(look: Callable[..., Decision], state: Path) -> None:
+def test_checks_at_the_same_time_wait_for_each_other(
+    look: Callable[..., Decision], state: Path
+) -> None:
     series = drawn(13, 6)
     with ThreadPoolExecutor(6) as pool:
         decisions = list(pool.map(look, series))
@@ -324,7 +355,9 @@ def test_checks_at_the_same_time_wait_for_each_other(look: Callable[..., Decisio
     assert list(state.parent.iterdir()) == [state]
 
 
-def test_the_baseline_beside_itself_is_no_checkpoint(look: Callable[..., Decision], state: Path) -> None:
+def test_the_baseline_beside_itself_is_no_checkpoint(
+    look: Callable[..., Decision], state: Path
+) -> None:
     decision = look(BASELINE)
     assert (decision.outcome, decision.turn) == (PASS, None)
     assert not state.exists()
@@ -337,12 +370,17 @@ def test_runs_of_one_checkpoint_count_once_in_the_variance(look: Callable[..., D
     look(first, weights="a")
     look(other, weights="b")
     again = look(other[:4], weights="b")
-    assert (again.turn.number, again.findings[0].line.comparison.degrees_of_freedom) == (4, 2 + 4 + 3)
+    assert (again.turn.number, again.findings[0].line.comparison.degrees_of_freedom) == (
+        4,
+        2 + 4 + 3,
+    )
     (finding,) = look(last, weights="c").findings
     groups = [BASELINE, first, other, last]
     degrees = sum(len(one) - 1 for one in groups)
     error = math.sqrt(sum(np.var(one) * len(one) for one in groups) / degrees * (1 / 3 + 1 / 5))
-    assert finding.p_drop == pytest.approx(stats.t.cdf((np.mean(last) - np.mean(BASELINE)) / error, degrees))
+    assert finding.p_drop == pytest.approx(
+        stats.t.cdf((np.mean(last) - np.mean(BASELINE)) / error, degrees)
+    )
 
 
 def names_of(decision: Decision) -> Sequence[str]:
@@ -351,13 +389,17 @@ def names_of(decision: Decision) -> Sequence[str]:
 
 def test_other_datasets_are_another_look(look: Callable[..., Decision]) -> None:
     both = {"gad": BASELINE, "ddi": BASELINE}
-    first = look({"gad": [79.9, 80.1], "ddi": [80.3, 80.2]}, replace(RULES, required=("gad",)), both)
+    first = look(
+        {"gad": [79.9, 80.1], "ddi": [80.3, 80.2]}, replace(RULES, required=("gad",)), both
+    )
     second = look({"gad": [79.9, 80.1], "ddi": [80.3, 80.2]}, RULES, both)
     assert (names_of(first), first.turn.number) == (["gad"], 1)
     assert (names_of(second), second.turn.number) == (["ddi", "gad"], 2)
 
 
-def test_a_link_to_a_state_file_stays_one(look: Callable[..., Decision], state: Path, tmp_path: Path) -> None:
+def test_a_link_to_a_state_file_stays_one(
+    look: Callable[..., Decision], state: Path, tmp_path: Path
+) -> None:
     """Replaced by a file, it would leave the other with fewer looks, whose level could be spent again."""
     kept = tmp_path / "kept.json"
     state.symlink_to(kept)

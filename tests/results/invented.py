@@ -40,7 +40,10 @@ def row(
         )
         for task, values in (scores or {}).items()
     }
-    datasets |= {task: DatasetScores(task, means={"test": mean}, facts=FACTS) for task, mean in (means or {}).items()}
+    datasets |= {
+        task: DatasetScores(task, means={"test": mean}, facts=FACTS)
+        for task, mean in (means or {}).items()
+    }
     return Row(RowIdentity(model, CONFIGURATION, recipe="1"), datasets, Origin.RESULTS)
 
 
@@ -49,7 +52,9 @@ def named(row: Row, **changes: Any) -> Row:
     return replace(row, identity=replace(row.identity, **changes))
 
 
-def ranked(name: str, means: Mapping[str, float], half: Mapping[str, float] | None = None) -> RankedRow:
+def ranked(
+    name: str, means: Mapping[str, float], half: Mapping[str, float] | None = None
+) -> RankedRow:
     """An entry of a table.
 
     :param half: half of the intervals

@@ -23,7 +23,11 @@ NAMES = [task.name for task in tasks.all() if task.paper_order]
 def gold_of(task: Task, rng: random.Random) -> Any:
     """A right answer."""
     if task.type in ("ner", "pico"):
-        names = tagging.labels(task.labels, "bio") if task.type == "ner" else [f"I-{label}" for label in task.labels]
+        names = (
+            tagging.labels(task.labels, "bio")
+            if task.type == "ner"
+            else [f"I-{label}" for label in task.labels]
+        )
         found = rng.choices([*names, "O", "O"], k=12)
         return tagging.convert(found, "bio", "bio") if task.type == "ner" else found
     if task.type == "similarity":
@@ -59,7 +63,9 @@ def play(
     trials = [fakes.trial(name, seed, **changes) for name in shares for seed in seeds]
     for trial in trials:
         write(store, model, trial, shares[trial.task], configuration, spoil)
-    rows.write(store, replace(fakes.row(model, *trials, configuration=configuration), weights=row_weights))
+    rows.write(
+        store, replace(fakes.row(model, *trials, configuration=configuration), weights=row_weights)
+    )
 
 
 def write(
@@ -82,12 +88,16 @@ def write(
             gold = gold_of(task, truth)
             columns["split"].append(split)
             columns["id"].append(f"{split}.{number}")
-            columns["doc_id"].append(f"d{number // 5}" if task.name in ("jnlpba", "ddi", "chemprot", "hoc") else None)
+            columns["doc_id"].append(
+                f"d{number // 5}" if task.name in ("jnlpba", "ddi", "chemprot", "hoc") else None
+            )
             columns["gold"].append(gold)
             luck, other = truth.random(), wrong(task, gold, truth)
             if draw.random() < 0.1:
                 luck, other = draw.random(), wrong(task, gold, draw)
-            columns["prediction"].append(gold if luck < share * spoil(task.name, split, number) else other)
+            columns["prediction"].append(
+                gold if luck < share * spoil(task.name, split, number) else other
+            )
             columns["majority"].append(gold)
             columns["scores"].append(None)
     finish(store, model, trial, formulation, columns, configuration)

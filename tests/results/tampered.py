@@ -6,7 +6,26 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 
-CELLS = ("", "²", "9" * 5_000, "٣", "-1", "1e999", "nan", "=1", "'", '"', "\r", "\0", ",", "x", "é", "0", "6", " ")
+CELLS = (
+    "",
+    "²",
+    "9" * 5_000,
+    "٣",
+    "-1",
+    "1e999",
+    "nan",
+    "=1",
+    "'",
+    '"',
+    "\r",
+    "\0",
+    ",",
+    "x",
+    "é",
+    "0",
+    "6",
+    " ",
+)
 
 
 def tables(text: str, count: int) -> Iterator[str]:

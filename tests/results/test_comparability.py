@@ -29,14 +29,27 @@ NONE = None
 
 def row(**changes: Any) -> Row:
     """A row of GAD on dev and test about which everything is known."""
-    made = {name: changes.pop(name) for name in list(changes) if name in Configuration.__dataclass_fields__}
-    facts = {name: changes.pop(name) for name in ("data_hash", "metrics_version", "verdict") if name in changes}
+    made = {
+        name: changes.pop(name)
+        for name in list(changes)
+        if name in Configuration.__dataclass_fields__
+    }
+    facts = {
+        name: changes.pop(name)
+        for name in ("data_hash", "metrics_version", "verdict")
+        if name in changes
+    }
     settings = {
-        name: changes.pop(name) for name in ("max_eval", "eval_seed", "plugins", "max_train") if name in changes
+        name: changes.pop(name)
+        for name in ("max_eval", "eval_seed", "plugins", "max_train")
+        if name in changes
     }
     found = invented.row("m", {"gad": (80.1, 80.3, 80.2)}, split="dev")
     gad = found.datasets["gad"]
-    runs = {seed: replace(run, settings={**run.settings, **settings}, **facts) for seed, run in gad.runs.items()}
+    runs = {
+        seed: replace(run, settings={**run.settings, **settings}, **facts)
+        for seed, run in gad.runs.items()
+    }
     found = replace(found, datasets={"gad": replace(gad, runs=runs)})
     return invented.named(found, configuration=replace(found.configuration, **made), **changes)
 
@@ -64,11 +77,18 @@ CASES: list[tuple[str, Row, Reason | None, Reason | None]] = [
     ("other metrics", row(metrics_version="2"), Reason.METRICS, Reason.METRICS),
     ("metrics that are not known", row(metrics_version=""), Reason.UNKNOWN, Reason.UNKNOWN),
     ("some examples", row(max_eval="64"), Reason.EXAMPLES, Reason.EXAMPLES),
-    ("fewer training examples", row(max_train="64"), NONE, NONE),  # an override or protocol says it, too
+    (
+        "fewer training examples",
+        row(max_train="64"),
+        NONE,
+        NONE,
+    ),  # an override or protocol says it, too
 ]
 
 
-@pytest.mark.parametrize(("other", "check", "compare"), [one[1:] for one in CASES], ids=[one[0] for one in CASES])
+@pytest.mark.parametrize(
+    ("other", "check", "compare"), [one[1:] for one in CASES], ids=[one[0] for one in CASES]
+)
 def test_the_table_of_uses(other: Row, check: Reason | None, compare: Reason | None) -> None:
     first = row()
     for one, two in ((first, other), (other, first)):
@@ -88,7 +108,8 @@ def test_what_a_check_may_pass_over_is_typed_and_said() -> None:
                 or across == check.name.lower()
                 or (
                     check is Reason.UNKNOWN
-                    and across == {"an unknown protocol": "protocol", "an unknown recipe": "recipe"}.get(words)
+                    and across
+                    == {"an unknown protocol": "protocol", "an unknown recipe": "recipe"}.get(words)
                 )
             )
             assert (decision.outcome is Outcome.PASS) == passed, (words, across)
@@ -109,14 +130,18 @@ def check(*arguments: str) -> tuple[int, str]:
 
 def test_one_encoder_under_two_protocols_is_no_regression() -> None:
     """The two commands of the audit, which were exit 1 with "more than runs of one encoder differ"."""
-    quick, standard = (f"{RESULTS}/minilm/{name}/results.csv:all-MiniLM-L6-v2" for name in ("quick", "standard"))
+    quick, standard = (
+        f"{RESULTS}/minilm/{name}/results.csv:all-MiniLM-L6-v2" for name in ("quick", "standard")
+    )
     code, told = check(quick, "--baseline", standard.removesuffix(":all-MiniLM-L6-v2"))
     assert (code, "different protocols: quick@2 / standard" in told) == (2, True)
     assert "The rows differ: the same encoder under two protocols." in told
     study = f"{RESULTS}/protocol-study/results.csv"
     code, told = check(f"{study}:whole quick@2", "--baseline", f"{study}:whole standard-short bf16")
     assert (code, "different protocols: quick@2 / standard-short" in told) == (2, True)
-    code, told = check(quick, "--baseline", standard.removesuffix(":all-MiniLM-L6-v2"), "--across", "protocol")
+    code, told = check(
+        quick, "--baseline", standard.removesuffix(":all-MiniLM-L6-v2"), "--across", "protocol"
+    )
     assert (code, "Judged across protocol, as asked for." in told) == (1, True)
     assert "more than seeds explain" in told
     assert "runs of one encoder" not in told
@@ -132,8 +157,13 @@ def test_tables_of_means_say_what_was_scored(here: Path) -> None:
     options = ("--split", "test", "--max-drop", "30")
     code, told = check(sides[0], "--baseline", sides[1], *options)
     assert (code, "pass" in told) == (2, False)
-    code, told = check(sides[0], "--baseline", sides[1], *options, "--across", "protocol", "--across", "unknown")
-    assert (code, "different examples were scored: at most 2,000 in one row, all in the other" in told) == (2, True)
+    code, told = check(
+        sides[0], "--baseline", sides[1], *options, "--across", "protocol", "--across", "unknown"
+    )
+    assert (
+        code,
+        "different examples were scored: at most 2,000 in one row, all in the other" in told,
+    ) == (2, True)
 
 
 def test_a_line_of_means_says_all_that_it_has(tmp_path: Path) -> None:
@@ -149,17 +179,27 @@ def test_a_line_of_means_says_all_that_it_has(tmp_path: Path) -> None:
         for one, two in zip(rows, read, strict=True):
             for task, dataset in two.datasets.items():
                 assert dataset.limit("max_eval") == one.datasets[task].limit("max_eval")
-                assert dataset.known("metrics_version") == one.datasets[task].known("metrics_version")
+                assert dataset.known("metrics_version") == one.datasets[task].known(
+                    "metrics_version"
+                )
         leaderboard_csv.write(again, read)
         lines = [list(csv.DictReader(path.open(encoding="utf-8"))) for path in (first, again)]
-        spread = ("score_sd", "score_low", "score_high", "blurb-12", *tasks.TYPES)  # means of rounded figures
+        spread = (
+            "score_sd",
+            "score_low",
+            "score_high",
+            "blurb-12",
+            *tasks.TYPES,
+        )  # means of rounded figures
         assert [{key: line[key] for key in line if key not in spread} for line in lines[0]] == [
             {key: line[key] for key in line if key not in spread} for line in lines[1]
         ]
 
 
 @pytest.mark.parametrize("column", ["max_eval", "plan"])
-@pytest.mark.parametrize("cell", ["x", "gad:x", "gad:-1", "gad:1e3", "gad:٣", ":", "gad:" + "9" * 400])
+@pytest.mark.parametrize(
+    "cell", ["x", "gad:x", "gad:-1", "gad:1e3", "gad:٣", ":", "gad:" + "9" * 400]
+)
 def test_a_cell_that_says_nothing_is_named_with_its_line(
     column: str, cell: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -175,7 +215,9 @@ def test_recipes_of_two_baselines_count_by_themselves() -> None:
     """A later recipe of one of them says nothing of the other."""
     recipes = {name: str(kind.recipe) for name, kind in learners.named().items()}
     assert recipes["constant"] != recipes["majority"]
-    rows = [row(weights=f"baseline:{name}", recipe=recipes[name]) for name in ("constant", "majority")]
+    rows = [
+        row(weights=f"baseline:{name}", recipe=recipes[name]) for name in ("constant", "majority")
+    ]
     assert rows[0].comparable_with(rows[1], Use.CHECK) is None
     old = row(weights="baseline:constant", recipe="1")
     assert rows[0].comparable_with(old, Use.CHECK) is Reason.RECIPE
@@ -194,8 +236,20 @@ THREE = {"gad": 3, "ddi": 3}
         ("", {}, {}, {}, ""),  # a baseline
         ("", THREE, {"gad": 2000, "ddi": 2000}, {}, "at most 2,000 training examples"),
         ("", THREE, {"gad": 9, "ddi": 0}, {}, "at most 9 training examples (gad)"),
-        ("", THREE, {"gad": 9, "ddi": 20, "hoc": 0}, {}, "at most 9 or 20 training examples (gad, ddi)"),
-        ("", THREE, dict.fromkeys("abcd", 5) | {"e": 0}, {}, "at most 5 training examples (4 datasets)"),
+        (
+            "",
+            THREE,
+            {"gad": 9, "ddi": 20, "hoc": 0},
+            {},
+            "at most 9 or 20 training examples (gad, ddi)",
+        ),
+        (
+            "",
+            THREE,
+            dict.fromkeys("abcd", 5) | {"e": 0},
+            {},
+            "at most 5 training examples (4 datasets)",
+        ),
         ("", THREE, {}, {"gad": 64, "ddi": 64}, "at most 64 dev and test examples"),
         (
             "words",

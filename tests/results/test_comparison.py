@@ -42,25 +42,41 @@ def row(
             metric="x",
             planned=len(values),
             runs={
-                seed: Run({split: {"x": Figure(value)}}, data_hash=data, metrics_version=version, settings=known)  # type: ignore[dict-item]
+                seed: Run(
+                    {split: {"x": Figure(value)}},
+                    data_hash=data,
+                    metrics_version=version,
+                    settings=known,
+                )  # type: ignore[dict-item]
                 for seed, value in enumerate(values, 1)
             },
         )
         for name, values in scores.items()
     }
-    return Row(RowIdentity(model, invented.CONFIGURATION, learner=learner), datasets, Origin.RESULTS)
+    return Row(
+        RowIdentity(model, invented.CONFIGURATION, learner=learner), datasets, Origin.RESULTS
+    )
 
 
 def printed(means: Mapping[str, float]) -> Row:
     """A row of numbers without runs, which are of test."""
-    datasets = {name: DatasetScores(name, means={"test": mean}, facts=invented.FACTS) for name, mean in means.items()}
+    datasets = {
+        name: DatasetScores(name, means={"test": mean}, facts=invented.FACTS)
+        for name, mean in means.items()
+    }
     return Row(RowIdentity("printed", invented.CONFIGURATION), datasets, Origin.LEADERBOARD)
 
 
 def mixed(first: Row, other: Row) -> Row:
     """Seeds of two rows as one, as a table could have them that somebody put together."""
     datasets = {
-        name: replace(one, runs={**one.runs, **{10 + seed: run for seed, run in other.datasets[name].runs.items()}})
+        name: replace(
+            one,
+            runs={
+                **one.runs,
+                **{10 + seed: run for seed, run in other.datasets[name].runs.items()},
+            },
+        )
         for name, one in first.datasets.items()
     }
     return replace(first, datasets=datasets)
@@ -69,12 +85,36 @@ def mixed(first: Row, other: Row) -> Row:
 GAD = {"gad": LOW}
 DRAWN = {"max_eval": "64", "eval_seed": "2"}
 CASES: list[tuple[str, Reason, Row, Row, str]] = [
-    ("a probe and a fine-tuned encoder", Reason.LEARNER, row(GAD), row(GAD, learner="probe"), "test"),
-    ("dev against numbers of test", Reason.SPLIT, row(GAD, split="dev"), printed({"gad": 80.0}), "dev"),
+    (
+        "a probe and a fine-tuned encoder",
+        Reason.LEARNER,
+        row(GAD),
+        row(GAD, learner="probe"),
+        "test",
+    ),
+    (
+        "dev against numbers of test",
+        Reason.SPLIT,
+        row(GAD, split="dev"),
+        printed({"gad": 80.0}),
+        "dev",
+    ),
     ("two data", Reason.DATA, row(GAD), row(GAD, data="e"), "test"),
-    ("seeds of one side on two data", Reason.DATA, row(GAD), mixed(row(GAD), row(GAD, data="e")), "test"),
+    (
+        "seeds of one side on two data",
+        Reason.DATA,
+        row(GAD),
+        mixed(row(GAD), row(GAD, data="e")),
+        "test",
+    ),
     ("two versions of the metrics", Reason.METRICS, row(GAD), row(GAD, version="2"), "test"),
-    ("a part of the units", Reason.EXAMPLES, row(GAD), row(GAD, settings={"max_eval": "64"}), "test"),
+    (
+        "a part of the units",
+        Reason.EXAMPLES,
+        row(GAD),
+        row(GAD, settings={"max_eval": "64"}),
+        "test",
+    ),
     (
         "other parts of the units",
         Reason.EXAMPLES,
@@ -89,7 +129,13 @@ CASES: list[tuple[str, Reason, Row, Row, str]] = [
         row(GAD, settings={"max_eval": "64", "eval_seed": "2"}),
         "test",
     ),
-    ("a part, and nobody knows", Reason.UNKNOWN, row(GAD, settings={}), row(GAD, settings={"max_eval": "64"}), "test"),
+    (
+        "a part, and nobody knows",
+        Reason.UNKNOWN,
+        row(GAD, settings={}),
+        row(GAD, settings={"max_eval": "64"}),
+        "test",
+    ),
     (
         "a part, and nobody knows how it was drawn",
         Reason.UNKNOWN,
@@ -99,7 +145,13 @@ CASES: list[tuple[str, Reason, Row, Row, str]] = [
     ),
     ("all, and nobody knows", Reason.UNKNOWN, row(GAD, settings={}), row(GAD), "test"),
     ("data that nobody knows", Reason.UNKNOWN, row(GAD, data=""), row(GAD, data="e"), "test"),
-    ("metrics that nobody knows", Reason.UNKNOWN, row(GAD, version=""), row(GAD, version=""), "test"),
+    (
+        "metrics that nobody knows",
+        Reason.UNKNOWN,
+        row(GAD, version=""),
+        row(GAD, version=""),
+        "test",
+    ),
     (
         "a part, and a printed number of all",
         Reason.EXAMPLES,
@@ -119,7 +171,9 @@ def test_every_kind_has_a_case() -> None:
     }
 
 
-@pytest.mark.parametrize(("kind", "first", "other", "split"), [one[1:] for one in CASES], ids=[one[0] for one in CASES])
+@pytest.mark.parametrize(
+    ("kind", "first", "other", "split"), [one[1:] for one in CASES], ids=[one[0] for one in CASES]
+)
 def test_what_says_nothing_of_each_other_is_shown_and_never_judged(
     kind: Reason, first: Row, other: Row, split: str
 ) -> None:
@@ -128,7 +182,11 @@ def test_what_says_nothing_of_each_other_is_shown_and_never_judged(
             (line,) = compare_rows(one, two, split, with_units)  # type: ignore[arg-type]
             assert line.incomparable is kind
             assert kind.value in line.reason
-            assert (line.p, line.comparison.standard_error, line.comparison.interval) == (None, None, None)
+            assert (line.p, line.comparison.standard_error, line.comparison.interval) == (
+                None,
+                None,
+                None,
+            )
             assert line.verdict(1.0) is Verdict.UNKNOWN
             assert None not in (line.first, line.other)
             assert line.difference == pytest.approx((line.first or 0.0) - (line.other or 0.0))
@@ -139,8 +197,16 @@ def test_what_says_nothing_of_each_other_is_shown_and_never_judged(
     [
         (row(GAD), row(GAD), True),
         (row(GAD, settings=DRAWN), row(GAD, settings=DRAWN), True),
-        (row(GAD, settings={"max_eval": "", "eval_seed": "1"}), row(GAD), True),  # no part, no matter how it is drawn
-        (row(GAD, settings={"max_train": "9", "max_eval": ""}), row(GAD), True),  # other training is what is compared
+        (
+            row(GAD, settings={"max_eval": "", "eval_seed": "1"}),
+            row(GAD),
+            True,
+        ),  # no part, no matter how it is drawn
+        (
+            row(GAD, settings={"max_train": "9", "max_eval": ""}),
+            row(GAD),
+            True,
+        ),  # other training is what is compared
         (row(GAD, learner="baseline"), row(GAD), True),
         (row(GAD, learner="probe"), row(GAD, learner="probe"), False),  # without predictions
         (row(GAD, learner="probe"), row({"gad": (50.0,)}, learner="baseline"), False),
@@ -148,7 +214,11 @@ def test_what_says_nothing_of_each_other_is_shown_and_never_judged(
         (printed({"gad": 80.0}), printed({"gad": 81.0}), False),
         (row({"gad": (80.0,)}), row({"gad": (81.0,)}), False),
         (row({"gad": (80.0,)}), row(GAD), True),  # the variance of the other side
-        (row({"gad": (80.0, 80.0)}), row({"gad": (81.0, 81.0)}), False),  # no run differs from another
+        (
+            row({"gad": (80.0, 80.0)}),
+            row({"gad": (81.0, 81.0)}),
+            False,
+        ),  # no run differs from another
     ],
 )
 def test_what_may_be_compared_and_what_can_be_judged(first: Row, other: Row, judged: bool) -> None:
@@ -158,7 +228,10 @@ def test_what_may_be_compared_and_what_can_be_judged(first: Row, other: Row, jud
 
 
 def test_what_one_side_lacks_has_no_difference() -> None:
-    lines = {line.name: line for line in compare_rows(row({"gad": LOW}), row({"ddi": HIGH}), "test", with_units=False)}
+    lines = {
+        line.name: line
+        for line in compare_rows(row({"gad": LOW}), row({"ddi": HIGH}), "test", with_units=False)
+    }
     assert [line.difference for line in lines.values()] == [None, None]
     assert (lines["gad"].other, lines["ddi"].first) == (None, None)
     assert (lines["gad"].runs, lines["ddi"].runs) == ((3, 0), (0, 3))
@@ -167,9 +240,19 @@ def test_what_one_side_lacks_has_no_difference() -> None:
 def test_p_is_that_of_welch_corrected_over_the_datasets() -> None:
     """SciPy's Welch for each dataset; then Holm by its definition, the k-th smallest of n times n - k + 1."""
     first = {"gad": LOW, "ddi": (70.0, 70.6, 70.4), "hoc": (80.0, 80.9, 80.1), "biosses": (88.0,)}
-    other = {"gad": HIGH, "ddi": (70.9, 70.3, 71.2), "hoc": (80.2, 80.8, 80.3, 80.1), "biosses": (89.0,)}
-    lines = {line.name: line for line in compare_rows(row(first), row(other), "test", with_units=False)}
-    plain = {name: stats.ttest_ind(first[name], other[name], equal_var=False) for name in ("gad", "ddi", "hoc")}
+    other = {
+        "gad": HIGH,
+        "ddi": (70.9, 70.3, 71.2),
+        "hoc": (80.2, 80.8, 80.3, 80.1),
+        "biosses": (89.0,),
+    }
+    lines = {
+        line.name: line for line in compare_rows(row(first), row(other), "test", with_units=False)
+    }
+    plain = {
+        name: stats.ttest_ind(first[name], other[name], equal_var=False)
+        for name in ("gad", "ddi", "hoc")
+    }
     largest = 0.0
     for place, name in enumerate(sorted(plain, key=lambda name: plain[name].pvalue)):
         largest = max(largest, min(1.0, (3 - place) * plain[name].pvalue))
@@ -177,9 +260,14 @@ def test_p_is_that_of_welch_corrected_over_the_datasets() -> None:
     for name, result in plain.items():
         low, high = result.confidence_interval(0.95)
         assert lines[name].comparison.interval == pytest.approx((low, high))
-        assert lines[name].difference == pytest.approx(statistics.fmean(first[name]) - statistics.fmean(other[name]))
+        assert lines[name].difference == pytest.approx(
+            statistics.fmean(first[name]) - statistics.fmean(other[name])
+        )
     assert (lines["biosses"].p, lines["biosses"].difference) == (None, pytest.approx(-1.0))
-    alone = {line.name: line for line in compare_rows(row(first), row(other), "test", with_units=False, only=["gad"])}
+    alone = {
+        line.name: line
+        for line in compare_rows(row(first), row(other), "test", with_units=False, only=["gad"])
+    }
     assert set(alone) == {"gad"}
     assert alone["gad"].p == pytest.approx(plain["gad"].pvalue, rel=1e-6)
 
@@ -188,7 +276,11 @@ def test_verdicts() -> None:
     (up,) = compare_rows(row({"gad": HIGH}), row({"gad": LOW}), "test", with_units=False)
     (down,) = compare_rows(row({"gad": LOW}), row({"gad": HIGH}), "test", with_units=False)
     (same,) = compare_rows(row({"gad": HIGH}), row({"gad": HIGH}), "test", with_units=False)
-    assert [line.verdict(0.05) for line in (up, down, same)] == ["higher", "lower", "no difference shown"]
+    assert [line.verdict(0.05) for line in (up, down, same)] == [
+        "higher",
+        "lower",
+        "no difference shown",
+    ]
     assert up.p is not None
     assert up.verdict(up.p) == "no difference shown"  # not below the level
 
@@ -215,7 +307,8 @@ def test_task_types_and_the_score_are_sums_with_the_error_of_their_parts() -> No
     groups = {"ner": NAMES[:5], "relation": NAMES[6:9], "qa": NAMES[11:]}
     assert list(lines) == [*NAMES, *groups, "score"]  # types of one dataset are that dataset
     weights = {
-        name: {one: 1 / len(datasets_by_type) for one in datasets_by_type} for name, datasets_by_type in groups.items()
+        name: {one: 1 / len(datasets_by_type) for one in datasets_by_type}
+        for name, datasets_by_type in groups.items()
     }
     sizes = [5, 1, 3, 1, 1, 2]
     weights["score"] = {
@@ -239,20 +332,31 @@ def test_task_types_and_the_score_are_sums_with_the_error_of_their_parts() -> No
         line = lines[name]
         assert line.difference == pytest.approx(difference)
         assert line.comparison.standard_error == pytest.approx(error)
-        assert line.p == pytest.approx(2 * stats.t.sf(abs(difference / error), degrees_of_freedom), rel=1e-5)
+        assert line.p == pytest.approx(
+            2 * stats.t.sf(abs(difference / error), degrees_of_freedom), rel=1e-5
+        )
         assert line.runs == (3, 3)
-    assert (lines["score"].first, lines["score"].other) == (pytest.approx(first.score), pytest.approx(other.score))
+    assert (lines["score"].first, lines["score"].other) == (
+        pytest.approx(first.score),
+        pytest.approx(other.score),
+    )
 
 
 def test_a_score_says_which_dataset_it_cannot_be_judged_for() -> None:
     other = whole(0.35)
-    odd = replace(other, datasets={**other.datasets, "hoc": row({"hoc": LOW}, data="e").datasets["hoc"]})
+    odd = replace(
+        other, datasets={**other.datasets, "hoc": row({"hoc": LOW}, data="e").datasets["hoc"]}
+    )
     lines = {line.name: line for line in compare_rows(whole(0.0), odd, "test", with_units=False)}
     assert lines["score"].p is None
     assert lines["score"].reason.startswith("hoc: different data")
     assert lines["ner"].p is not None
-    less = replace(other, datasets={name: one for name, one in other.datasets.items() if name != "hoc"})
-    assert "score" not in {line.name for line in compare_rows(whole(0.0), less, "test", with_units=False)}
+    less = replace(
+        other, datasets={name: one for name, one in other.datasets.items() if name != "hoc"}
+    )
+    assert "score" not in {
+        line.name for line in compare_rows(whole(0.0), less, "test", with_units=False)
+    }
 
 
 @pytest.fixture(scope="module")
@@ -269,14 +373,18 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Row]:
     return {**rows, "table": table}
 
 
-def test_the_choice_of_test_units_counts_where_predictions_of_both_are_there(stored: Mapping[str, Row]) -> None:
+def test_the_choice_of_test_units_counts_where_predictions_of_both_are_there(
+    stored: Mapping[str, Row],
+) -> None:
     def errors(first: str, other: str, with_units: bool) -> list[float]:
         lines = compare_rows(stored[first], stored[other], "test", with_units)
         return [line.comparison.standard_error or 0.0 for line in lines]
 
     plain, wide = errors("bad", "good", False), errors("bad", "good", True)
     assert all(one < two for one, two in zip(plain, wide, strict=True))
-    assert errors("bad", "table", True) == pytest.approx(plain, abs=1e-3)  # a table has no predictions
+    assert errors("bad", "table", True) == pytest.approx(
+        plain, abs=1e-3
+    )  # a table has no predictions
 
 
 def test_a_task_that_is_not_installed_here_is_compared_by_its_runs_alone(
@@ -293,11 +401,15 @@ def test_a_task_that_is_not_installed_here_is_compared_by_its_runs_alone(
     assert flips(stored["good"], stored["bad"], "gad", "test") == ([], [])
 
 
-def test_two_single_runs_are_never_judged_and_get_a_hint_of_their_units(stored: Mapping[str, Row]) -> None:
+def test_two_single_runs_are_never_judged_and_get_a_hint_of_their_units(
+    stored: Mapping[str, Row],
+) -> None:
     for with_units in (True, False):
         lines = compare_rows(stored["once"], stored["once"], "test", with_units)
         assert [line.p for line in lines] == [None, None]
-        assert all(("p 1.000" in line.reason) == with_units for line in lines)  # nothing to exchange: all are alike
+        assert all(
+            ("p 1.000" in line.reason) == with_units for line in lines
+        )  # nothing to exchange: all are alike
 
 
 def test_flips_are_the_units_that_changed(stored: Mapping[str, Row]) -> None:
@@ -307,15 +419,23 @@ def test_flips_are_the_units_that_changed(stored: Mapping[str, Row]) -> None:
         found: dict[str, float] = {}
         for record in stored[model].records_of("gad").values():
             columns = read_predictions(record.path / "predictions.parquet", split="test")
-            for name, gold, predicted in zip(columns["id"], columns["gold"], columns["prediction"], strict=True):
+            for name, gold, predicted in zip(
+                columns["id"], columns["gold"], columns["prediction"], strict=True
+            ):
                 found[name] = found.get(name, 0.0) + (gold != predicted) / 3
         mistakes.append(found)
     change = {name: mistakes[1][name] - mistakes[0][name] for name in mistakes[0]}
     worse, better = flips(stored["good"], stored["bad"], "gad", "test")
-    assert dict(worse) == pytest.approx({name: value for name, value in change.items() if value >= 0.5})
-    assert dict(better) == pytest.approx({name: value for name, value in change.items() if value <= -0.5})
+    assert dict(worse) == pytest.approx(
+        {name: value for name, value in change.items() if value >= 0.5}
+    )
+    assert dict(better) == pytest.approx(
+        {name: value for name, value in change.items() if value <= -0.5}
+    )
     assert len(worse) > len(better)
-    assert [(-abs(value), name) for name, value in worse] == sorted((-abs(value), name) for name, value in worse)
+    assert [(-abs(value), name) for name, value in worse] == sorted(
+        (-abs(value), name) for name, value in worse
+    )
     back = flips(stored["bad"], stored["good"], "gad", "test")
     assert dict(back[1]) == pytest.approx({name: -value for name, value in worse})
     assert flips(stored["good"], stored["table"], "gad", "test") == ([], [])

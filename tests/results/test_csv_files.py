@@ -39,7 +39,9 @@ def test_a_mark_of_the_byte_order_is_no_part_of_the_first_column(tmp_path: Path)
 def test_lines_that_are_too_short_or_too_long_say_so(tmp_path: Path) -> None:
     path, errors = written(tmp_path / "t.csv", b"a,b\n1\n1,2,3\n4,5\n"), ErrorCollector()
     assert [line for _, line in table_of(path, errors).rows] == [{"a": "4", "b": "5"}]
-    assert [str(error) for error in errors.errors] == [f"{path}:{line}: expected 2 cells." for line in (2, 3)]
+    assert [str(error) for error in errors.errors] == [
+        f"{path}:{line}: expected 2 cells." for line in (2, 3)
+    ]
     assert table_of(written(path, b"a,b\n1\n"), short=True).rows[0][1] == {"a": "1", "b": ""}
 
 
@@ -51,7 +53,10 @@ def test_a_file_of_nothing_has_no_columns(content: bytes, tmp_path: Path) -> Non
 
 
 def test_what_cannot_be_read_is_named_with_its_line(tmp_path: Path) -> None:
-    for content, line in ((b"a\n1\n\n\xff\n", ":4: "), (b"a\n1\n\n" + b"x" * 200_000 + b"\n", ":4: ")):
+    for content, line in (
+        (b"a\n1\n\n\xff\n", ":4: "),
+        (b"a\n1\n\n" + b"x" * 200_000 + b"\n", ":4: "),
+    ):
         path = written(tmp_path / "t.csv", content)
         with pytest.raises(DataError) as caught:
             table_of(path)
@@ -101,7 +106,9 @@ def test_every_table_counts_empty_lines_as_an_editor_does(kind: str, tmp_path: P
     assert str(caught.value).startswith(f"{path}:5: ")
 
 
-@pytest.mark.parametrize("cell", ["=1+1", "+a", "-x", "@y", "\ta", "-1.5", "-", "plain", "", "1e3", "it's", "-inf"])
+@pytest.mark.parametrize(
+    "cell", ["=1+1", "+a", "-x", "@y", "\ta", "-1.5", "-", "plain", "", "1e3", "it's", "-inf"]
+)
 def test_a_cell_that_a_spreadsheet_would_run_is_made_safe_and_comes_back(cell: str) -> None:
     safe = schema.neutral(cell)
     assert schema.original(safe) == cell
@@ -121,6 +128,8 @@ def test_a_cell_that_a_spreadsheet_would_run_is_made_safe_and_comes_back(cell: s
         ("Größe, 模型", "Größe, 模型"),
     ],
 )
-def test_characters_that_command_a_terminal_are_escapes_once_and_for_all(cell: str, shown: str) -> None:
+def test_characters_that_command_a_terminal_are_escapes_once_and_for_all(
+    cell: str, shown: str
+) -> None:
     assert schema.original(cell) == shown
     assert schema.original(schema.neutral(shown)) == shown

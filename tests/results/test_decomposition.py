@@ -35,7 +35,9 @@ COUNTED: Mapping[str, tuple[float, ...]] = {
 
 def parts_of(reference: str) -> Decomposition:
     found = decompose(
-        compare_rows(row_of(PAPER, "runs"), row_of(f"published:{reference} (gu2021)", "runs"), "test", False)
+        compare_rows(
+            row_of(PAPER, "runs"), row_of(f"published:{reference} (gu2021)", "runs"), "test", False
+        )
     )
     assert found is not None
     return found
@@ -46,7 +48,9 @@ def test_the_parts_that_were_counted_from_the_paper(name: str) -> None:
     found = parts_of(name)
     bioasq = next(part for part in found.datasets if part.name == "bioasq")
     figures = [found.total, *(part.points for part in found.types), bioasq.points]
-    assert [round(figure, 2) for figure in figures] == pytest.approx(COUNTED[name], abs=0.0101)  # they round twice
+    assert [round(figure, 2) for figure in figures] == pytest.approx(
+        COUNTED[name], abs=0.0101
+    )  # they round twice
 
 
 def test_the_ablations_recompute_to_the_printed_scores_and_are_in_no_ranking() -> None:
@@ -67,7 +71,9 @@ def row(scores: Mapping[str, float]) -> Row:
 @pytest.mark.parametrize("seed", range(20))
 def test_the_parts_add_up(seed: int, lacking: tuple[str, ...]) -> None:
     draw = random.Random(seed)
-    first, other = ({name: draw.uniform(0, 100) for name in DATASETS if name not in lacking} for _ in range(2))
+    first, other = (
+        {name: draw.uniform(0, 100) for name in DATASETS if name not in lacking} for _ in range(2)
+    )
     found = decompose(compare_rows(row(first), row(other), "test", False))
     score = blurb_12 if lacking else blurb_score
     difference = (score(first) or 0.0) - (score(other) or 0.0)

@@ -41,7 +41,10 @@ def content(path: Path, name: str) -> Any:
 def test_figures_are_times_100_and_counts_as_they_are(store: Store) -> None:
     row = only(store)
     assert row.origin is Origin.STORE
-    counts = {"ncbi-disease": {"true_positives", "predicted", "gold"}, "biosses": {"constant"}}  # docs/csv.md
+    counts = {
+        "ncbi-disease": {"true_positives", "predicted", "gold"},
+        "biosses": {"constant"},
+    }  # docs/csv.md
     for path in store.trial_folders():
         spec, metrics = content(path, "spec.json"), content(path, "metrics.json")
         run = row.datasets[spec["task"]].runs[spec["seed"]]
@@ -51,8 +54,12 @@ def test_figures_are_times_100_and_counts_as_they_are(store: Store) -> None:
             for name, value in metrics[split].items():
                 factor = 1 if name in counts.get(spec["task"], set()) else 100
                 assert run.figures[split][name].value == pytest.approx(factor * value)
-                assert run.figures[split][name].majority == pytest.approx(factor * metrics["majority"][split][name])
-    there = {name for path in store.trial_folders() for name in content(path, "metrics.json")["test"]}
+                assert run.figures[split][name].majority == pytest.approx(
+                    factor * metrics["majority"][split][name]
+                )
+    there = {
+        name for path in store.trial_folders() for name in content(path, "metrics.json")["test"]
+    }
     assert there > set().union(*counts.values())
 
 
@@ -61,9 +68,17 @@ def test_what_is_known_of_a_run_is_what_its_files_say(store: Store) -> None:
     for path in store.trial_folders():
         spec = content(path, "spec.json")
         run = row.datasets[spec["task"]].runs[spec["seed"]]
-        assert (run.trial, run.data_hash, run.verdict) == (path.name, spec["data"][:12], "identical")
+        assert (run.trial, run.data_hash, run.verdict) == (
+            path.name,
+            spec["data"][:12],
+            "identical",
+        )
         assert run.metrics_version == str(content(path, "metrics.json")["metrics_version"])
-        assert (run.settings["head"], run.settings["tagging"], run.settings["pooling"]) == ("crf", "io", "")
+        assert (run.settings["head"], run.settings["tagging"], run.settings["pooling"]) == (
+            "crf",
+            "io",
+            "",
+        )
         assert (run.settings["max_train"], run.settings["max_eval"]) == ("9", "")
         assert run.record.path == path
     families = {name: one.known("family") for name, one in row.datasets.items()}
@@ -75,7 +90,9 @@ def test_what_is_planned_and_not_done_is_counted(store: Store, tmp_path: Path) -
     shutil.copytree(store.root, tmp_path / "runs")
     mine = Store(tmp_path / "runs")
     (stored,) = rows.read(mine)
-    more = [fakes.trial(name, 7, weights=f"{'m':w<64}", settings=LIMITED) for name in ("gad", "hoc")]
+    more = [
+        fakes.trial(name, 7, weights=f"{'m':w<64}", settings=LIMITED) for name in ("gad", "hoc")
+    ]
     row = fakes.row("m", *more, configuration=stored.configuration)
     rows.write(mine, replace(row, weights=stored.weights))
     found = only(mine)
@@ -124,7 +141,9 @@ def test_rows_come_by_suite_model_and_configuration(tmp_path: Path) -> None:
     assert len(set(names)) == len(names)
 
 
-def test_a_task_that_is_not_installed_here_is_read_all_the_same(store: Store, tmp_path: Path) -> None:
+def test_a_task_that_is_not_installed_here_is_read_all_the_same(
+    store: Store, tmp_path: Path
+) -> None:
     """Trials of a plug-in, in a place where it is not."""
     shutil.copytree(store.root, tmp_path / "runs")
     mine = Store(tmp_path / "runs")

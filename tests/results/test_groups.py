@@ -52,11 +52,15 @@ def ranks(*rows: Row, column: str = "gad") -> dict[str, tuple[str, str]]:
 def named(one: Row, name: str) -> Row:
     """On test, under a name."""
     gad = one.datasets["gad"]
-    runs = {seed: replace(run, figures={"test": run.figures["dev"]}) for seed, run in gad.runs.items()}
+    runs = {
+        seed: replace(run, figures={"test": run.figures["dev"]}) for seed, run in gad.runs.items()
+    }
     return replace(one, label=name, datasets={"gad": replace(gad, runs=runs)})
 
 
-@pytest.mark.parametrize(("words", "other"), [one[:2] for one in CASES], ids=[one[0] for one in CASES])
+@pytest.mark.parametrize(
+    ("words", "other"), [one[:2] for one in CASES], ids=[one[0] for one in CASES]
+)
 def test_who_is_ranked_beside_a_row(words: str, other: Row) -> None:
     """Rows that a check refuses are never ranked together; what is unknown has no rank."""
     found = ranks(named(row(), "one"), named(other, "two"))
@@ -71,7 +75,10 @@ def test_who_is_ranked_beside_a_row(words: str, other: Row) -> None:
 @pytest.mark.parametrize("name", protocol.names())
 def test_each_protocol_has_its_place(name: str) -> None:
     made = protocol.load(name)
-    one = named(row(protocol=made.name, protocol_hash=made.hash, learner=of_protocol.kind_of(made).name), "mine")
+    one = named(
+        row(protocol=made.name, protocol_hash=made.hash, learner=of_protocol.kind_of(made).name),
+        "mine",
+    )
     paper = next(each for each in published.shipped() if "gad" in each.means())
     found = ranks(one, paper)
     beside = found["mine"][1] == found[paper.name][1]
@@ -88,11 +95,24 @@ def test_a_user_s_file_is_no_protocol_of_a_paper() -> None:
     assert ranks(sketch)["mine"] == ("1", "sketch@0123abcd")
 
 
-def test_sketch_has_no_rank_whatever_its_sets_and_the_paper_s_rows_stay_apart(tmp_path: Path) -> None:
+def test_sketch_has_no_rank_whatever_its_sets_and_the_paper_s_rows_stay_apart(
+    tmp_path: Path,
+) -> None:
     """The command of the audit, which ranked four protocols from 1 to 18."""
     table = RESULTS / "protocol-study" / "results.csv"
-    arguments = ["leaderboard", "show", "--output", str(tmp_path), "--sort", "ncbi-disease", "--results", str(table)]
-    result = CliRunner().invoke(cli, [*arguments, "--format", "json", "--no-intervals"], catch_exceptions=False)
+    arguments = [
+        "leaderboard",
+        "show",
+        "--output",
+        str(tmp_path),
+        "--sort",
+        "ncbi-disease",
+        "--results",
+        str(table),
+    ]
+    result = CliRunner().invoke(
+        cli, [*arguments, "--format", "json", "--no-intervals"], catch_exceptions=False
+    )
     lines = [line for line in json.loads(result.output) if line["ncbi-disease"] is not None]
     of: dict[str, set[int]] = {}
     for line in lines:
@@ -106,7 +126,9 @@ def test_sketch_has_no_rank_whatever_its_sets_and_the_paper_s_rows_stay_apart(tm
     assert all(line["published"] for line in lines if line["group"] == "")
     assert {line["best_rank"] for line in lines if "sketch" in line["row"]} == {None}
     shown = CliRunner().invoke(cli, [*arguments, "--no-intervals"], catch_exceptions=False).output
-    assert re.search("whole sketch[^:]*: not ranked: rows of sketch have no rank", " ".join(shown.split()))
+    assert re.search(
+        "whole sketch[^:]*: not ranked: rows of sketch have no rank", " ".join(shown.split())
+    )
     assert "Published rows: other code, data of theirs." in shown
 
 
@@ -136,13 +158,17 @@ def test_the_name_of_a_protocol_of_papers_is_no_place_among_them() -> None:
     smoke = row(protocol="paper", protocol_hash=protocol.load("smoke").hash)
     capped = row(protocol="paper", protocol_hash=paper.hash, max_eval="64", eval_seed="1")
     shortened = row(protocol="paper", protocol_hash=paper.hash, max_train="100")
-    assert {ranks(named(other, "mine"))["mine"][1] for other in (smoke, capped, shortened)} == {"paper"}
+    assert {ranks(named(other, "mine"))["mine"][1] for other in (smoke, capped, shortened)} == {
+        "paper"
+    }
 
 
 def test_other_data_is_said_and_ranked_apart(here: Path) -> None:
     """GAD with its labels turned round stood as one of "1-3" among rows on the real one, without a word."""
     store = Store(here / "runs")
-    standard = replace(played.CONFIGURATION, protocol="standard", protocol_hash=protocol.load("standard").hash)
+    standard = replace(
+        played.CONFIGURATION, protocol="standard", protocol_hash=protocol.load("standard").hash
+    )
     for name in ("a", "b"):
         played.play(store, name, {"gad": 0.8, "hoc": 0.8}, configuration=standard)
     played.play(store, "turned", {"gad": 0.9}, configuration=standard, data="e")
@@ -154,7 +180,9 @@ def test_other_data_is_said_and_ranked_apart(here: Path) -> None:
     for path in (store.root / "turned" / "gad").glob("*/provenance.json"):
         path.write_text(path.read_text().replace('"identical"', '"counts only"'))
         store.seal(path.parent)
-    text = " ".join(CliRunner().invoke(cli, ["leaderboard", "show", "--sort", "gad"]).output.split())
+    text = " ".join(
+        CliRunner().invoke(cli, ["leaderboard", "show", "--sort", "gad"]).output.split()
+    )
     assert "turned standard: data not verified: gad counts only." in text
 
 
@@ -180,8 +208,12 @@ def test_a_row_on_two_states_of_the_data_has_no_means_of_both() -> None:
     assert (turned.score, turned.blurb_12) == (None, None)
     assert set(turned.type_means()) == {"ner", "pico", "similarity", "document", "qa"}
     assert "two states of the data" in turned.doubts
-    assert not {"score", "blurb-12", "relation"} & set(ranking.entry(turned, resampled=False).values)
-    other = whole(**{name.replace("-", "_"): "differs" for name in whole().datasets})  # one state, another
+    assert not {"score", "blurb-12", "relation"} & set(
+        ranking.entry(turned, resampled=False).values
+    )
+    other = whole(
+        **{name.replace("-", "_"): "differs" for name in whole().datasets}
+    )  # one state, another
     assert other.score == pytest.approx(80.5)
     for name in ("ebm_pico", "bioasq"):  # nobody knows hashes of all their splits
         assert whole(**{name: "differs"}).score == pytest.approx(80.5)
@@ -189,7 +221,9 @@ def test_a_row_on_two_states_of_the_data_has_no_means_of_both() -> None:
 
 def test_the_committed_rows_have_the_means_that_they_had() -> None:
     rows = results_csv.read(RESULTS / "minilm" / "quick" / "results.csv")
-    assert next(one.blurb_12 for one in rows if one.learner == "encoder") == pytest.approx(69.95, abs=0.005)
+    assert next(one.blurb_12 for one in rows if one.learner == "encoder") == pytest.approx(
+        69.95, abs=0.005
+    )
 
 
 def test_a_row_with_fewer_seeds_than_planned_has_no_rank() -> None:
@@ -206,9 +240,16 @@ def test_bold_is_within_a_protocol_and_the_caption_says_so(form: str, here: Path
     store = Store(here / "runs")
     quick = played.CONFIGURATION
     sketch = replace(quick, protocol="sketch", protocol_hash="2" * 64)
-    for name, share, made in (("a", 0.5, quick), ("b", 0.6, quick), ("c", 0.9, sketch), ("d", 0.95, sketch)):
+    for name, share, made in (
+        ("a", 0.5, quick),
+        ("b", 0.6, quick),
+        ("c", 0.9, sketch),
+        ("d", 0.95, sketch),
+    ):
         played.play(store, name, {"gad": share}, configuration=made)
-    text = CliRunner().invoke(cli, ["export", form, "--tasks", "gad"], catch_exceptions=False).output
+    text = (
+        CliRunner().invoke(cli, ["export", form, "--tasks", "gad"], catch_exceptions=False).output
+    )
     (line,) = (one for one in text.splitlines() if one.startswith(("| GAD", "GAD")))
     cells = [cell for cell in re.split(r"[|&]", line) if cell.strip()][1:]
     assert [bool(re.search(r"\*\*|textbf", cell)) for cell in cells] == [False, True, False, False]
@@ -224,7 +265,9 @@ def test_a_changed_default_is_a_new_version_of_every_protocol() -> None:
 def _said(settings: Settings) -> list[tuple[str, Any]]:
     """The settings but for the newest at their defaults, which came later and change no trial then."""
     later = {name: DEFAULTS[name] for name in ("word_borders", *in_groups("large models"))}
-    return sorted((name, value) for name, value in vars(settings).items() if later.get(name) != value)
+    return sorted(
+        (name, value) for name, value in vars(settings).items() if later.get(name) != value
+    )
 
 
 def resolved() -> dict[str, str]:
@@ -238,6 +281,8 @@ def resolved() -> dict[str, str]:
             if task.paper_order
             for parameters in (10**7, 10**8, 10**9)
         ]
-        text = json.dumps([parts, made.grid({}), of_protocol.kind_of(made).name], sort_keys=True, default=str)
+        text = json.dumps(
+            [parts, made.grid({}), of_protocol.kind_of(made).name], sort_keys=True, default=str
+        )
         found[made.name] = hashlib.sha256(text.encode()).hexdigest()[:16]
     return found

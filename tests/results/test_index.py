@@ -90,7 +90,9 @@ class Sweep:
 
     def damage(self) -> None:
         if paths := self.trials():
-            file = self.rng.choice(paths) / self.rng.choice(["metrics.json", "provenance.json", "DONE.json", "log.txt"])
+            file = self.rng.choice(paths) / self.rng.choice(
+                ["metrics.json", "provenance.json", "DONE.json", "log.txt"]
+            )
             if not file.exists() or self.rng.random() < 0.5:
                 file.unlink(missing_ok=True)
             else:
@@ -117,7 +119,9 @@ class Sweep:
     def run_again(self) -> None:
         """What `blurb run` does of a trial that is done."""
         for path in self.trials()[:2]:
-            with_index, without = (self.asked(index, path) for index in (self.processes[0], self.walker()))
+            with_index, without = (
+                self.asked(index, path) for index in (self.processes[0], self.walker())
+            )
             assert with_index == without
 
     def asked(self, index: Index, path: Path) -> bool | str:
@@ -140,9 +144,9 @@ class Sweep:
         self.enter(index)
         told: list[BlurbError] = []
         tables.rebuild(Store(self.store.root), self.folder / "leaderboard.csv", told.append)
-        return [(self.folder / name).read_bytes() for name in ("results.csv", "leaderboard.csv")] + [
-            sorted(map(str, told))
-        ]
+        return [
+            (self.folder / name).read_bytes() for name in ("results.csv", "leaderboard.csv")
+        ] + [sorted(map(str, told))]
 
 
 def write(store: Store, model: str, planned: Trial, rng: random.Random) -> None:
@@ -167,7 +171,9 @@ def test_tables_are_those_of_a_walk_whatever_happens(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cache, "WORTH", 2)
-    monkeypatch.setattr(tables, "check_owner", lambda *given: None)  # an empty store has no rows of its tables
+    monkeypatch.setattr(
+        tables, "check_owner", lambda *given: None
+    )  # an empty store has no rows of its tables
     sweep = Sweep(tmp_path, seed, monkeypatch)
     happenings: list[Callable[[], None]] = [
         sweep.finish,
@@ -189,12 +195,17 @@ def test_tables_are_those_of_a_walk_whatever_happens(
         sweep.enter(sweep.rng.choice(sweep.processes))
         happening = happenings[0] if step < 6 else sweep.rng.choice(happenings)
         happening()
-        assert sweep.tables(sweep.rng.choice(sweep.processes)) == sweep.tables(sweep.walker()), (step, happening)
+        assert sweep.tables(sweep.rng.choice(sweep.processes)) == sweep.tables(sweep.walker()), (
+            step,
+            happening,
+        )
         files += len(sweep.segments())
     assert files
 
 
-def test_a_store_without_an_index_gets_one_where_much_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_without_an_index_gets_one_where_much_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store = Store(tmp_path / "runs")
     write(store, "m", PLANNED[0], random.Random(1))
     rows.write(store, fakes.row("m", PLANNED[0]))
@@ -221,7 +232,9 @@ def test_rows_of_an_index_can_be_copied_and_sent_to_other_processes(tmp_path: Pa
         assert again.datasets["gad"].runs == row.datasets["gad"].runs
 
 
-def test_rows_of_an_index_read_no_json_of_a_trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_of_an_index_read_no_json_of_a_trial(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store = Store(tmp_path / "runs")
     for planned in PLANNED:
         write(store, "m", planned, random.Random(planned.hash))
@@ -229,7 +242,9 @@ def test_rows_of_an_index_read_no_json_of_a_trial(tmp_path: Path, monkeypatch: p
     from_store.read(store, pytest.fail)
     monkeypatch.setattr("blurb.store.store.read_json", lambda path: pytest.fail(f"{path} was read"))
     monkeypatch.setattr("blurb.store.trial.read_json", lambda path: pytest.fail(f"{path} was read"))
-    monkeypatch.setattr("blurb.store.store.file_hash", lambda path: pytest.fail(f"{path} was hashed"))
+    monkeypatch.setattr(
+        "blurb.store.store.file_hash", lambda path: pytest.fail(f"{path} was hashed")
+    )
     monkeypatch.setattr(Store, "folder", lambda self, model: model)
     (row,) = from_store.read(store, pytest.fail)
     assert {name: row.seeds(name) for name in NAMES} == dict.fromkeys(NAMES, (1, 2))

@@ -36,7 +36,9 @@ def written(path: Path, *rows: Row) -> list[dict[str, str]]:
 def path(tmp_path: Path) -> Path:
     """A whole row of runs, one of two datasets, and numbers of a paper."""
     path = tmp_path / "leaderboard.csv"
-    part = invented.named(invented.row("part", {"gad": [80.0], "ddi": [70.0, 71.0]}), weights="v" * 64)
+    part = invented.named(
+        invented.row("part", {"gad": [80.0], "ddi": [70.0, 71.0]}), weights="v" * 64
+    )
     other = published.Printed("us2026", "v1", "Theirs", {"gad": 81.5}, {"gad": 3}, 77.0).row
     written(path, invented.named(invented.row("whole", WHOLE), weights="w" * 64), part, other)
     return path
@@ -53,34 +55,71 @@ def test_a_line_has_the_means_the_score_and_its_spread(path: Path) -> None:
     """By hand: means over seeds, types, the mean of six; sd and error of a sum of independent parts."""
     line, part, other = csv_lines(path)
     means = {name: statistics.fmean(values) for name, values in WHOLE.items()}
-    assert {name: line[name] for name in NAMES} == {name: f"{mean:.2f}" for name, mean in means.items()}
+    assert {name: line[name] for name in NAMES} == {
+        name: f"{mean:.2f}" for name, mean in means.items()
+    }
     groups = dict(
-        zip(tasks.TYPES, (NAMES[:5], NAMES[5:6], NAMES[6:9], NAMES[9:10], NAMES[10:11], NAMES[11:]), strict=True)
+        zip(
+            tasks.TYPES,
+            (NAMES[:5], NAMES[5:6], NAMES[6:9], NAMES[9:10], NAMES[10:11], NAMES[11:]),
+            strict=True,
+        )
     )
-    kinds = {kind: statistics.fmean(means[name] for name in group) for kind, group in groups.items()}
-    assert {kind: line[kind] for kind in kinds} == {kind: f"{mean:.2f}" for kind, mean in kinds.items()}
+    kinds = {
+        kind: statistics.fmean(means[name] for name in group) for kind, group in groups.items()
+    }
+    assert {kind: line[kind] for kind in kinds} == {
+        kind: f"{mean:.2f}" for kind, mean in kinds.items()
+    }
     score = statistics.fmean(kinds.values())
-    parts = [(statistics.stdev(WHOLE[name]) / 6 / len(group)) ** 2 for group in groups.values() for name in group]
+    parts = [
+        (statistics.stdev(WHOLE[name]) / 6 / len(group)) ** 2
+        for group in groups.values()
+        for name in group
+    ]
     assert (line["score"], line["score_sd"]) == (f"{score:.2f}", f"{math.sqrt(sum(parts)):.2f}")
-    freedom = sum(parts) ** 2 / sum(part**2 / 2 for part in parts)  # Satterthwaite; the tail by SciPy
+    freedom = sum(parts) ** 2 / sum(
+        part**2 / 2 for part in parts
+    )  # Satterthwaite; the tail by SciPy
     half = stats.t.ppf(0.975, freedom) * math.sqrt(sum(parts) / 3)
     assert float(line["score_low"]) == pytest.approx(score - half, abs=0.01)
     assert float(line["score_high"]) == pytest.approx(score + half, abs=0.01)
     assert (line["seeds"], line["complete"], line["weights"]) == ("3", "yes", "w" * 12)
-    assert (part["seeds"], part["complete"], part["score"], part["relation"]) == ("ddi:2 gad:1", "no", "", "")
+    assert (part["seeds"], part["complete"], part["score"], part["relation"]) == (
+        "ddi:2 gad:1",
+        "no",
+        "",
+        "",
+    )
     assert (part["gad"], part["ddi"]) == ("80.00", "70.50")
-    assert (other["source"], other["score"], other["gad"], other["seeds"]) == ("us2026 (v1)", "77.00", "81.50", "")
-    assert {other[column] for column in ("weights", "protocol", "precision", "learner", "score_sd")} == {""}
+    assert (other["source"], other["score"], other["gad"], other["seeds"]) == (
+        "us2026 (v1)",
+        "77.00",
+        "81.50",
+        "",
+    )
+    assert {
+        other[column] for column in ("weights", "protocol", "precision", "learner", "score_sd")
+    } == {""}
 
 
 def test_what_was_written_is_read_back_without_its_runs(path: Path) -> None:
     whole, part, other = table_rows(path)
-    assert [row.origin for row in (whole, part, other)] == [Origin.LEADERBOARD] * 2 + [Origin.PUBLISHED]
-    assert whole.means() == pytest.approx({name: statistics.fmean(values) for name, values in WHOLE.items()}, abs=0.005)
+    assert [row.origin for row in (whole, part, other)] == [Origin.LEADERBOARD] * 2 + [
+        Origin.PUBLISHED
+    ]
+    assert whole.means() == pytest.approx(
+        {name: statistics.fmean(values) for name, values in WHOLE.items()}, abs=0.005
+    )
     assert (whole.means("dev"), whole.run_counts, whole.spread) == ({}, [3], None)
     assert whole.primary_key == invented.named(invented.row("whole"), weights="w" * 64).primary_key
     assert part.means() == {"gad": 80.0, "ddi": 70.5}
-    assert (other.model, other.source, other.version, other.score) == ("Theirs", "us2026", "v1", 77.0)
+    assert (other.model, other.source, other.version, other.score) == (
+        "Theirs",
+        "us2026",
+        "v1",
+        77.0,
+    )
     again = path.with_name("again.csv")
     leaderboard_csv.write(again, [other])
     assert again.read_text().splitlines()[1] == path.read_text().splitlines()[3]
@@ -89,7 +128,12 @@ def test_what_was_written_is_read_back_without_its_runs(path: Path) -> None:
 def test_numbers_of_two_papers_on_one_model_are_two_rows(tmp_path: Path) -> None:
     papers = [
         published.Printed(source, version, "Theirs", {"gad": 80.0}).row
-        for source, version in (("us2026", "v1"), ("us2026", "v2"), ("them (2025)", ""), ("you2024", ""))
+        for source, version in (
+            ("us2026", "v1"),
+            ("us2026", "v2"),
+            ("them (2025)", ""),
+            ("you2024", ""),
+        )
     ]
     path = tmp_path / "leaderboard.csv"
     leaderboard_csv.write(path, papers)
@@ -100,7 +144,9 @@ def test_numbers_of_two_papers_on_one_model_are_two_rows(tmp_path: Path) -> None
 
 
 def test_one_seed_has_no_spread(tmp_path: Path) -> None:
-    (line,) = written(tmp_path / "leaderboard.csv", invented.row("m", {name: [70.0] for name in NAMES}))
+    (line,) = written(
+        tmp_path / "leaderboard.csv", invented.row("m", {name: [70.0] for name in NAMES})
+    )
     assert (line["score"], line["seeds"]) == ("70.00", "1")
     assert [line[column] for column in ("score_sd", "score_low", "score_high")] == ["", "", ""]
 
@@ -115,7 +161,9 @@ def test_a_table_of_a_newer_version_is_refused_with_both_versions(path: Path) ->
 @pytest.mark.parametrize("column", leaderboard_csv.COLUMNS)
 def test_a_missing_column_is_named(column: str, path: Path) -> None:
     head, rest = path.read_text().split("\n", 1)
-    path.write_text(",".join("other" if name == column else name for name in head.split(",")) + "\n" + rest)
+    path.write_text(
+        ",".join("other" if name == column else name for name in head.split(",")) + "\n" + rest
+    )
     assert column in told(path)
 
 
@@ -126,7 +174,9 @@ def test_what_is_no_number_is_told_with_its_line_and_column(column: str, path: P
         assert re.search(rf"^{re.escape(str(path))}:3: {column}\b", told(path))
 
 
-@pytest.mark.parametrize("change", ["a cell too few", "a cell too many", "twice", "no lines", "another version"])
+@pytest.mark.parametrize(
+    "change", ["a cell too few", "a cell too many", "twice", "no lines", "another version"]
+)
 def test_damage_is_told(change: str, path: Path) -> None:
     content = path.read_text().splitlines()
     if change == "a cell too few":
@@ -144,7 +194,9 @@ def test_damage_is_told(change: str, path: Path) -> None:
 
 
 def test_rows_of_one_model_are_two_where_anything_that_makes_a_row_differs(tmp_path: Path) -> None:
-    one = invented.named(invented.row("m", {"gad": [80.0]}), weights="w" * 64, tokenizer="t" * 64, recipe="1")
+    one = invented.named(
+        invented.row("m", {"gad": [80.0]}), weights="w" * 64, tokenizer="t" * 64, recipe="1"
+    )
     made = one.configuration
     others = [
         invented.named(one, model="n"),
@@ -183,7 +235,9 @@ def test_rows_of_one_model_are_two_where_anything_that_makes_a_row_differs(tmp_p
         {},
     ],
 )
-def test_what_was_overridden_comes_back_as_it_was_typed(overrides: dict[str, str], tmp_path: Path) -> None:
+def test_what_was_overridden_comes_back_as_it_was_typed(
+    overrides: dict[str, str], tmp_path: Path
+) -> None:
     """Else a row would be another one after it was read and written again."""
     configuration = replace(invented.CONFIGURATION, overrides=overrides)
     row = invented.named(invented.row("m", {"gad": [80.0]}), configuration=configuration)
@@ -217,7 +271,10 @@ def test_tasks_of_ones_own_have_columns_behind_the_fixed_ones(tmp_path: Path) ->
     path = tmp_path / "leaderboard.csv"
     leaderboard_csv.write(path, [wide])
     header = path.read_text().split("\n")[0].split(",")
-    assert header == [*leaderboard_csv.COLUMNS, "my-task"]  # a task of the name of a column has no other
+    assert header == [
+        *leaderboard_csv.COLUMNS,
+        "my-task",
+    ]  # a task of the name of a column has no other
     (back,) = leaderboard_csv.rows(leaderboard_csv.read_lines(path))
     assert back.means() == {"gad": 50.0, "my-task": 50.0}
     path.write_text(path.read_text().replace(",50.00\n", ",fifty\n"))

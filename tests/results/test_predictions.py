@@ -66,7 +66,9 @@ def test_where_nothing_is_left_there_are_no_clusters(partly: dict[int, Record]) 
     assert predictions.load({}) is None
 
 
-def stored(folder: Path, gold: list[str], predicted: list[str], score: float, seeds: int = 1) -> Row:
+def stored(
+    folder: Path, gold: list[str], predicted: list[str], score: float, seeds: int = 1
+) -> Row:
     """A row of GAD with these answers on dev and test."""
     store = Store(folder)
     columns = {
@@ -96,7 +98,9 @@ def stored(folder: Path, gold: list[str], predicted: list[str], score: float, se
 def test_gad_has_the_f1_of_all_positive(tmp_path: Path) -> None:
     gold = ["1", "0", "1", "1", "0"]
     one = stored(tmp_path, gold, gold, 1.0, seeds=2)
-    assert predictions.best_constant(one, "gad") == pytest.approx(100 * f1_score(gold, ["1"] * 5, pos_label="1"))
+    assert predictions.best_constant(one, "gad") == pytest.approx(
+        100 * f1_score(gold, ["1"] * 5, pos_label="1")
+    )
     assert not predictions.equals_a_constant(one, "gad")
     assert "constant answer" not in printed(terminal.card(one))
 
@@ -118,7 +122,9 @@ def dead(folder: Path, name: str) -> Row:
 
 def test_a_check_of_two_dead_checkpoints_says_so_in_every_form(tmp_path: Path) -> None:
     """A pass of two constant answers was green without a word."""
-    decision = decide(dead(tmp_path / "a", "new"), dead(tmp_path / "b", "old"), Rules(default=Limit(5.0)))
+    decision = decide(
+        dead(tmp_path / "a", "new"), dead(tmp_path / "b", "old"), Rules(default=Limit(5.0))
+    )
     said = "The score of a constant answer: new on gad; old on gad."
     assert (decision.outcome, decision.constant) == (Outcome.PASS, said)
     assert said in decision.notes  # which the terminal prints
@@ -133,7 +139,10 @@ def test_a_series_of_dead_checkpoints_says_so(tmp_path: Path) -> None:
     from blurb.extensions.series.curves import Scored, Step
     from blurb.extensions.series.series import Series
 
-    scored = tuple(Scored(Step("run", step, ""), dead(tmp_path / str(step), f"run@{step}")) for step in (100, 200, 300))
+    scored = tuple(
+        Scored(Step("run", step, ""), dead(tmp_path / str(step), f"run@{step}"))
+        for step in (100, 200, 300)
+    )
     series = Series(scored, ("gad",), "quick")
     said = " ".join(series.reading())
     assert "run: gad has the score of a constant answer at every step." in said
@@ -162,10 +171,15 @@ def test_gad_as_it_is(real_rows: Callable[[str, Split], list[Example]]) -> None:
 def test_no_constant_of_a_task_is_better(task: tasks.Task) -> None:
     formulation = formulations.bind(task)
     units = formulation.units(read_split(task, demo.prepare(), "test"))
-    gold, documents = [formulation.gold(unit) for unit in units], [unit.get("doc_id") for unit in units]
+    gold, documents = (
+        [formulation.gold(unit) for unit in units],
+        [unit.get("doc_id") for unit in units],
+    )
     scores = [
         formulation.main_metric(
-            formulation.score(gold, [formulation.constant(answer, unit) for unit in units], documents)
+            formulation.score(
+                gold, [formulation.constant(answer, unit) for unit in units], documents
+            )
         )
         for answer in formulation.constants(units)
     ]

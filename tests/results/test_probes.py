@@ -62,7 +62,9 @@ def few(seed: int, shift: float = 0.0) -> tuple[Clusters, Clusters]:
     found = []
     for extra in (0.0, shift):
         right = random.binomial(gold, min(0.9, 0.4 + extra))
-        found.append(np.stack([right, right + random.integers(0, 3, 9), gold], 1)[None].astype(float))
+        found.append(
+            np.stack([right, right + random.integers(0, 3, 9), gold], 1)[None].astype(float)
+        )
     names = tuple(map(str, range(9)))
     return tuple(Clusters(metrics.get("entity_f1"), counts, names, "documents") for counts in found)  # type: ignore[return-value]
 
@@ -79,7 +81,10 @@ def test_the_paired_test_is_that_of_every_exchange(seed: int, shift: float) -> N
     every = []
     for exchange in itertools.product((False, True), repeat=9):
         mask = np.array(exchange)[:, None]
-        mine, theirs = (np.where(mask, one.counts[0], two.counts[0]) for one, two in ((other, first), (first, other)))
+        mine, theirs = (
+            np.where(mask, one.counts[0], two.counts[0])
+            for one, two in ((other, first), (first, other))
+        )
         every.append(f1(theirs) - f1(mine))
     draws = swapped(first, other, "gad", 20_000)
     line = WelchComparison(seen, 1.0, 8, draws)
@@ -92,7 +97,10 @@ def test_the_paired_test_is_that_of_every_exchange(seed: int, shift: float) -> N
 def test_means_add_up_what_was_drawn_of_each() -> None:
     random = np.random.default_rng(0)
     draws = [random.normal(size=4000) for _ in range(2)]
-    parts = [(0.25, WelchComparison(2.0, 1.0, 50, draws[0])), (0.75, WelchComparison(1.0, 1.0, 50, draws[1]))]
+    parts = [
+        (0.25, WelchComparison(2.0, 1.0, 50, draws[0])),
+        (0.75, WelchComparison(1.0, 1.0, 50, draws[1])),
+    ]
     found = combined(parts)
     assert found.difference == pytest.approx(1.25)
     assert found.swapped == pytest.approx(0.25 * draws[0] + 0.75 * draws[1])
@@ -102,7 +110,10 @@ def test_means_add_up_what_was_drawn_of_each() -> None:
 def test_probes_are_told_apart_by_their_units(folder: Path) -> None:
     rows = sides(folder)
     for with_units in (True, False):
-        lines = {line.name: line for line in comparison.compare_rows(rows["bad"], rows["good"], "test", with_units)}
+        lines = {
+            line.name: line
+            for line in comparison.compare_rows(rows["bad"], rows["good"], "test", with_units)
+        }
         assert [lines[name].verdict(0.05) for name in ("gad", "ddi")] == ["lower", "lower"]
         assert comparison.has_paired(lines.values())
         low, high = lines["gad"].comparison.interval or (0.0, 0.0)
@@ -117,7 +128,9 @@ def test_a_whole_row_of_probes_has_a_judged_score(tmp_path: Path) -> None:
     probe(store, "good", dict.fromkeys(NAMES, 0.9))
     probe(store, "bad", dict.fromkeys(NAMES, 0.6))
     rows = {row.model: row for row in from_store.read(store)}
-    lines = {line.name: line for line in comparison.compare_rows(rows["bad"], rows["good"], "dev", True)}
+    lines = {
+        line.name: line for line in comparison.compare_rows(rows["bad"], rows["good"], "dev", True)
+    }
     assert lines["score"].verdict(0.05) == "lower"
     assert lines["score"].reason == ""
     decision = decide(rows["bad"], rows["good"], Rules())
@@ -148,12 +161,17 @@ def test_a_probe_and_a_fine_tuned_row_never_meet(folder: Path) -> None:
         reasons = {line.reason for line in comparison.compare_rows(rows["bad"], side, "test", True)}
         assert reasons == {"comparing probes needs the predictions of both on the same examples"}
     published = invented.row("paper", means={"gad": 80.0})
-    assert comparison.compare_rows(published, rows["good"], "test", True, ["gad"])[0].incomparable is Reason.LEARNER
+    assert (
+        comparison.compare_rows(published, rows["good"], "test", True, ["gad"])[0].incomparable
+        is Reason.LEARNER
+    )
 
 
 @pytest.mark.extensions
 def test_ranks_and_best_cells_are_among_their_like(folder: Path) -> None:
-    entries = [ranking.entry(each, resampled=False) for each in from_store.read(Store(folder / "runs"))]
+    entries = [
+        ranking.entry(each, resampled=False) for each in from_store.read(Store(folder / "runs"))
+    ]
     ranks = {one.entry.name.split()[0]: one.rank for one in ranking.in_parts(entries, "gad")}
     assert ranks["tuned"] == "1"
     assert ranks["bad"] == "probe 3"

@@ -89,13 +89,23 @@ def test_a_row_of_others_says_what_is_known_of_it_and_no_more(tmp_path: Path) ->
         "printed",
         "",
     )
-    assert (second.version, second.means(), second.score, second.run_counts) == ("v2", {"gad": 10.0}, None, [1])
+    assert (second.version, second.means(), second.score, second.run_counts) == (
+        "v2",
+        {"gad": 10.0},
+        None,
+        [1],
+    )
     assert second.note == DOUBTS["quoted"]
 
 
-@pytest.mark.parametrize("words", itertools.product(["printed", "quoted", "recalled", "heard", ""], repeat=2))
+@pytest.mark.parametrize(
+    "words", itertools.product(["printed", "quoted", "recalled", "heard", ""], repeat=2)
+)
 def test_a_row_is_as_sure_as_its_least_sure_number(words: tuple[str, str], tmp_path: Path) -> None:
-    path = written(tmp_path, *(f"s,v,m,{name},80,1,{word}" for name, word in zip(("gad", "ddi"), words, strict=True)))
+    path = written(
+        tmp_path,
+        *(f"s,v,m,{name},80,1,{word}" for name, word in zip(("gad", "ddi"), words, strict=True)),
+    )
     (row,) = published.read(path)
     order = ["printed", "quoted", "recalled"]  # and any other word counts as the last
     assert row.certainty == order[max(order.index(word) if word in order else 2 for word in words)]
@@ -119,7 +129,9 @@ def test_a_row_is_as_sure_as_its_least_sure_number(words: tuple[str, str], tmp_p
         ("s,v,m,ner,80,1,printed", "'ner'"),
     ],
 )
-def test_what_is_no_number_of_a_dataset_is_told_with_its_line(line: str, what: str, tmp_path: Path) -> None:
+def test_what_is_no_number_of_a_dataset_is_told_with_its_line(
+    line: str, what: str, tmp_path: Path
+) -> None:
     text = told(written(tmp_path, "s,v,m,ddi,80,1,printed", line))
     assert text.startswith(f"{tmp_path / 'external.csv'}:3: ")
     assert what in text
@@ -134,14 +146,23 @@ def test_a_line_with_a_cell_too_many_is_refused(line: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("dataset", ["gad", "score"])
-def test_a_number_that_stands_there_twice_is_refused_with_both_lines(dataset: str, tmp_path: Path) -> None:
-    path = written(tmp_path, "s,v,m,ddi,1,,printed", f"s,v,m,{dataset},80,,printed", f"s,v,m,{dataset},81,,printed")
+def test_a_number_that_stands_there_twice_is_refused_with_both_lines(
+    dataset: str, tmp_path: Path
+) -> None:
+    path = written(
+        tmp_path,
+        "s,v,m,ddi,1,,printed",
+        f"s,v,m,{dataset},80,,printed",
+        f"s,v,m,{dataset},81,,printed",
+    )
     text = told(path)
     assert text.startswith(f"{path}:4: ")
     assert "line 3" in text
 
 
-@pytest.mark.parametrize("head", ["", "model,score", HEAD.replace(",certainty", ""), f"{HEAD},more", HEAD.upper()])
+@pytest.mark.parametrize(
+    "head", ["", "model,score", HEAD.replace(",certainty", ""), f"{HEAD},more", HEAD.upper()]
+)
 def test_a_file_of_other_columns_is_another_file(head: str, tmp_path: Path) -> None:
     (tmp_path / "external.csv").write_text(f"{head}\ns,v,m,gad,80,1,printed\n")
     text = told(tmp_path / "external.csv")
@@ -152,7 +173,14 @@ def test_what_was_added_is_read_back(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "external.csv"
     names = [task.name for task in tasks.all() if task.paper_order]
     asked = [
-        Printed("us2026", "v1", "Ours", {name: 70 + place / 100 for place, name in enumerate(names)}, {"gad": 5}, 71.5),
+        Printed(
+            "us2026",
+            "v1",
+            "Ours",
+            {name: 70 + place / 100 for place, name in enumerate(names)},
+            {"gad": 5},
+            71.5,
+        ),
         Printed("us2026", "", 'a "b", c', {"gad": 0.85}, {}, None, "recalled"),
         Printed("us2026", "v1", "ü ß", {}, {}, 100.0, "quoted"),
     ]
@@ -160,11 +188,17 @@ def test_what_was_added_is_read_back(tmp_path: Path) -> None:
         published.add(path, each)
     for each, row in zip(asked, published.read(path), strict=True):
         assert (row.source, row.version, row.model) == (each.source, each.version, each.model)
-        assert (row.means(), row.printed, row.certainty) == (each.scores, each.total, each.certainty)
+        assert (row.means(), row.printed, row.certainty) == (
+            each.scores,
+            each.total,
+            each.certainty,
+        )
         assert {name: one.count for name, one in row.datasets.items() if one.count} == each.runs
 
 
-@pytest.mark.parametrize("before", ["s,v,m,gad,80,1,printed\n", "s,v,m,gad,80,1,printed", "\n\ns,v,m,gad,80,,\n"])
+@pytest.mark.parametrize(
+    "before", ["s,v,m,gad,80,1,printed\n", "s,v,m,gad,80,1,printed", "\n\ns,v,m,gad,80,,\n"]
+)
 def test_adding_keeps_what_is_there_as_it_is(before: str, tmp_path: Path) -> None:
     path = tmp_path / "external.csv"
     path.write_text(f"\ufeff{HEAD}\n{before}", encoding="utf-8")  # as a spreadsheet writes it
@@ -196,7 +230,10 @@ def test_a_damaged_file_is_not_added_to(tmp_path: Path) -> None:
 
 def test_whatever_comes_back_is_read_or_told(tmp_path: Path) -> None:
     """Three hundred files with changed cells: rows, or a DataError that names the file."""
-    path = written(tmp_path, *(f"s,v,{model},{name},80,1,printed" for model in "mn" for name in ("gad", "ddi", "hoc")))
+    path = written(
+        tmp_path,
+        *(f"s,v,{model},{name},80,1,printed" for model in "mn" for name in ("gad", "ddi", "hoc")),
+    )
     refused = []
     for text in tampered.tables(path.read_text(), 300):
         path.write_text(text, encoding="utf-8")

@@ -39,7 +39,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     fill(store, "a")
     fill(store, "org/b", fakes.CONFIGURATION, replace(fakes.CONFIGURATION, precision="bf16"))
     fill(Store(folder / "other"), "c", score=0.75)
-    published.add(folder / "external.csv", published.Printed("us2026", "v1", "Theirs", {"gad": 81.5}))
+    published.add(
+        folder / "external.csv", published.Printed("us2026", "v1", "Theirs", {"gad": 81.5})
+    )
     tables.rebuild(store, folder / "leaderboard.csv")
     (folder / "alone").mkdir()
     shutil.copy(folder / "leaderboard.csv", folder / "alone" / "leaderboard.csv")
@@ -75,9 +77,20 @@ def test_a_row_of_the_store_by_its_model_or_its_whole_name() -> None:
 
 def test_a_row_of_another_store_by_its_folder(made: Path) -> None:
     (other,) = from_store.read(Store(Path("other")))
-    for reference in ("other", "other/", "./other", f"{made}/other", "other:c", f"other:{other.name}"):
+    for reference in (
+        "other",
+        "other/",
+        "./other",
+        f"{made}/other",
+        "other:c",
+        f"other:{other.name}",
+    ):
         row = named(reference)
-        assert (row.primary_key, row.means(), row.run_counts) == (other.primary_key, other.means(), [2])
+        assert (row.primary_key, row.means(), row.run_counts) == (
+            other.primary_key,
+            other.means(),
+            [2],
+        )
     assert named("runs:a").model == "a"
     text = str(refused("runs"))  # several
     assert all(f"'{row.name}'" in text for row in from_store.read(Store(Path("runs"))))
@@ -101,13 +114,25 @@ def test_a_leaderboard_alone_has_means_and_no_runs() -> None:
 def test_numbers_of_others_in_a_leaderboard_are_rows_without_runs() -> None:
     for reference in ("leaderboard.csv:Theirs", "alone/leaderboard.csv:Theirs"):
         row = named(reference)
-        assert (row.source, row.version, row.means(), row.run_counts) == ("us2026", "v1", {"gad": 81.5}, [])
-    assert [row.model for row in file_rows(Path("leaderboard.csv"))] == ["a", "org/b", "org/b", "Theirs"]
+        assert (row.source, row.version, row.means(), row.run_counts) == (
+            "us2026",
+            "v1",
+            {"gad": 81.5},
+            [],
+        )
+    assert [row.model for row in file_rows(Path("leaderboard.csv"))] == [
+        "a",
+        "org/b",
+        "org/b",
+        "Theirs",
+    ]
 
 
 def test_a_leaderboard_of_numbers_of_others_alone_needs_no_runs(tmp_path: Path) -> None:
     """The table of an empty store: its results.csv has a heading and no line."""
-    published.add(tmp_path / "external.csv", published.Printed("us2026", "v1", "Theirs", {"gad": 81.5}))
+    published.add(
+        tmp_path / "external.csv", published.Printed("us2026", "v1", "Theirs", {"gad": 81.5})
+    )
     tables.rebuild(Store(tmp_path / "runs"), tmp_path / "leaderboard.csv")
     (row,) = file_rows(tmp_path / "leaderboard.csv")
     assert (row.model, row.means()) == ("Theirs", {"gad": 81.5})
@@ -116,8 +141,15 @@ def test_a_leaderboard_of_numbers_of_others_alone_needs_no_runs(tmp_path: Path) 
 def test_runs_beside_a_leaderboard_that_are_not_all_of_it_are_not_its_own(tmp_path: Path) -> None:
     shutil.copy("leaderboard.csv", tmp_path / "leaderboard.csv")
     head, *lines = Path("results.csv").read_text().splitlines(keepends=True)
-    (tmp_path / "results.csv").write_text("".join([head, *(line for line in lines if ",a," not in line)]))
-    assert [row.run_counts for row in file_rows(tmp_path / "leaderboard.csv")] == [[2], [2], [2], []]
+    (tmp_path / "results.csv").write_text(
+        "".join([head, *(line for line in lines if ",a," not in line)])
+    )
+    assert [row.run_counts for row in file_rows(tmp_path / "leaderboard.csv")] == [
+        [2],
+        [2],
+        [2],
+        [],
+    ]
 
 
 def test_a_published_row_by_its_model_and_source() -> None:
@@ -140,7 +172,9 @@ def test_what_is_not_there_is_told_with_what_is_near() -> None:
     assert isinstance(refused("external.csv"), DataError)  # a table of another kind
 
 
-def test_a_model_with_the_name_of_a_file_or_folder_here_is_the_one_of_the_store(made: Path, tmp_path: Path) -> None:
+def test_a_model_with_the_name_of_a_file_or_folder_here_is_the_one_of_the_store(
+    made: Path, tmp_path: Path
+) -> None:
     store = Store(tmp_path / "runs")
     for model in ("other", "results.csv", "other:c"):
         fill(store, model)
@@ -255,7 +289,9 @@ def test_a_name_that_no_row_has_lists_each_row_once() -> None:
 def test_a_checkpoint_that_was_never_scored_is_told_apart_from_a_typing_error() -> None:
     Path("encoder").mkdir(exist_ok=True)
     (Path("encoder") / "config.json").write_text("{}", encoding="utf-8")
-    assert "encoder is a folder: blurb run makes the row of a checkpoint." in str(refused("encoder"))
+    assert "encoder is a folder: blurb run makes the row of a checkpoint." in str(
+        refused("encoder")
+    )
     assert "is a folder" not in str(refused("wrong"))
 
 
@@ -273,7 +309,10 @@ def test_a_run_means_its_checkpoints_and_one_row_of_it_the_last(
     series: Path, prefix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(series)
-    assert [row.model for row in resolve_all(f"{prefix}mine", Path("runs"))] == ["mine@900", "mine@5000"]
+    assert [row.model for row in resolve_all(f"{prefix}mine", Path("runs"))] == [
+        "mine@900",
+        "mine@5000",
+    ]
     assert named(f"{prefix}mine").model == "mine@5000"
     assert named(f"{prefix}mine@900").model == "mine@900"
     assert "'mine'" not in str(refused(f"{prefix}mien@900"))
@@ -281,8 +320,12 @@ def test_a_run_means_its_checkpoints_and_one_row_of_it_the_last(
 
 def test_a_source_means_its_published_rows_without_variants() -> None:
     of_paper = resolve_all("published:gu2021", Path("runs"))
-    assert {row.primary_key for row in of_paper} == {r.primary_key for r in published.shipped() if r.source == "gu2021"}
-    assert [row.model for row in resolve_all("published:gu2021/PubMedBERT", Path("runs"))] == ["PubMedBERT"]
+    assert {row.primary_key for row in of_paper} == {
+        r.primary_key for r in published.shipped() if r.source == "gu2021"
+    }
+    assert [row.model for row in resolve_all("published:gu2021/PubMedBERT", Path("runs"))] == [
+        "PubMedBERT"
+    ]
     assert named("published:PubMedBERT half-time").source == "gu2021"
     assert "gu2021" in str(refused("published:gu2022"))
 
@@ -305,7 +348,9 @@ def test_every_command_takes_the_same_names(reference: str) -> None:
 def test_a_table_or_a_published_row_is_no_row_of_a_store() -> None:
     for reference in ("leaderboard.csv:a", "published:BioBERT"):
         done = CliRunner().invoke(cli, ["runs", "show", reference])
-        assert f"{reference} is no row of a store; name one of a store: ROW or FOLDER:ROW." in str(done.exception)
+        assert f"{reference} is no row of a store; name one of a store: ROW or FOLDER:ROW." in str(
+            done.exception
+        )
     done = ran(["export", "markdown", "a", "published:BioBERT", "--tasks", "gad"])
     assert "BioBERT" in done.output
 

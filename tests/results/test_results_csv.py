@@ -61,11 +61,17 @@ def alike(row: Row, other: Row, unknown: str = "") -> None:
     assert row.datasets.keys() == other.datasets.keys()
     for name, one in row.datasets.items():
         two = other.datasets[name]
-        assert (one.type, one.metric, one.planned, set(one.runs)) == (two.type, two.metric, two.planned, set(two.runs))
+        assert (one.type, one.metric, one.planned, set(one.runs)) == (
+            two.type,
+            two.metric,
+            two.planned,
+            set(two.runs),
+        )
         for seed, run in one.runs.items():
             again = two.runs[seed]
             facts = [
-                (r.verdict, r.data_hash, r.metrics_version, dict(r.settings), r.family, r.trial) for r in (run, again)
+                (r.verdict, r.data_hash, r.metrics_version, dict(r.settings), r.family, r.trial)
+                for r in (run, again)
             ]
             for name in filter(None, (unknown, unknown and "plugins")):
                 facts[0][3].pop(name, None)
@@ -78,10 +84,14 @@ def alike(row: Row, other: Row, unknown: str = "") -> None:
                     assert majority == pytest.approx(figure.majority, abs=5e-5)
 
 
-@pytest.mark.parametrize(("empty", "data"), [(["gad"], "gad not known"), (["gad", "biosses"], "not known")])
+@pytest.mark.parametrize(
+    ("empty", "data"), [(["gad"], "gad not known"), (["gad", "biosses"], "not known")]
+)
 def test_data_without_a_verdict_are_not_verified(path: Path, empty: list[str], data: str) -> None:
     there = lines(path)
-    write_lines(path, [{**line, "data": "" if line["task"] in empty else line["data"]} for line in there])
+    write_lines(
+        path, [{**line, "data": "" if line["task"] in empty else line["data"]} for line in there]
+    )
     (read,) = results_csv.read(path)
     assert read.data == data
 
@@ -100,7 +110,9 @@ def test_what_was_written_is_read_back(made: Path, path: Path) -> None:
 def test_a_line_is_one_figure(path: Path) -> None:
     found = lines(path)
     assert tuple(found[0]) == results_csv.COLUMNS
-    places = [tuple(line[column] for column in ("task", "seed", "split", "metric")) for line in found]
+    places = [
+        tuple(line[column] for column in ("task", "seed", "split", "metric")) for line in found
+    ]
     metrics = {"gad": ("f1", "accuracy_of_nothing"), "biosses": ("pearson", "accuracy_of_nothing")}
     assert places == [
         (task, str(seed), split, metric)
@@ -121,7 +133,9 @@ def test_the_main_metric_of_a_task_file_is_known_whenever_it_was_loaded(path: Pa
         'dummies = ["@A$", "@B$"]\n[files]\ntrain = "a"\ndev = "b"\ntest = "c"\n'
     )
     head, *rest = path.read_text().replace(",gad,", ",mine,").splitlines(keepends=True)
-    path.write_text("".join([head, *sorted(rest)]))  # as a spreadsheet would: another metric comes first
+    path.write_text(
+        "".join([head, *sorted(rest)])
+    )  # as a spreadsheet would: another metric comes first
     assert results_csv.read(path)[0].datasets["mine"].metric == "accuracy_of_nothing"
     tasks.load(str(declaration))
     assert results_csv.read(path)[0].datasets["mine"].metric == "f1"
@@ -154,7 +168,9 @@ def test_lines_of_two_versions_in_one_table_are_refused(path: Path) -> None:
 @pytest.mark.parametrize("column", results_csv.COLUMNS)
 def test_a_missing_column_is_named(column: str, path: Path) -> None:
     head, rest = path.read_text().split("\n", 1)
-    path.write_text(",".join("other" if name == column else name for name in head.split(",")) + "\n" + rest)
+    path.write_text(
+        ",".join("other" if name == column else name for name in head.split(",")) + "\n" + rest
+    )
     text = told(path)
     assert ":1: " in text or column == "schema"  # without it the version is not known
     assert column in text
@@ -179,12 +195,16 @@ def test_a_missing_column_is_named(column: str, path: Path) -> None:
         ({"max_train": "-5"}, "max_train"),
     ],
 )
-def test_a_cell_that_cannot_be_is_told_with_its_line_and_column(cells: dict[str, str], what: str, path: Path) -> None:
+def test_a_cell_that_cannot_be_is_told_with_its_line_and_column(
+    cells: dict[str, str], what: str, path: Path
+) -> None:
     edited(path, 5, **cells)
     assert re.search(rf"^{re.escape(str(path))}:5: .*{what}", told(path))
 
 
-@pytest.mark.parametrize("change", ["a cell too few", "a cell too many", "twice", "no lines", "a leaderboard"])
+@pytest.mark.parametrize(
+    "change", ["a cell too few", "a cell too many", "twice", "no lines", "a leaderboard"]
+)
 def test_damage_is_told(change: str, made: Path, path: Path) -> None:
     content = path.read_text().splitlines()
     if change == "a cell too few":

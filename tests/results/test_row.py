@@ -44,7 +44,9 @@ def test_store_and_tables_give_one_row(folder: Path) -> None:
     assert (stored.data, stored.note, stored.capped) == (long.data, long.note, long.capped)
 
 
-def test_a_table_of_one_split_is_read_and_cannot_be_judged_on_the_other(folder: Path, tmp_path: Path) -> None:
+def test_a_table_of_one_split_is_read_and_cannot_be_judged_on_the_other(
+    folder: Path, tmp_path: Path
+) -> None:
     head, *lines = (folder / "results.csv").read_text().splitlines(keepends=True)
     path = tmp_path / "results.csv"
     path.write_text("".join([head, *(line for line in lines if ",dev," in line)]))
@@ -55,7 +57,10 @@ def test_a_table_of_one_split_is_read_and_cannot_be_judged_on_the_other(folder: 
     (whole,) = from_store.read(Store(folder / "runs"))
     rules = regression.Rules(split="test")
     assert regression.decide(row, whole, rules).outcome == regression.Outcome.CANNOT_JUDGE
-    assert regression.decide(row, whole, replace(rules, split="dev")).outcome == regression.Outcome.PASS
+    assert (
+        regression.decide(row, whole, replace(rules, split="dev")).outcome
+        == regression.Outcome.PASS
+    )
 
 
 def names(rows: list[Row]) -> list[str]:
@@ -66,9 +71,18 @@ def test_a_name_has_what_differs_and_nothing_else() -> None:
     one = invented.row("m", {"gad": [80.0]})
     other = invented.named(one, configuration=replace(one.configuration, precision="bf16"))
     assert names([one, other]) == ["m quick fp32", "m quick bf16"]
-    assert names([one, invented.named(one, weights="w" * 64)]) == ["m quick", "m quick wwwwwwwwwwww"]
-    assert [row.detail for row in labelled([one, invented.named(one, model="n")])] == ["quick", "quick"]
-    assert names([one, invented.named(one, learner="probe")]) == ["m quick encoder", "m quick probe"]
+    assert names([one, invented.named(one, weights="w" * 64)]) == [
+        "m quick",
+        "m quick wwwwwwwwwwww",
+    ]
+    assert [row.detail for row in labelled([one, invented.named(one, model="n")])] == [
+        "quick",
+        "quick",
+    ]
+    assert names([one, invented.named(one, learner="probe")]) == [
+        "m quick encoder",
+        "m quick probe",
+    ]
 
 
 def test_a_name_does_not_change_when_another_suite_enters_the_store() -> None:
@@ -76,8 +90,18 @@ def test_a_name_does_not_change_when_another_suite_enters_the_store() -> None:
 
     def of(suite: str, protocol: str) -> Row:
         one = invented.row("m", {"gad": [80.0]})
-        return invented.named(one, configuration=replace(one.configuration, suite=suite, protocol=protocol))
+        return invented.named(
+            one, configuration=replace(one.configuration, suite=suite, protocol=protocol)
+        )
 
-    rows = [of(suite, protocol) for suite in ("blurb", "demo") for protocol in ("smoke", "demo", "quick@2")]
+    rows = [
+        of(suite, protocol)
+        for suite in ("blurb", "demo")
+        for protocol in ("smoke", "demo", "quick@2")
+    ]
     alone = [name for one in rows for name in names([one])]
-    assert names(rows) == alone == ["m smoke", "m demo blurb", "m quick@2", "m smoke demo", "m demo", "m quick@2 demo"]
+    assert (
+        names(rows)
+        == alone
+        == ["m smoke", "m demo blurb", "m quick@2", "m smoke demo", "m demo", "m quick@2 demo"]
+    )

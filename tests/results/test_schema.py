@@ -13,14 +13,25 @@ from blurb.table_files import FileLine
 from tests.rewriting import csv_lines
 
 COLUMNS = ("schema", *schema.KEY, "value")
-CELLS = {"suite": "blurb", "model": "m", "weights": "w", "precision": "fp32", "protocol": "quick", "value": "1"}
+CELLS = {
+    "suite": "blurb",
+    "model": "m",
+    "weights": "w",
+    "precision": "fp32",
+    "protocol": "quick",
+    "value": "1",
+}
 
 
-def written(path: Path, *lines: dict[str, str], version: str = schema.SCHEMA, without: tuple[str, ...] = ()) -> Path:
+def written(
+    path: Path, *lines: dict[str, str], version: str = schema.SCHEMA, without: tuple[str, ...] = ()
+) -> Path:
     """A table of these lines in a schema, which lacks some columns."""
     columns = [column for column in COLUMNS if column not in without]
     with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, columns, restval="", extrasaction="ignore", lineterminator="\n")
+        writer = csv.DictWriter(
+            file, columns, restval="", extrasaction="ignore", lineterminator="\n"
+        )
         writer.writeheader()
         writer.writerows({"schema": version, **CELLS, **line} for line in lines)
     return path
@@ -41,7 +52,10 @@ def test_lines_come_with_their_numbers_in_the_file(path: Path) -> None:
     written(path, {"value": "1"}, {"value": "2"})
     head, first, second = path.read_text().splitlines()
     path.write_text("\n".join([head, "", first, "", "", second]) + "\n")
-    assert [(at.number, line["value"]) for at, line in schema.read_lines(path, COLUMNS)] == [(3, "1"), (6, "2")]
+    assert [(at.number, line["value"]) for at, line in schema.read_lines(path, COLUMNS)] == [
+        (3, "1"),
+        (6, "2"),
+    ]
 
 
 def test_what_today_s_schema_has_may_not_be_missing(path: Path) -> None:
@@ -56,10 +70,15 @@ def test_what_today_s_schema_has_may_not_be_missing(path: Path) -> None:
         ("8", "; update blurb"),
         ("", "."),
         ("x", "."),
-        *((before, "; rewrite it once with python -m benchmarks.to_schema_1") for before in "34567"),
+        *(
+            (before, "; rewrite it once with python -m benchmarks.to_schema_1")
+            for before in "34567"
+        ),
     ],
 )
-def test_another_version_is_refused_with_its_line_and_what_to_do(version: str, fix: str, path: Path) -> None:
+def test_another_version_is_refused_with_its_line_and_what_to_do(
+    version: str, fix: str, path: Path
+) -> None:
     written(path, {}, version=version)
     what = f":2: schema version {version or 'none'}, but this version of blurb reads {schema.SCHEMA}{fix}"
     assert told(path).startswith(what)
@@ -86,9 +105,15 @@ def test_a_published_row_has_neither_configuration_nor_learner() -> None:
     assert schema.identity_columns(row) == {"suite": "blurb", "model": "Theirs"}
 
 
-def test_a_name_that_a_spreadsheet_would_run_is_written_as_text_and_read_as_it_was(path: Path) -> None:
+def test_a_name_that_a_spreadsheet_would_run_is_written_as_text_and_read_as_it_was(
+    path: Path,
+) -> None:
     names = ["=1+1", "@x", "-m", "'=x", "plain"]
-    schema.write(path, COLUMNS, [{"schema": schema.SCHEMA, **CELLS, "model": name, "value": "-1"} for name in names])
+    schema.write(
+        path,
+        COLUMNS,
+        [{"schema": schema.SCHEMA, **CELLS, "model": name, "value": "-1"} for name in names],
+    )
     lines = csv_lines(path)
     assert [line["model"][0] for line in lines] == ["'", "'", "'", "'", "p"]
     assert {line["value"] for line in lines} == {"-1"}  # a number stays one

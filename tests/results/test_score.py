@@ -102,8 +102,12 @@ def test_numbers_that_were_not_read_in_their_source_are_marked(tmp_path: Path) -
     second_hand = ROWS["blurb-leaderboard", "BioM-ALBERT-xxlarge"]
     assert (second_hand.certainty, second_hand.means(), second_hand.score) == ("quoted", {}, 84.10)
     assert "quoted" in second_hand.remarks[0]
-    path = tmp_path / "external.csv"  # as 0.1.0 wrote it: other words than printed count as recalled
-    path.write_text(",".join(published.COLUMNS) + "\ns,v,m,gad,80,1,printed\ns,v,m,ddi,80,1,heard\n")
+    path = (
+        tmp_path / "external.csv"
+    )  # as 0.1.0 wrote it: other words than printed count as recalled
+    path.write_text(
+        ",".join(published.COLUMNS) + "\ns,v,m,gad,80,1,printed\ns,v,m,ddi,80,1,heard\n"
+    )
     (old,) = published.read(path)
     assert "from memory" in old.remarks[0]
 
@@ -136,7 +140,9 @@ def test_gad_of_pubmedbert_is_that_of_its_source() -> None:
 
 def test_the_mean_of_twelve_is_that_of_the_six_means_without_bioasq() -> None:
     """Oracle: PubMedBERT's figures of Table 6, written out."""
-    row = next(row for row in published.shipped() if (row.model, row.source) == ("PubMedBERT", "gu2021"))
+    row = next(
+        row for row in published.shipped() if (row.model, row.source) == ("PubMedBERT", "gu2021")
+    )
     of = row.means()
     ner = ("bc5-chem", "bc5-disease", "ncbi-disease", "bc2gm", "jnlpba")
     six = [
@@ -162,7 +168,12 @@ def test_the_floors_are_the_best_baselines_without_an_encoder_on_the_real_test_s
     """Oracle: the committed rows of `baseline:constant` and `baseline:bigrams`, which scored every test set in full."""
     found = {}
     for table in ("minilm/quick", "baselines"):
-        found.update({line["model"]: line for line in csv_lines(ROOT / "docs" / "results" / table / "leaderboard.csv")})
+        found.update(
+            {
+                line["model"]: line
+                for line in csv_lines(ROOT / "docs" / "results" / table / "leaderboard.csv")
+            }
+        )
     rows = [found["baseline:constant"], found["baseline:bigrams"]]
     for name, (floor, _) in bounds().items():
         assert floor == pytest.approx(max(float(row[name]) for row in rows), abs=0.006), name
@@ -171,7 +182,9 @@ def test_the_floors_are_the_best_baselines_without_an_encoder_on_the_real_test_s
 
 def test_the_ceilings_are_the_best_published_figures() -> None:
     for name, (floor, ceiling) in bounds().items():
-        assert ceiling == max(row.means()[name] for row in published.shipped() if name in row.means()), name
+        assert ceiling == max(
+            row.means()[name] for row in published.shipped() if name in row.means()
+        ), name
         assert floor < ceiling
 
 

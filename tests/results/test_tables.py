@@ -56,7 +56,9 @@ def test_a_complete_row(tmp_path: Path) -> None:
     assert float(line["score_low"]) < float(line["score"]) < float(line["score_high"])
     lines = read(tmp_path / "results.csv")
     first = [
-        each for each in lines if each["task"] == "bc5-chem" and each["metric"] == "f1" and each["split"] == "test"
+        each
+        for each in lines
+        if each["task"] == "bc5-chem" and each["metric"] == "f1" and each["split"] == "test"
     ]
     assert [each["value"] for each in first] == ["50.0000", "51.0000"]
     assert {each["majority"] for each in first} == {"20.0000"}
@@ -67,7 +69,13 @@ def test_an_incomplete_row_has_no_score_and_no_nan(tmp_path: Path) -> None:
     fill(store, NAMES[:5], seeds=1)
     tables.rebuild(store, tmp_path / "leaderboard.csv")
     (line,) = read(tmp_path / "leaderboard.csv")
-    assert (line["score"], line["score_sd"], line["qa"], line["bioasq"], line["complete"]) == ("", "", "", "", "no")
+    assert (line["score"], line["score_sd"], line["qa"], line["bioasq"], line["complete"]) == (
+        "",
+        "",
+        "",
+        "",
+        "no",
+    )
     assert line["ner"] == "52.00"
     for name in ("leaderboard.csv", "results.csv"):
         assert "nan" not in (tmp_path / name).read_text().lower()
@@ -113,23 +121,38 @@ def test_a_file_of_another_schema_is_left_alone(tmp_path: Path, name: str, conte
 
 
 def test_external_numbers_get_a_row_with_their_source(tmp_path: Path) -> None:
-    lines = ["source,version,model,dataset,score,runs,certainty", "us2026,v1,OurBERT,gad,81.5,5,printed"]
+    lines = [
+        "source,version,model,dataset,score,runs,certainty",
+        "us2026,v1,OurBERT,gad,81.5,5,printed",
+    ]
     (tmp_path / "external.csv").write_text("\n".join(lines) + "\n")
     tables.rebuild(Store(tmp_path / "runs"), tmp_path / "leaderboard.csv")
     (line,) = read(tmp_path / "leaderboard.csv")
-    assert (line["model"], line["source"], line["gad"], line["score"]) == ("OurBERT", "us2026 (v1)", "81.50", "")
+    assert (line["model"], line["source"], line["gad"], line["score"]) == (
+        "OurBERT",
+        "us2026 (v1)",
+        "81.50",
+        "",
+    )
 
 
 def test_a_printed_total_is_shown(tmp_path: Path) -> None:
-    lines = ["source,version,model,dataset,score,runs,certainty", "us2026,v1,OurBERT,score,81.5,,printed"]
+    lines = [
+        "source,version,model,dataset,score,runs,certainty",
+        "us2026,v1,OurBERT,score,81.5,,printed",
+    ]
     (tmp_path / "external.csv").write_text("\n".join(lines) + "\n")
     tables.rebuild(Store(tmp_path / "runs"), tmp_path / "leaderboard.csv")
     assert read(tmp_path / "leaderboard.csv")[0]["score"] == "81.50"
 
 
-@pytest.mark.parametrize("line", ["a,b,c,gad,nan,1,printed", "a,b,c,gad", "a,b,c,gda,80,1,printed", "a,b,c,gad,x,1,y"])
+@pytest.mark.parametrize(
+    "line", ["a,b,c,gad,nan,1,printed", "a,b,c,gad", "a,b,c,gda,80,1,printed", "a,b,c,gad,x,1,y"]
+)
 def test_broken_external_numbers_are_refused_with_their_line(tmp_path: Path, line: str) -> None:
-    (tmp_path / "external.csv").write_text(f"source,version,model,dataset,score,runs,certainty\n{line}\n")
+    (tmp_path / "external.csv").write_text(
+        f"source,version,model,dataset,score,runs,certainty\n{line}\n"
+    )
     with pytest.raises(DataError, match=r"external\.csv:2: "):
         tables.rebuild(Store(tmp_path / "runs"), tmp_path / "leaderboard.csv")
     assert not (tmp_path / "leaderboard.csv").exists()
@@ -144,7 +167,10 @@ def test_the_leaderboard_cannot_take_the_name_of_its_neighbours(tmp_path: Path, 
 def test_two_writers_at_once_give_whole_files(tmp_path: Path) -> None:
     store = Store(tmp_path / "runs")
     fill(store, NAMES, seeds=1)
-    threads = [threading.Thread(target=tables.rebuild, args=(store, tmp_path / "leaderboard.csv")) for _ in range(4)]
+    threads = [
+        threading.Thread(target=tables.rebuild, args=(store, tmp_path / "leaderboard.csv"))
+        for _ in range(4)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -201,7 +227,9 @@ def test_tables_of_one_folder_may_be_of_two_stores(mine: Store, tmp_path: Path) 
     assert note(tmp_path) == {"leaderboard.csv": "runs", "b.csv": "theirs"}
     check(mine, tmp_path)
     check(theirs, tmp_path, "b.csv")
-    with pytest.raises(StoreError, match=r"b\.csv and b-results\.csv do not belong to the store .*runs: .*theirs"):
+    with pytest.raises(
+        StoreError, match=r"b\.csv and b-results\.csv do not belong to the store .*runs: .*theirs"
+    ):
         check(mine, tmp_path, "b.csv")
 
 
@@ -221,17 +249,23 @@ def test_whoever_made_them_tables_that_are_gone_are_nobody_s(mine: Store, tmp_pa
     check(theirs, tmp_path)
 
 
-def test_a_store_that_is_gone_leaves_its_tables_to_whoever_has_their_rows(mine: Store, tmp_path: Path) -> None:
+def test_a_store_that_is_gone_leaves_its_tables_to_whoever_has_their_rows(
+    mine: Store, tmp_path: Path
+) -> None:
     shutil.copytree(mine.root, tmp_path / "copy")
     theirs = store_of(tmp_path / "theirs", "theirs")
     shutil.rmtree(mine.root)
     check(Store(tmp_path / "copy"), tmp_path)
-    with pytest.raises(StoreError, match=r"they have mine on gad, seed 1, which is not in .*theirs"):
+    with pytest.raises(
+        StoreError, match=r"they have mine on gad, seed 1, which is not in .*theirs"
+    ):
         check(theirs, tmp_path)
 
 
 @pytest.mark.parametrize("damage", ["", "[]", "{", "\xff"])
-def test_without_a_note_that_can_be_read_the_trials_decide(damage: str, mine: Store, tmp_path: Path) -> None:
+def test_without_a_note_that_can_be_read_the_trials_decide(
+    damage: str, mine: Store, tmp_path: Path
+) -> None:
     (tmp_path / tables.NOTE).write_text(damage, encoding="latin-1")
     check(mine, tmp_path)
     with pytest.raises(StoreError, match="they have mine on gad, seed 1"):
@@ -247,13 +281,17 @@ def test_a_row_that_the_store_never_had_is_named(mine: Store, tmp_path: Path) ->
 
 
 def test_numbers_of_papers_belong_to_every_store(mine: Store, tmp_path: Path) -> None:
-    published.add(tmp_path / "external.csv", published.Printed("us2026", "", "Theirs", {"gad": 81.5}))
+    published.add(
+        tmp_path / "external.csv", published.Printed("us2026", "", "Theirs", {"gad": 81.5})
+    )
     tables.rebuild(mine, tmp_path / "leaderboard.csv")
     tables.forget_owner(tmp_path / "leaderboard.csv")
     check(mine, tmp_path)
 
 
-def test_a_trial_that_was_planned_or_stands_in_no_row_file_is_the_store_s(mine: Store, tmp_path: Path) -> None:
+def test_a_trial_that_was_planned_or_stands_in_no_row_file_is_the_store_s(
+    mine: Store, tmp_path: Path
+) -> None:
     tables.forget_owner(tmp_path / "leaderboard.csv")
     shutil.rmtree(mine.path("mine", "gad", trial().hash))
     check(mine, tmp_path)  # the row file has it still
@@ -271,7 +309,9 @@ def test_forgetting_one_table_keeps_what_is_noted_of_others(mine: Store, tmp_pat
     assert note(tmp_path) == {"b.csv": "theirs"}
 
 
-def test_a_table_without_the_columns_that_tell_is_refused_with_its_name(mine: Store, tmp_path: Path) -> None:
+def test_a_table_without_the_columns_that_tell_is_refused_with_its_name(
+    mine: Store, tmp_path: Path
+) -> None:
     tables.forget_owner(tmp_path / "leaderboard.csv")
     (tmp_path / "results.csv").write_text("schema,model\n5,mine\n")
     with pytest.raises(DataError, match=r"results\.csv:1: missing columns: task, seed, trial"):
@@ -296,13 +336,34 @@ def table(folder: Path, *trials: Trial, **changes: object) -> Path:
     [
         ({"data": "e" * 64}, "data_hash"),
         ({"settings": {"head": "crf", "pooling": "cls", "max_train": 0, "max_eval": 0}}, "head"),
-        ({"settings": {"head": "linear", "pooling": "cls", "max_train": 9, "max_eval": 0}}, "max_train"),
-        ({"settings": {"head": "linear", "pooling": "cls", "max_train": 0, "max_eval": 0, "lr": 1.0}}, "family"),
+        (
+            {"settings": {"head": "linear", "pooling": "cls", "max_train": 9, "max_eval": 0}},
+            "max_train",
+        ),
+        (
+            {
+                "settings": {
+                    "head": "linear",
+                    "pooling": "cls",
+                    "max_train": 0,
+                    "max_eval": 0,
+                    "lr": 1.0,
+                }
+            },
+            "family",
+        ),
     ],
 )
-def test_seeds_of_two_kinds_are_refused_with_both_places(changes: dict[str, object], what: str, tmp_path: Path) -> None:
-    first, second = table(tmp_path / "a", trial(seed=1)), table(tmp_path / "b", trial(seed=2, **changes))
-    with pytest.raises(DataError, match=rf"b/results\.csv:2: .* seed 1 in .*a/results\.csv:2, as .*{what}"):
+def test_seeds_of_two_kinds_are_refused_with_both_places(
+    changes: dict[str, object], what: str, tmp_path: Path
+) -> None:
+    first, second = (
+        table(tmp_path / "a", trial(seed=1)),
+        table(tmp_path / "b", trial(seed=2, **changes)),
+    )
+    with pytest.raises(
+        DataError, match=rf"b/results\.csv:2: .* seed 1 in .*a/results\.csv:2, as .*{what}"
+    ):
         tables.merge([first, second], tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
@@ -332,12 +393,16 @@ def test_tables_merged_into_the_folder_of_a_store_are_not_its_own_any_more(tmp_p
         tables.rebuild(Store(tmp_path / "a" / "runs"), tmp_path / "a" / "leaderboard.csv")
     assert first.read_bytes() == merged
     tables.merge([first], tmp_path / "c")
-    tables.rebuild(Store(tmp_path / "b" / "runs"), tmp_path / "b" / "leaderboard.csv")  # its own still are
+    tables.rebuild(
+        Store(tmp_path / "b" / "runs"), tmp_path / "b" / "leaderboard.csv"
+    )  # its own still are
 
 
 def test_merging_keeps_the_numbers_of_others(tmp_path: Path) -> None:
     first, second = table(tmp_path / "a", trial(seed=1)), table(tmp_path / "b", trial(seed=2))
-    published.add(tmp_path / "a" / "external.csv", published.Printed("us2026", "", "OurBERT", {"gad": 81.5}))
+    published.add(
+        tmp_path / "a" / "external.csv", published.Printed("us2026", "", "OurBERT", {"gad": 81.5})
+    )
     tables.merge([first, second], tmp_path / "a")
     lines = [line for _, line in leaderboard_csv.read_lines(tmp_path / "a" / "leaderboard.csv")]
     assert [(line["model"], line["source"], line["gad"]) for line in lines] == [
@@ -347,8 +412,12 @@ def test_merging_keeps_the_numbers_of_others(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["results.csv", "leaderboard.csv"])
-@pytest.mark.parametrize(("version", "fix"), [("x", "another --out folder"), ("99", "update"), ("7", r".*to_schema_1")])
-def test_merging_leaves_tables_of_another_schema_alone(name: str, version: str, fix: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("version", "fix"), [("x", "another --out folder"), ("99", "update"), ("7", r".*to_schema_1")]
+)
+def test_merging_leaves_tables_of_another_schema_alone(
+    name: str, version: str, fix: str, tmp_path: Path
+) -> None:
     content = f"schema,model\n{version},x\n"
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / name).write_text(content)
@@ -391,14 +460,23 @@ def test_a_table_of_another_store_is_not_written_over(tmp_path: Path) -> None:
         stored(tmp_path / f"runs-{model}", model)
     tables.rebuild(Store(tmp_path / "runs-a"), leaderboard)
     before = leaderboard.read_bytes(), (tmp_path / "results.csv").read_bytes()
-    for known in (True, False):  # whose they are is noted beside them; without the note the trials say it
+    for known in (
+        True,
+        False,
+    ):  # whose they are is noted beside them; without the note the trials say it
         if not known:
             (tmp_path / tables.NOTE).unlink()
-        reason = "they belong to the store .*runs-a" if known else "they have a on gad, seed 1, which is not in "
+        reason = (
+            "they belong to the store .*runs-a"
+            if known
+            else "they have a on gad, seed 1, which is not in "
+        )
         with pytest.raises(StoreError, match=reason):
             tables.rebuild(Store(tmp_path / "runs-b"), leaderboard)
     assert (leaderboard.read_bytes(), (tmp_path / "results.csv").read_bytes()) == before
-    with pytest.raises(DataError, match=r"results\.csv:2: the table has a on gad, seed 1, which is in none of"):
+    with pytest.raises(
+        DataError, match=r"results\.csv:2: the table has a on gad, seed 1, which is in none of"
+    ):
         tables.merge([table(tmp_path / "c", trial(seed=7))], tmp_path)
     assert (leaderboard.read_bytes(), (tmp_path / "results.csv").read_bytes()) == before
 
@@ -419,7 +497,9 @@ def test_a_protocol_that_changed_under_its_name_makes_another_row(tmp_path: Path
     store = Store(tmp_path / "runs")
     finish(store, "m", trial(), 0.5)
     for digit in "01":
-        rows.write(store, row("m", trial(), configuration=replace(CONFIGURATION, protocol_hash=digit * 64)))
+        rows.write(
+            store, row("m", trial(), configuration=replace(CONFIGURATION, protocol_hash=digit * 64))
+        )
     found = tables.rebuild(store, tmp_path / "leaderboard.csv")
     names = [one.name for one in file_rows(tmp_path / "results.csv")]
     assert len(found) == len(set(names)) == 2

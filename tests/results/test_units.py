@@ -30,7 +30,8 @@ def answers(task: tasks.Task, kind: str, gold: list[Any], rng: random.Random) ->
         one = gold[0]
         return [[one[0]] * len(unit) if task.type in ("ner", "pico") else one for unit in gold]
     return [
-        unit if rng.random() < (0.02 if kind == "tiny" else 0.6) else played.wrong(task, unit, rng) for unit in gold
+        unit if rng.random() < (0.02 if kind == "tiny" else 0.6) else played.wrong(task, unit, rng)
+        for unit in gold
     ]
 
 
@@ -47,7 +48,9 @@ def test_the_interval_is_around_the_metric(
         rng = random.Random(f"{name} {kind} {trial.seed}")
         truth = random.Random(name)
         size = 2 if kind == "two units" else 60
-        columns: dict[str, list[Any]] = {"gold": [played.gold_of(task, truth) for _ in range(2 * size)]}
+        columns: dict[str, list[Any]] = {
+            "gold": [played.gold_of(task, truth) for _ in range(2 * size)]
+        }
         columns["split"] = ["dev"] * size + ["test"] * size
         columns["id"] = [str(number) for number in range(2 * size)]
         columns["doc_id"] = [str(number // 2) for number in range(2 * size)]
@@ -64,7 +67,9 @@ def test_the_interval_is_around_the_metric(
 
 def test_every_metric_is_that_of_a_task_or_a_task_file_may_choose_it() -> None:
     chosen = {name for kind in tasks.types.names() for name in tasks.types.get(kind).metrics}
-    assert {task.metric for task in tasks.all() if task.paper_order} | chosen == set(metrics.names())
+    assert {task.metric for task in tasks.all() if task.paper_order} | chosen == set(
+        metrics.names()
+    )
 
 
 def test_runs_of_other_means_are_mixed_as_they_are() -> None:
@@ -76,7 +81,11 @@ def test_runs_of_other_means_are_mixed_as_they_are() -> None:
     swapped = [bool(rng.getrandbits(1)) for _ in gold]
     mixed = [two if swap else one for one, two, swap in zip(first, second, swapped, strict=True)]
     moved = metrics.get("pearson").aligned(*counts)
-    sums = sum(two if swap else one for one, two, swap in zip(counts[0], moved, swapped, strict=True))
-    assert metrics.get("pearson").score(sums) == pytest.approx(metrics.pearson(gold, mixed)["pearson"], abs=1e-12)
+    sums = sum(
+        two if swap else one for one, two, swap in zip(counts[0], moved, swapped, strict=True)
+    )
+    assert metrics.get("pearson").score(sums) == pytest.approx(
+        metrics.pearson(gold, mixed)["pearson"], abs=1e-12
+    )
     distances = [abs(right - answer) for right, answer in zip(gold, first, strict=True)]
     assert metrics.get("pearson").mistakes(counts[0]).tolist() == pytest.approx(distances)

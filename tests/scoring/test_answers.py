@@ -55,7 +55,13 @@ KINDS: dict[str, list[Callable[[str, dict[str, Any]], list[str]]]] = {
     ],
     answers.NO_JSON: [
         lambda key, gold, text=text: [line(key, text)]
-        for text in ("I cannot say.", "{", '{"mentions": [', "[]", '{"mentions": [{"text": "a", "type": "Disease"}')
+        for text in (
+            "I cannot say.",
+            "{",
+            '{"mentions": [',
+            "[]",
+            '{"mentions": [{"text": "a", "type": "Disease"}',
+        )
     ],
     answers.SCHEMA: [
         lambda key, gold, said=said: [right(key, said)]
@@ -69,11 +75,23 @@ KINDS: dict[str, list[Callable[[str, dict[str, Any]], list[str]]]] = {
     ],
     answers.AROUND: [
         lambda key, gold, form=form: [line(key, form.format(json.dumps(gold, ensure_ascii=False)))]
-        for form in ("```json\n{}\n```", "Here: {}", "{} Done.", "<think>{{a}} or b</think>{}", "**{}**")
+        for form in (
+            "```json\n{}\n```",
+            "Here: {}",
+            "{} Done.",
+            "<think>{{a}} or b</think>{}",
+            "**{}**",
+        )
     ],
     answers.CUT_OFF: [
         lambda key, gold, text=text: [line(key, text, finish_reason="length")]
-        for text in ('{"mentions": [{"te', "", "<think>it may be", "  ", '{"mentions": [{"text": "a", "type"')
+        for text in (
+            '{"mentions": [{"te',
+            "",
+            "<think>it may be",
+            "  ",
+            '{"mentions": [{"text": "a", "type"',
+        )
     ],
     answers.NO_ANSWER: [
         lambda key, gold: [],
@@ -84,14 +102,22 @@ KINDS: dict[str, list[Callable[[str, dict[str, Any]], list[str]]]] = {
     ],
     answers.TWO_ANSWERS: [
         lambda key, gold, other=other: [right(key, gold), line(key, other)]
-        for other in ("no", "", '{"mentions": []}', None, '{"mentions": [{"text": "a", "type": "Disease"}]}')
+        for other in (
+            "no",
+            "",
+            '{"mentions": []}',
+            None,
+            '{"mentions": [{"text": "a", "type": "Disease"}]}',
+        )
     ],
 }
 
 
 @pytest.mark.parametrize("way", range(5))
 @pytest.mark.parametrize("fault", KINDS)
-def test_a_broken_answer_is_counted_once(fault: str, way: int, gold: tuple[Path, Gold], tmp_path: Path) -> None:
+def test_a_broken_answer_is_counted_once(
+    fault: str, way: int, gold: tuple[Path, Gold], tmp_path: Path
+) -> None:
     folder, right_ones = gold
     wanted = of(right_ones, "ncbi-disease")
     broken = next(key for key, answer in wanted.items() if len(answer["mentions"]) == 1)
@@ -105,9 +131,15 @@ def test_a_broken_answer_is_counted_once(fault: str, way: int, gold: tuple[Path,
 
 @pytest.mark.parametrize("way", range(5))
 @pytest.mark.parametrize("fault", [answers.UNORDERED, answers.OVERLAPPING])
-def test_mentions_at_odd_places(fault: str, way: int, gold: tuple[Path, Gold], tmp_path: Path) -> None:
+def test_mentions_at_odd_places(
+    fault: str, way: int, gold: tuple[Path, Gold], tmp_path: Path
+) -> None:
     wanted = of(gold[1], "ncbi-disease")
-    several = [key for key, answer in wanted.items() if len({each["text"] for each in answer["mentions"]}) > 1]
+    several = [
+        key
+        for key, answer in wanted.items()
+        if len({each["text"] for each in answer["mentions"]}) > 1
+    ]
     key, lines = several[way], {key: right(key, answer) for key, answer in wanted.items()}
     mentions = wanted[key]["mentions"]
     backwards = sorted(mentions, key=lambda each: each["text"] != mentions[-1]["text"])
@@ -119,7 +151,9 @@ def test_mentions_at_odd_places(fault: str, way: int, gold: tuple[Path, Gold], t
 
 
 @pytest.mark.parametrize("task", USED)
-def test_what_cannot_be_read_is_empty_or_wrong(task: str, gold: tuple[Path, Gold], tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_empty_or_wrong(
+    task: str, gold: tuple[Path, Gold], tmp_path: Path
+) -> None:
     """The class that the metric leaves out gets no credit; a label, or a number, is wrong."""
     declared = tasks.get(task)
     rows = formulations.bind(declared).units(read_split(declared, demo.prepare(), "test"))
@@ -179,7 +213,9 @@ def manifest_of(folder: Path, task: str) -> requests.Manifest:
 def test_any_order_and_several_files(gold: tuple[Path, Gold], tmp_path: Path) -> None:
     lines = [right(key, answer) for key, answer in reversed(gold[1].items())]
     for place in range(3):
-        (tmp_path / f"part-{place}.jsonl").write_text("\n".join(lines[place::3]) + "\n", encoding="utf-8")
+        (tmp_path / f"part-{place}.jsonl").write_text(
+            "\n".join(lines[place::3]) + "\n", encoding="utf-8"
+        )
     (tmp_path / "asked.jsonl").write_bytes((gold[0] / "gad.jsonl").read_bytes())
     scores = blurb.score(None, tmp_path, suite="demo")
     assert {each.task.name for each in scores} == {*USED}
@@ -189,14 +225,19 @@ def test_any_order_and_several_files(gold: tuple[Path, Gold], tmp_path: Path) ->
 def test_an_error_is_made_good_by_an_answer(gold: tuple[Path, Gold], tmp_path: Path) -> None:
     wanted = of(gold[1], "gad")
     failed = json.dumps({"custom_id": next(iter(wanted)), "response": None, "error": {"code": 429}})
-    assert score(tmp_path / "a.jsonl", [failed, *(right(*each) for each in wanted.items())]).score == 100
+    assert (
+        score(tmp_path / "a.jsonl", [failed, *(right(*each) for each in wanted.items())]).score
+        == 100
+    )
 
 
 def told(folder: Path, lines: list[str] | bytes, *more: str) -> str:
     """The message; nothing but the file is in the folder afterwards."""
     content = lines if isinstance(lines, bytes) else "".join(f"{each}\n" for each in lines).encode()
     (folder / "a.jsonl").write_bytes(content)
-    code, out, err = command(["score", "--suite", "demo", "--predictions", "a.jsonl", "--add", "m", *more], folder)
+    code, out, err = command(
+        ["score", "--suite", "demo", "--predictions", "a.jsonl", "--add", "m", *more], folder
+    )
     assert (code, out) == (2, "")
     assert [path.name for path in folder.iterdir()] == ["a.jsonl"]
     return " ".join(err.split())
@@ -206,24 +247,67 @@ def bad(gold: Gold) -> Iterator[tuple[str, list[str] | bytes, tuple[str, ...], s
     wanted = of(gold, "gad")
     key, good = next(iter(wanted)), [right(*each) for each in wanted.items()]
     digits = key[-8:]
-    error = {"custom_id": key, "response": {"status_code": 400, "body": {"error": {"message": "too long"}}}}
-    yield "other digits", [right(f"{key[:-8]}00000000", {}), *good], (), "a.jsonl:1: no known request"
-    yield "another dataset", [*good, right(f"hoc/x/{digits}", {})], (), "a.jsonl:535: no known request"
-    yield "no such example", [right(f"gad/x/{digits}", {}), *good[1:]], (), "a.jsonl:1: there is no example 'x'"
-    yield "another task", good, ("--task", "hoc"), "a.jsonl:1: this is an answer on gad, which is not scored"
+    error = {
+        "custom_id": key,
+        "response": {"status_code": 400, "body": {"error": {"message": "too long"}}},
+    }
+    yield (
+        "other digits",
+        [right(f"{key[:-8]}00000000", {}), *good],
+        (),
+        "a.jsonl:1: no known request",
+    )
+    yield (
+        "another dataset",
+        [*good, right(f"hoc/x/{digits}", {})],
+        (),
+        "a.jsonl:535: no known request",
+    )
+    yield (
+        "no such example",
+        [right(f"gad/x/{digits}", {}), *good[1:]],
+        (),
+        "a.jsonl:1: there is no example 'x'",
+    )
+    yield (
+        "another task",
+        good,
+        ("--task", "hoc"),
+        "a.jsonl:1: this is an answer on gad, which is not scored",
+    )
     yield "another split", good, ("--split", "dev"), "--split test"
     yield "cut", "\n".join(good).encode()[:-20], (), "not valid JSON"
     yield "an error", [*good[1:], json.dumps(error)], (), "the server answered with an error"
-    yield "a request", [*good[1:], json.dumps({"custom_id": key, "body": {}})], (), "give the file with the answers"
-    yield "no body", [*good[1:], json.dumps({"custom_id": key, "response": 3})], (), "this is no answer of a batch"
+    yield (
+        "a request",
+        [*good[1:], json.dumps({"custom_id": key, "body": {}})],
+        (),
+        "give the file with the answers",
+    )
+    yield (
+        "no body",
+        [*good[1:], json.dumps({"custom_id": key, "response": 3})],
+        (),
+        "this is no answer of a batch",
+    )
     yield (
         "no choices",
         [*good[1:], json.dumps({"custom_id": key, "response": {"body": {"choices": 3}}})],
         (),
         "no answer",
     )
-    yield "two models", [*good[1:], line(key, "x", model="b")], (), "an answer of b, after those of perfect"
-    yield "not UTF-8", b"".join(each.encode() + b"\n" for each in good) + b'{"custom_id": "\xff"}\n', (), "not UTF-8"
+    yield (
+        "two models",
+        [*good[1:], line(key, "x", model="b")],
+        (),
+        "an answer of b, after those of perfect",
+    )
+    yield (
+        "not UTF-8",
+        b"".join(each.encode() + b"\n" for each in good) + b'{"custom_id": "\xff"}\n',
+        (),
+        "not UTF-8",
+    )
 
 
 NAMES = [name for name, *_ in bad({"gad/test.0/00000000": {}})]
@@ -257,7 +341,9 @@ def test_two_seeds_of_shots_are_two_runs_of_a_row(gold: tuple[Path, Gold], tmp_p
     data, store = demo.prepare(), tmp_path / "runs"
     for seed in (1, 2):
         folder = tmp_path / f"asked-{seed}"
-        requests.export([tasks.get("gad"), tasks.get("biosses")], data, folder, "test", None, 2, seed, 0, "")
+        requests.export(
+            [tasks.get("gad"), tasks.get("biosses")], data, folder, "test", None, 2, seed, 0, ""
+        )
         lines = [right(key, answer) for key, answer in perfect(folder, data)]
         wrong = next(place for place, each in enumerate(lines) if "not associated" in each)
         lines[wrong] = line(json.loads(lines[wrong])["custom_id"], '{"label": "associated"} or so')
@@ -270,7 +356,11 @@ def test_two_seeds_of_shots_are_two_runs_of_a_row(gold: tuple[Path, Gold], tmp_p
     assert {name: row.seeds(name) for name in row.datasets} == {"gad": (1, 2), "biosses": (1, 2)}
     assert row.configuration.overrides == {"shots": 2}
     facts = row.records["gad"][2].provenance.facts
-    assert (facts["server_model"], facts["faults"], facts["shots_seed"]) == ("Qwen3", {"text_around": 1}, 2)
+    assert (facts["server_model"], facts["faults"], facts["shots_seed"]) == (
+        "Qwen3",
+        {"text_around": 1},
+        2,
+    )
     assert (len(facts["shots"]), facts["tokens_in"]) == (2, len(of(gold[1], "gad")))
 
 
@@ -282,7 +372,9 @@ def test_other_prompts_or_shots_are_another_row(gold: tuple[Path, Gold], tmp_pat
         folder = tmp_path / "asked"
         requests.export([tasks.get("gad")], data, folder, "test", prompts, shots, 1, limit, "")
         lines = [right(key, answer) for key, answer in perfect(folder, data)]
-        wrong = next(place for place, each in enumerate(lines) if "not associated" in each or '"0' in each)
+        wrong = next(
+            place for place, each in enumerate(lines) if "not associated" in each or '"0' in each
+        )
         lines[wrong] = lines[wrong].replace("not associated", "associated").replace('"0', '"1')
         score(tmp_path / "a.jsonl", lines, add="m", output=store)
     rows = from_store.read(Store(store))
@@ -290,10 +382,14 @@ def test_other_prompts_or_shots_are_another_row(gold: tuple[Path, Gold], tmp_pat
     assert sorted(row.limits("max_eval")["gad"] for row in rows) == [0, 0, 0, 20]
 
 
-def test_answers_to_two_sets_of_requests_are_not_mixed(gold: tuple[Path, Gold], tmp_path: Path) -> None:
+def test_answers_to_two_sets_of_requests_are_not_mixed(
+    gold: tuple[Path, Gold], tmp_path: Path
+) -> None:
     data, folder = demo.prepare(), tmp_path / "asked"
     requests.export([tasks.get("gad")], data, folder, "test", None, 1, 1, 0, "")
-    lines = [right(*each) for each in of(gold[1], "gad").items()] + [right(*each) for each in perfect(folder, data)]
+    lines = [right(*each) for each in of(gold[1], "gad").items()] + [
+        right(*each) for each in perfect(folder, data)
+    ]
     with pytest.raises(BlurbError, match="these answer other requests of gad"):
         score(tmp_path / "a.jsonl", lines)
 
@@ -308,23 +404,36 @@ MENTIONS = [
 @pytest.mark.parametrize("form", MENTIONS)
 def test_mentions_of_any_tool(form: Callable[[list[str]], object], tmp_path: Path) -> None:
     rows = read_split(tasks.get("ncbi-disease"), demo.prepare(), "test")
-    gold = [requests.gold_answer(tasks.get("ncbi-disease"), row, {"Disease": "Disease"})["mentions"] for row in rows]
+    gold = [
+        requests.gold_answer(tasks.get("ncbi-disease"), row, {"Disease": "Disease"})["mentions"]
+        for row in rows
+    ]
     lines = [
         {"id": row["id"], "mentions": form([each["text"] for each in said])}
         for row, said in zip(rows, gold, strict=True)
     ]
     lines[0]["mentions"] = [{"text": "nowhere"}]
     (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n")
-    (found,) = blurb.score("ncbi-disease", tmp_path / "a.jsonl", suite="demo", add="tool", output=tmp_path / "runs")
+    (found,) = blurb.score(
+        "ncbi-disease", tmp_path / "a.jsonl", suite="demo", add="tool", output=tmp_path / "runs"
+    )
     assert (found.matched, dict(found.faults)) == ("by id", {"not_in_text": 1})
     assert 95 < found.score <= 100
     row = row_of("tool", output=tmp_path / "runs")
-    assert (row.learner, row.records["ncbi-disease"][1].provenance.facts["faults"]) == ("external", {"not_in_text": 1})
+    assert (row.learner, row.records["ncbi-disease"][1].provenance.facts["faults"]) == (
+        "external",
+        {"not_in_text": 1},
+    )
 
 
-@pytest.mark.parametrize("wrong", [3, "x", [3], [{"text": 3}], [{"type": "Disease"}], [{"text": "a", "type": "Gene"}]])
+@pytest.mark.parametrize(
+    "wrong", [3, "x", [3], [{"text": 3}], [{"type": "Disease"}], [{"text": "a", "type": "Gene"}]]
+)
 def test_what_are_no_mentions(wrong: object, tmp_path: Path) -> None:
-    lines = [{"id": row["id"], "mentions": []} for row in read_split(tasks.get("ncbi-disease"), demo.prepare(), "test")]
+    lines = [
+        {"id": row["id"], "mentions": []}
+        for row in read_split(tasks.get("ncbi-disease"), demo.prepare(), "test")
+    ]
     lines[2]["mentions"] = wrong  # type: ignore[assignment]
     (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n")
     with pytest.raises(BlurbError, match=r"a\.jsonl:3: .*(mentions|label of)"):
@@ -341,7 +450,10 @@ def test_a_folder_names_what_it_leaves_out(
     code, out, err = command(["score", "--suite", "demo", "--predictions", str(tmp_path)], tmp_path)
     assert code == 0
     assert "gad" in out
-    assert "left out, as they are no answers of a batch service: hoc.jsonl, ncbi-disease.conll" in " ".join(err.split())
+    assert (
+        "left out, as they are no answers of a batch service: hoc.jsonl, ncbi-disease.conll"
+        in " ".join(err.split())
+    )
 
 
 @pytest.mark.parametrize(
@@ -352,12 +464,16 @@ def test_a_folder_names_what_it_leaves_out(
         (b"\x1f\x8b\x08", "this is a gzip archive"),
     ],
 )
-def test_a_broken_first_line_has_a_place(begin: bytes, said: str, gold: tuple[Path, Gold], tmp_path: Path) -> None:
+def test_a_broken_first_line_has_a_place(
+    begin: bytes, said: str, gold: tuple[Path, Gold], tmp_path: Path
+) -> None:
     lines = [right(*each) for each in of(gold[1], "gad").items()]
     assert said in told(tmp_path, begin + "\n".join(lines).encode())
 
 
-def test_half_an_emoji_at_the_end_is_the_model_s_fault(gold: tuple[Path, Gold], tmp_path: Path) -> None:
+def test_half_an_emoji_at_the_end_is_the_model_s_fault(
+    gold: tuple[Path, Gold], tmp_path: Path
+) -> None:
     wanted = of(gold[1], "gad")
     lines = [right(*each) for each in wanted.items()]
     lines[0] = (

@@ -75,12 +75,18 @@ def given(form: str, rows: Rows, folder: Path) -> Any:
 
 def rows_with(**columns: Callable[[str], Any]) -> Rows:
     """The test examples of GAD with these columns of the gold label beside their ids."""
-    return [{"id": row["id"], **{name: of(row["label"]) for name, of in columns.items()}} for row in GAD]
+    return [
+        {"id": row["id"], **{name: of(row["label"]) for name, of in columns.items()}} for row in GAD
+    ]
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("name", ["prediction", "predictions", "pred_label", "y_pred", "Predicted", "output", "y-pred"])
-def test_a_column_of_predictions_is_never_passed_over_for_gold(name: str, form: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "name", ["prediction", "predictions", "pred_label", "y_pred", "Predicted", "output", "y-pred"]
+)
+def test_a_column_of_predictions_is_never_passed_over_for_gold(
+    name: str, form: str, tmp_path: Path
+) -> None:
     rows = rows_with(label=str, **{name: WRONG.__getitem__})
     (score,) = blurb.score("gad", given(form, rows, tmp_path), suite="demo")
     assert score.score == 0.0
@@ -93,7 +99,10 @@ def test_a_column_of_predictions_is_never_passed_over_for_gold(name: str, form: 
     [
         ("label", "model_output"),
         ("label", "y_hat"),
-        ("label", "score"),  # of a pipeline of transformers: the label that it predicts, and how sure it is
+        (
+            "label",
+            "score",
+        ),  # of a pipeline of transformers: the label that it predicts, and how sure it is
         ("label", "labels"),
         ("pred_a", "pred_b"),
         ("pred_a", "output"),
@@ -159,24 +168,43 @@ def test_columns_of_one_name_are_refused(form: str, tmp_path: Path) -> None:
 
 
 def test_two_columns_prediction_in_parquet_are_refused(tmp_path: Path) -> None:
-    cells = [pyarrow.array([row["label"] for row in GAD]), pyarrow.array([WRONG[row["label"]] for row in GAD])]
-    pyarrow.parquet.write_table(pyarrow.Table.from_arrays(cells, ["prediction", "prediction"]), tmp_path / "a.parquet")
+    cells = [
+        pyarrow.array([row["label"] for row in GAD]),
+        pyarrow.array([WRONG[row["label"]] for row in GAD]),
+    ]
+    pyarrow.parquet.write_table(
+        pyarrow.Table.from_arrays(cells, ["prediction", "prediction"]), tmp_path / "a.parquet"
+    )
     with pytest.raises(DataError, match="two columns have the name 'prediction'"):
         blurb.score("gad", tmp_path / "a.parquet", suite="demo")
 
 
 def test_gold_answers_are_stored_only_if_that_is_meant(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(jsonl(rows_with(prediction=str)))
-    asked = ["score", "--suite", "demo", "--task", "gad", "--predictions", "a.jsonl", "--add", "mine"]
+    asked = [
+        "score",
+        "--suite",
+        "demo",
+        "--task",
+        "gad",
+        "--predictions",
+        "a.jsonl",
+        "--add",
+        "mine",
+    ]
     code, out, err = command(asked, tmp_path)
     assert (code, out) == (2, "")
-    assert f"a.jsonl: all {len(GAD)} answers are equal to the gold answers of test" in " ".join(err.split())
+    assert f"a.jsonl: all {len(GAD)} answers are equal to the gold answers of test" in " ".join(
+        err.split()
+    )
     assert not (tmp_path / "runs").exists()
     out = done([*asked, "--gold-as-predictions"], tmp_path)
     assert "ALL ANSWERS ARE EQUAL TO THE GOLD ANSWERS" in out
     dev = [row["label"] for row in read_split(tasks.get("gad"), demo.prepare(), "dev")]
     with pytest.raises(DataError, match="equal to the gold answers of dev"):
-        blurb.score("gad", ["1"] * len(GAD), suite="demo", add="other", dev=dev, output=tmp_path / "runs")
+        blurb.score(
+            "gad", ["1"] * len(GAD), suite="demo", add="other", dev=dev, output=tmp_path / "runs"
+        )
 
 
 @pytest.mark.parametrize("name", ["ncbi-disease", "ebm-pico", "hoc", "biosses"])
@@ -202,7 +230,9 @@ def test_tags_in_one_text_are_counted_before_they_are_compared(
     whole[7]["prediction"] = spelt(NER[7]["tags"][:-1])
     place = 9 if form in ("a.tsv", "a.csv") else 8
     words = len(NER[7]["tokens"])
-    with pytest.raises(DataError, match=rf":{place}: {words - 1} tags, but {NER[7]['id']} has {words} words"):
+    with pytest.raises(
+        DataError, match=rf":{place}: {words - 1} tags, but {NER[7]['id']} has {words} words"
+    ):
         blurb.score("ncbi-disease", given(form, whole, tmp_path), suite="demo")
 
 
@@ -243,7 +273,8 @@ def test_a_hostile_value_is_one_error_with_its_place(value: str, task: str, tmp_
 def test_dates_beyond_those_of_python_in_parquet(kind: Any, tmp_path: Path) -> None:
     far = 2**31 - 1 if kind == pyarrow.date32() else 2**52
     cells = pyarrow.array(
-        [0] * (len(GAD) - 1) + [far], pyarrow.int32() if kind == pyarrow.date32() else pyarrow.int64()
+        [0] * (len(GAD) - 1) + [far],
+        pyarrow.int32() if kind == pyarrow.date32() else pyarrow.int64(),
     )
     columns = {"id": [row["id"] for row in GAD], "prediction": cells.cast(kind)}
     pyarrow.parquet.write_table(pyarrow.table(columns), tmp_path / "a.parquet")
@@ -272,16 +303,22 @@ def test_a_small_parquet_file_does_not_fill_the_memory(tmp_path: Path) -> None:
 def test_probabilities_without_names_of_columns(tmp_path: Path) -> None:
     """As `run_re.py` of BioBERT writes them: no ids and no labels."""
     (tmp_path / "a.tsv").write_text("0.844422\t0.155578\n" * len(GAD))
-    with pytest.raises(DataError, match=r"a\.tsv:1: two numbers from 0 to 1 are no id and prediction"):
+    with pytest.raises(
+        DataError, match=r"a\.tsv:1: two numbers from 0 to 1 are no id and prediction"
+    ):
         blurb.score("gad", tmp_path / "a.tsv", suite="demo")
 
 
 def test_a_column_of_conll_is_chosen_by_its_number(tmp_path: Path) -> None:
     blocks = [
-        "".join(f"{word}\t{tag}\tO\n" for word, tag in zip(row["tokens"], row["tags"], strict=True)) for row in NER
+        "".join(f"{word}\t{tag}\tO\n" for word, tag in zip(row["tokens"], row["tags"], strict=True))
+        for row in NER
     ]
     (tmp_path / "a.conll").write_text("\n".join(blocks))
-    scores = [blurb.score("ncbi-disease", tmp_path / "a.conll", suite="demo", column=c)[0].score for c in (None, "1")]
+    scores = [
+        blurb.score("ncbi-disease", tmp_path / "a.conll", suite="demo", column=c)[0].score
+        for c in (None, "1")
+    ]
     assert scores == [0.0, 100.0]
     with pytest.raises(DataError, match="the columns of CoNLL have no names"):
         blurb.score("ncbi-disease", tmp_path / "a.conll", suite="demo", column="gold")

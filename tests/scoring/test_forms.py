@@ -60,17 +60,26 @@ def text(answer: Any) -> str:
 
 
 def jsonl(path: Path, rows: Sequence[Example], found: Sequence[Any]) -> None:
-    lines = [json.dumps({"id": row["id"], "prediction": answer}) for row, answer in zip(rows, found, strict=True)]
+    lines = [
+        json.dumps({"id": row["id"], "prediction": answer})
+        for row, answer in zip(rows, found, strict=True)
+    ]
     path.write_text("\n".join(lines) + "\n")
 
 
 def submission(path: Path, rows: Sequence[Example], found: Sequence[Any]) -> None:
-    path.write_text(json.dumps({"predictions": {row["id"]: each for row, each in zip(rows, found, strict=True)}}))
+    path.write_text(
+        json.dumps(
+            {"predictions": {row["id"]: each for row, each in zip(rows, found, strict=True)}}
+        )
+    )
 
 
 def table(path: Path, rows: Sequence[Example], found: Sequence[Any]) -> None:
     with path.open("w", newline="") as file:
-        writer = csv.writer(file, delimiter="\t" if path.suffix == ".tsv" else ",", lineterminator="\n")
+        writer = csv.writer(
+            file, delimiter="\t" if path.suffix == ".tsv" else ",", lineterminator="\n"
+        )
         writer.writerow(["id", "gold_label", "prediction"])
         writer.writerows([row["id"], "", text(each)] for row, each in zip(rows, found, strict=True))
 
@@ -95,7 +104,10 @@ def expected(name: str, rows: Sequence[Example], found: Sequence[Any]) -> float:
     if task.type == "ner":
         return 100 * float(seqeval.metrics.f1_score([row["tags"] for row in rows], list(found)))
     if "tags" in rows[0]:
-        gold, predicted = ([tag[2:] for each in side for tag in each] for side in ([r["tags"] for r in rows], found))
+        gold, predicted = (
+            [tag[2:] for each in side for tag in each]
+            for side in ([r["tags"] for r in rows], found)
+        )
         return 100 * float(f1_score(gold, predicted, labels=list(task.labels), average="macro"))
     if "score" in rows[0]:
         clipped = [min(4.0, max(0.0, each)) for each in found]
@@ -103,19 +115,25 @@ def expected(name: str, rows: Sequence[Example], found: Sequence[Any]) -> float:
     if "labels" in rows[0]:  # by abstract
         formulation = formulations.bind(task)
         documents = [row["doc_id"] for row in rows]
-        return 100 * formulation.main_metric(formulation.score([row["labels"] for row in rows], found, documents))
+        return 100 * formulation.main_metric(
+            formulation.score([row["labels"] for row in rows], found, documents)
+        )
     gold = [row["label"] for row in rows]
     if "negative" in task.metric_options:
         kept = [label for label in task.labels if label != task.metric_options["negative"]]
         return 100 * float(f1_score(gold, found, labels=kept, average="micro"))
     if "positive" in task.metric_options:
-        return 100 * float(f1_score(gold, found, pos_label=str(task.metric_options["positive"]), average="binary"))
+        return 100 * float(
+            f1_score(gold, found, pos_label=str(task.metric_options["positive"]), average="binary")
+        )
     return 100 * float(accuracy_score(gold, found))
 
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", TASKS)
-def test_a_form_gives_the_score_of_the_answers(name: str, form: str, data: Path, tmp_path: Path) -> None:
+def test_a_form_gives_the_score_of_the_answers(
+    name: str, form: str, data: Path, tmp_path: Path
+) -> None:
     rows = read_split(tasks.get(name), data, "test")
     found = answers(name, rows)
     FORMS[form](tmp_path / form, rows, found)
@@ -141,7 +159,9 @@ def test_a_script_gives_them_in_order_or_by_id(name: str, data: Path) -> None:
 def iob1(tags: Sequence[str]) -> list[str]:
     """B only where an entity follows another one of its type at once."""
     return [
-        f"I{tag[1:]}" if tag.startswith("B-") and (place == 0 or tags[place - 1][2:] != tag[2:]) else tag
+        f"I{tag[1:]}"
+        if tag.startswith("B-") and (place == 0 or tags[place - 1][2:] != tag[2:])
+        else tag
         for place, tag in enumerate(tags)
     ]
 
@@ -151,7 +171,8 @@ SCHEMES: dict[str, Callable[[Sequence[str]], list[str]]] = {
     "iob1": iob1,
     "bioul": lambda tags: tagging.convert(tags, "bio", "bioul"),
     "iobes": lambda tags: [
-        tag.replace("L-", "E-", 1).replace("U-", "S-", 1) for tag in tagging.convert(tags, "bio", "bioul")
+        tag.replace("L-", "E-", 1).replace("U-", "S-", 1)
+        for tag in tagging.convert(tags, "bio", "bioul")
     ],
     "bare letters": lambda tags: [tag[0] for tag in tags],
 }
@@ -165,7 +186,10 @@ def test_tags_of_any_scheme_in_conll(name: str, scheme: str, data: Path, tmp_pat
     if scheme == "bare letters" and len(tasks.get(name).labels) > 1:
         pytest.skip("letters say nothing of several types")
     blocks = [
-        "".join(f"{word} NN {tag}\n" for word, tag in zip(row["tokens"], SCHEMES[scheme](tags), strict=True))
+        "".join(
+            f"{word} NN {tag}\n"
+            for word, tag in zip(row["tokens"], SCHEMES[scheme](tags), strict=True)
+        )
         for row, tags in zip(rows, found, strict=True)
     ]
     (tmp_path / "a.conll").write_text("-DOCSTART- -X- O\n\n" + "\n".join(blocks))
@@ -187,18 +211,29 @@ def test_a_submission_of_pico_has_whole_abstracts(data: Path, tmp_path: Path) ->
     )
 
 
-def test_a_submission_of_hoc_has_short_names_and_a_tool_may_answer_by_abstract(data: Path, tmp_path: Path) -> None:
+def test_a_submission_of_hoc_has_short_names_and_a_tool_may_answer_by_abstract(
+    data: Path, tmp_path: Path
+) -> None:
     task = tasks.get("hoc")
     rows = read_split(task, data, "test")
     found = answers("hoc", rows)
-    short = {row["id"]: [task.short_labels[label] for label in labels] for row, labels in zip(rows, found, strict=True)}
+    short = {
+        row["id"]: [task.short_labels[label] for label in labels]
+        for row, labels in zip(rows, found, strict=True)
+    }
     (tmp_path / "a.json").write_text(json.dumps({"dataset_name": "HoC", "predictions": short}))
     by_sentence = score("hoc", tmp_path / "a.json", suite="demo")[0]
     whole: dict[str, list[str]] = {}
     for row, labels in zip(rows, found, strict=True):
         whole.setdefault(row["doc_id"], []).extend(labels)
-    by_abstract = score("hoc", {doc: sorted(set(labels)) for doc, labels in whole.items()}, suite="demo")[0]
-    assert by_sentence.score == by_abstract.score == pytest.approx(expected("hoc", rows, found), abs=1e-9)
+    by_abstract = score(
+        "hoc", {doc: sorted(set(labels)) for doc, labels in whole.items()}, suite="demo"
+    )[0]
+    assert (
+        by_sentence.score
+        == by_abstract.score
+        == pytest.approx(expected("hoc", rows, found), abs=1e-9)
+    )
     assert by_abstract.examples == len(whole) < by_sentence.examples
 
 

@@ -19,7 +19,11 @@ PAGE = ROOT / "docs" / "score.md"
 
 
 def script(name: str) -> str:
-    found = re.search(rf"<!-- {re.escape(name)} -->\n```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    found = re.search(
+        rf"<!-- {re.escape(name)} -->\n```python\n(.*?)```",
+        PAGE.read_text(encoding="utf-8"),
+        re.DOTALL,
+    )
     return found[1]
 
 
@@ -45,6 +49,8 @@ def test_a_trainer(checkpoint: Builder, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(importlib.util.find_spec("spacy") is None, reason="spaCy is not installed: pip install spacy")
+@pytest.mark.skipif(
+    importlib.util.find_spec("spacy") is None, reason="spaCy is not installed: pip install spacy"
+)
 def test_a_pipeline_of_spacy(tmp_path: Path) -> None:
     assert ran(tmp_path, "pipeline.py", "ncbi-disease") > 50.0  # the demo corpus is easy

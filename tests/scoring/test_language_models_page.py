@@ -19,7 +19,9 @@ from tests.cli.in_process import done
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "language-models.md"
-BLOCKS = re.findall(r"^```sh\n(.*?)^```", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+BLOCKS = re.findall(
+    r"^```sh\n(.*?)^```", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL
+)
 EXCEPT = ("pip install", "blurb data get")
 
 
@@ -29,7 +31,9 @@ class BySchema(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         ((key, value),) = body["response_format"]["json_schema"]["schema"]["properties"].items()
-        answer: Any = {"array": [], "number": 2, "string": value.get("enum", [""])[0]}[value["type"]]
+        answer: Any = {"array": [], "number": 2, "string": value.get("enum", [""])[0]}[
+            value["type"]
+        ]
         message = {"role": "assistant", "content": json.dumps({key: answer})}
         choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
         content = json.dumps({"model": body["model"], "choices": choices}).encode()
@@ -53,11 +57,15 @@ def test_the_six_commands(tmp_path: Path) -> None:
     with ThreadingHTTPServer(("127.0.0.1", 0), BySchema) as http:
         threading.Thread(target=http.serve_forever, daemon=True).start()
         for line in lines:
-            words = shlex.split(line.replace("http://localhost:8000", f"http://127.0.0.1:{http.server_port}"))
+            words = shlex.split(
+                line.replace("http://localhost:8000", f"http://127.0.0.1:{http.server_port}")
+            )
             if words[0] == "python":
                 files = [str(path) for path in sorted((tmp_path / "requests").glob("*.jsonl"))]
                 asked = [word for part in words[1:] for word in (files if "*" in part else [part])]
-                subprocess.run([sys.executable, *asked], cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
+                subprocess.run(
+                    [sys.executable, *asked], cwd=tmp_path, check=True, stdout=subprocess.DEVNULL
+                )
             elif not line.startswith(EXCEPT):
                 more = ["--suite", "demo"] * (words[1] in ("data", "score"))
                 few = ["--limit", "20"] * (words[1] == "data")

@@ -13,12 +13,16 @@ import pytest
 from blurb.messages import DataError
 from blurb.scoring.requests import DIGITS, MANIFEST, Manifest, known
 
-GOOD = Manifest("gad", "test", "e" * 64, 0, "prompts", "p" * 64, 2, 1, ["a", "b"], {"yes": "1"}, 3, 40, 50, 60)
+GOOD = Manifest(
+    "gad", "test", "e" * 64, 0, "prompts", "p" * 64, 2, 1, ["a", "b"], {"yes": "1"}, 3, 40, 50, 60
+)
 
 
 def _written(folder: Path, content: Any) -> str:
     """Writes a manifest with the digits that fit it, whatever it has."""
-    (folder / MANIFEST).write_text(json.dumps({"schema": 1, "requests": {"gad": content}}), encoding="utf-8")
+    (folder / MANIFEST).write_text(
+        json.dumps({"schema": 1, "requests": {"gad": content}}), encoding="utf-8"
+    )
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:DIGITS]
 
 
@@ -39,9 +43,12 @@ VALUES: dict[str, tuple[Any, ...]] = {
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [(one.name, value) for one in fields(Manifest) for value in VALUES[str(one.type)]]
+    ("name", "value"),
+    [(one.name, value) for one in fields(Manifest) for value in VALUES[str(one.type)]],
 )
-def test_a_value_that_a_field_cannot_have_is_told_with_the_file(tmp_path: Path, name: str, value: Any) -> None:
+def test_a_value_that_a_field_cannot_have_is_told_with_the_file(
+    tmp_path: Path, name: str, value: Any
+) -> None:
     digits = _written(tmp_path, {**asdict(GOOD), name: value})
     with pytest.raises(DataError, match=rf"{MANIFEST}: is no manifest of requests \(.*"):
         known(digits, tmp_path)

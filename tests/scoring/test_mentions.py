@@ -21,7 +21,9 @@ WORDS = ["IL", "-", "2", "β", "a", "of", "TNF-α", "gene", "(", ")"]
 def spans(words: str, *mentions: str) -> tuple[list[tuple[int, int]], dict[str, int]]:
     faults = Counter[str]()
     listed = [{"text": text, "type": "GENE"} for text in mentions]
-    return [(start, end) for start, end, _ in SearchedWords(words.split()).spans(listed, faults)], dict(faults)
+    return [
+        (start, end) for start, end, _ in SearchedWords(words.split()).spans(listed, faults)
+    ], dict(faults)
 
 
 @pytest.mark.parametrize(
@@ -38,7 +40,9 @@ def spans(words: str, *mentions: str) -> tuple[list[tuple[int, int]], dict[str, 
         ("TNF - α ( TNF )", ["TNF-α", "TNF"], [(0, 3), (4, 5)], {}),
     ],
 )
-def test_places_and_faults(words: str, mentions: list[str], expected: object, faults: object) -> None:
+def test_places_and_faults(
+    words: str, mentions: list[str], expected: object, faults: object
+) -> None:
     assert spans(words, *mentions) == (expected, faults)
 
 
@@ -47,7 +51,9 @@ def by_words(words: list[str], mentions: list[list[str]]) -> list[tuple[int, int
     free, found, cursor = [True] * len(words), [], 0
     for part in mentions:
         places = [
-            at for at in range(len(words)) if words[at : at + len(part)] == part and all(free[at : at + len(part)])
+            at
+            for at in range(len(words))
+            if words[at : at + len(part)] == part and all(free[at : at + len(part)])
         ]
         if places:
             start = next((at for at in places if at >= cursor), places[0])
@@ -75,8 +81,12 @@ def generated(count: int) -> list[tuple[list[str], list[Span]]]:
     for number in range(count):
         words, entities = [f"w{number}"], list[Span]()
         for _ in range(draw.randrange(6)):
-            name = draw.choice([["IL", "-", "2"], ["IL", "-", "2", "receptor"], ["β"], ["NF\u00a0κB"], ["p53"]])
-            entities.append(Span(len(words), len(words) + len(name), draw.choice(["GENE", "Disease"])))
+            name = draw.choice(
+                [["IL", "-", "2"], ["IL", "-", "2", "receptor"], ["β"], ["NF\u00a0κB"], ["p53"]]
+            )
+            entities.append(
+                Span(len(words), len(words) + len(name), draw.choice(["GENE", "Disease"]))
+            )
             words += [*name, *draw.choice([[], ["and"], ["of", "the"]])]
         rows.append((words, entities))
     return rows
@@ -91,7 +101,9 @@ def test_a_generated_corpus_comes_back() -> None:
 
 
 @pytest.mark.real
-@pytest.mark.parametrize("name", ["bc5-chem", "bc5-disease", "ncbi-disease", "bc2gm", "jnlpba", "ebm-pico"])
+@pytest.mark.parametrize(
+    "name", ["bc5-chem", "bc5-disease", "ncbi-disease", "bc2gm", "jnlpba", "ebm-pico"]
+)
 def test_gold_mentions_come_back(name: str, real_data: Path) -> None:
     """At most one mention in seven hundred is found at an earlier place that nobody annotated."""
     task = tasks.get(name)

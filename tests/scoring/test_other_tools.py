@@ -42,7 +42,9 @@ def characters(row: Mapping[str, Any], start: int, end: int) -> dict[str, int]:
     return {"start": before, "end": before + len(said(row, start, end))}
 
 
-def score(path: Path, rows: list[Mapping[str, Any]], task: str = "ncbi-disease", **more: Any) -> Any:
+def score(
+    path: Path, rows: list[Mapping[str, Any]], task: str = "ncbi-disease", **more: Any
+) -> Any:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return blurb.score(task, path, suite="demo", **more)[0]
 
@@ -62,21 +64,33 @@ KEYS: dict[str, Callable[[str, str], Mention]] = {
 def test_the_type_of_a_mention_stands_under_any_of_its_names(key: str, tmp_path: Path) -> None:
     """What is a gene is no disease: refused, or left out where `--map` says so."""
     rows = [
-        {"id": row["id"], "mentions": [KEYS[key](said(row, a, b), kind) for a, b, kind in entities(row)]} for row in NER
+        {
+            "id": row["id"],
+            "mentions": [KEYS[key](said(row, a, b), kind) for a, b, kind in entities(row)],
+        }
+        for row in NER
     ]
     assert score(tmp_path / "a.jsonl", rows).score == 100
     genes = [
-        {**row, "mentions": [*row["mentions"], KEYS[key](NER[at]["tokens"][0], "Gene")]} for at, row in enumerate(rows)
+        {**row, "mentions": [*row["mentions"], KEYS[key](NER[at]["tokens"][0], "Gene")]}
+        for at, row in enumerate(rows)
     ]
-    with pytest.raises(BlurbError, match=r"'(B-)?Gene' is no label of ncbi-disease, which are Disease.*map"):
+    with pytest.raises(
+        BlurbError, match=r"'(B-)?Gene' is no label of ncbi-disease, which are Disease.*map"
+    ):
         score(tmp_path / "a.jsonl", genes)
     assert score(tmp_path / "a.jsonl", genes, names={"Gene": "O"}).score == 100
 
 
-def test_a_type_that_is_not_said_is_that_of_the_task_only_without_other_keys(tmp_path: Path) -> None:
+def test_a_type_that_is_not_said_is_that_of_the_task_only_without_other_keys(
+    tmp_path: Path,
+) -> None:
     for more in ({}, {"start": 0, "end": 3, "score": 0.5}):
         rows = [
-            {"id": row["id"], "mentions": [{"text": said(row, a, b), **more} for a, b, _ in entities(row)]}
+            {
+                "id": row["id"],
+                "mentions": [{"text": said(row, a, b), **more} for a, b, _ in entities(row)],
+            }
             for row in NER
         ]
         assert score(tmp_path / "a.jsonl", rows).score == 100
@@ -87,7 +101,10 @@ def test_a_type_that_is_not_said_is_that_of_the_task_only_without_other_keys(tmp
 
 def test_two_types_that_disagree_are_refused(tmp_path: Path) -> None:
     kinds = tasks.get("ebm-pico").labels
-    rows = [{"id": row["id"], "mentions": [{"text": "a", "type": kinds[0], "label": kinds[1]}]} for row in PICO]
+    rows = [
+        {"id": row["id"], "mentions": [{"text": "a", "type": kinds[0], "label": kinds[1]}]}
+        for row in PICO
+    ]
     with pytest.raises(BlurbError, match="has two types of ebm-pico"):
         score(tmp_path / "a.jsonl", rows, "ebm-pico")
 
@@ -101,13 +118,26 @@ def pieces(row: Mapping[str, Any]) -> list[Mention]:
         for number, (start, end) in enumerate(cuts if tag != "O" else []):
             kind = f"I-{tag[2:]}" if number else tag
             text = f"##{word[start:end]}" if number else word[start:end]
-            found.append({"entity": kind, "word": text.lower(), "start": at + start, "end": at + end, "index": place})
+            found.append(
+                {
+                    "entity": kind,
+                    "word": text.lower(),
+                    "start": at + start,
+                    "end": at + end,
+                    "index": place,
+                }
+            )
     return found
 
 
 TOKEN_CLASSIFICATION: dict[str, Callable[[Mapping[str, Any]], list[Mention]]] = {
     "grouped": lambda row: [
-        {"entity_group": kind, "score": 0.9, "word": said(row, a, b).lower(), **characters(row, a, b)}
+        {
+            "entity_group": kind,
+            "score": 0.9,
+            "word": said(row, a, b).lower(),
+            **characters(row, a, b),
+        }
         for a, b, kind in entities(row)
     ],
     "tokens": pieces,
@@ -115,7 +145,8 @@ TOKEN_CLASSIFICATION: dict[str, Callable[[Mapping[str, Any]], list[Mention]]] = 
         {"start": a, "end": b, "type": kind, "score": 0.9} for a, b, kind in entities(row)
     ],
     "characters of blurb predict": lambda row: [
-        {"text": said(row, a, b), "type": kind, "score": 0.9, **characters(row, a, b)} for a, b, kind in entities(row)
+        {"text": said(row, a, b), "type": kind, "score": 0.9, **characters(row, a, b)}
+        for a, b, kind in entities(row)
     ],
 }
 
@@ -132,7 +163,10 @@ def test_tokens_of_two_entities_are_not_joined(tmp_path: Path) -> None:
     spans = [{"entity": "I-Disease", "word": "x", "start": 0, "end": 1}]
     row = next(row for row in NER if len(row["tokens"]) > 4 and set(row["tags"]) == {"O"})
     spans.append({"entity": "I-Disease", "word": "y", **characters(row, 3, 4)})
-    rows = [{"id": each["id"], "spans": spans if each is row else TOKEN_CLASSIFICATION["tokens"](each)} for each in NER]
+    rows = [
+        {"id": each["id"], "spans": spans if each is row else TOKEN_CLASSIFICATION["tokens"](each)}
+        for each in NER
+    ]
     found = score(tmp_path / "a.jsonl", rows)
     gold = sum(len(entities(row)) for row in NER)
     assert found.figures["precision"] == pytest.approx(100 * gold / (gold + 2))
@@ -141,7 +175,9 @@ def test_tokens_of_two_entities_are_not_joined(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("place", ["x", None, [0], 1e999])
 def test_places_that_are_none_are_refused(place: object, tmp_path: Path) -> None:
-    rows = [{"id": row["id"], "spans": [{"start": 0, "end": place, "type": "Disease"}]} for row in NER]
+    rows = [
+        {"id": row["id"], "spans": [{"start": 0, "end": place, "type": "Disease"}]} for row in NER
+    ]
     with pytest.raises(BlurbError, match="is no list of mentions"):
         score(tmp_path / "a.jsonl", rows)
 
@@ -154,7 +190,9 @@ def test_places_count_by_themselves(tmp_path: Path) -> None:
     rows = [{"id": each["id"], "spans": spans if each is row else []} for each in NER]
     found = score(tmp_path / "a.jsonl", rows)
     assert found.figures["precision"] in (0.0, 100.0)
-    outside = [{"id": each["id"], "spans": [{"start": 900, "end": 901, "type": "Disease"}]} for each in NER]
+    outside = [
+        {"id": each["id"], "spans": [{"start": 900, "end": 901, "type": "Disease"}]} for each in NER
+    ]
     assert score(tmp_path / "b.jsonl", outside).faults == {"not_in_text": len(NER)}
 
 
@@ -164,14 +202,19 @@ def test_lines_of_tags_of_run_ner(tmp_path: Path) -> None:
     path = tmp_path / "predictions.txt"
     path.write_text("\n".join(lines) + "\n")
     assert blurb.score("ncbi-disease", path, suite="demo")[0].score == 100
-    last = next(place for place, row in enumerate(NER) if row["tags"][-1] == "O" and len(row["tags"]) > 1)
+    last = next(
+        place for place, row in enumerate(NER) if row["tags"][-1] == "O" and len(row["tags"]) > 1
+    )
     cut = [line.rpartition(" ")[0] if place == last else line for place, line in enumerate(lines)]
     path.write_text("\n".join(cut) + "\n")
     found = blurb.score("ncbi-disease", path, suite="demo")[0]
     assert (found.score, dict(found.faults)) == (100, {SHORT: 1})
     assert (
         "fewer tags"
-        in command(["score", "--suite", "demo", "--task", "ncbi-disease", "--predictions", str(path)], tmp_path)[1]
+        in command(
+            ["score", "--suite", "demo", "--task", "ncbi-disease", "--predictions", str(path)],
+            tmp_path,
+        )[1]
     )
     path.write_text("\n".join([*lines[:5], f"{lines[5]} O", *lines[6:]]) + "\n")
     with pytest.raises(BlurbError, match=r"predictions.txt:6: \d+ tags, but test.5 has \d+ words"):
@@ -188,15 +231,22 @@ def shuffled(rows: list[Any]) -> list[Any]:
 @pytest.mark.parametrize("first", [0, 1])
 @pytest.mark.parametrize("name", ["doc_id", "instance_id", "sample", "index", "id"])
 @pytest.mark.parametrize("ending", ["jsonl", "csv", "frame"])
-def test_numbers_say_which_example_it_is(ending: str, name: str, first: int, tmp_path: Path) -> None:
-    rows = [{name: place + first, "prediction": row["label"], "seconds": 0.5} for place, row in enumerate(GAD)]
+def test_numbers_say_which_example_it_is(
+    ending: str, name: str, first: int, tmp_path: Path
+) -> None:
+    rows = [
+        {name: place + first, "prediction": row["label"], "seconds": 0.5}
+        for place, row in enumerate(GAD)
+    ]
     rows = shuffled(rows)
     text = io.StringIO()
     writer = csv.DictWriter(text, rows[0])
     writer.writeheader()
     writer.writerows(rows)
     path = tmp_path / f"a.{ending}"
-    path.write_text(text.getvalue() if ending == "csv" else "".join(json.dumps(row) + "\n" for row in rows))
+    path.write_text(
+        text.getvalue() if ending == "csv" else "".join(json.dumps(row) + "\n" for row in rows)
+    )
     found = blurb.score("gad", rows if ending == "frame" else path, suite="demo")[0]
     assert found.score == 100
     assert found.matched in ("by number", "by id")
@@ -221,12 +271,17 @@ def test_numbers_in_the_order_of_the_file_are_an_order(tmp_path: Path) -> None:
 def test_numbers_that_disagree_are_refused(tmp_path: Path) -> None:
     numbers = shuffled([*range(len(GAD))])
     rows = [{"doc_id": n, "rank": len(GAD) - n, "prediction": "0"} for n in numbers]
-    with pytest.raises(BlurbError, match="several columns may number the examples, and disagree: doc_id, rank"):
+    with pytest.raises(
+        BlurbError, match="several columns may number the examples, and disagree: doc_id, rank"
+    ):
         score(tmp_path / "a.jsonl", rows, "gad")
 
 
 def test_numbers_with_words_of_another_example_are_refused(tmp_path: Path) -> None:
-    rows = [{"nr": place, "text": row["text"], "prediction": row["label"]} for place, row in enumerate(GAD)]
+    rows = [
+        {"nr": place, "text": row["text"], "prediction": row["label"]}
+        for place, row in enumerate(GAD)
+    ]
     rows[3]["nr"], rows[4]["nr"] = 4, 3
     with pytest.raises(BlurbError, match="the text is not that of"):
         score(tmp_path / "a.jsonl", rows, "gad")
@@ -234,7 +289,13 @@ def test_numbers_with_words_of_another_example_are_refused(tmp_path: Path) -> No
 
 def sample(place: int, row: Mapping[str, Any], **more: Any) -> dict[str, Any]:
     """A sample of lm-evaluation-harness."""
-    other = {"doc_hash": "x", "prompt_hash": "y", "target": row["label"], "acc": 1.0, "filter": "none"}
+    other = {
+        "doc_hash": "x",
+        "prompt_hash": "y",
+        "target": row["label"],
+        "acc": 1.0,
+        "filter": "none",
+    }
     return {"doc_id": place, "doc": {"text": row["text"]}, "resps": [["?"]], **other, **more}
 
 

@@ -29,9 +29,12 @@ def test_the_most_probable_label_counts(tmp_path: Path) -> None:
     units = read_split(tasks.get("chemprot"), demo.prepare(), "test")
     shares = random.dirichlet([0.3] * len(labels), len(units)).round(3)
     given = {
-        unit["id"]: dict(zip(labels, map(float, row), strict=True)) for unit, row in zip(units, shares, strict=True)
+        unit["id"]: dict(zip(labels, map(float, row), strict=True))
+        for unit, row in zip(units, shares, strict=True)
     }
-    chosen = {unit["id"]: labels[int(row.argmax())] for unit, row in zip(units, shares, strict=True)}
+    chosen = {
+        unit["id"]: labels[int(row.argmax())] for unit, row in zip(units, shares, strict=True)
+    }
     found = blurb.score("chemprot", write(tmp_path / "shares.jsonl", given), suite="demo")[0]
     expected = blurb.score("chemprot", chosen, suite="demo")[0]
     assert (found.figures, found.predictions) == (expected.figures, expected.predictions)
@@ -43,8 +46,14 @@ def test_labels_of_a_document_count_above_a_half() -> None:
     units = read_split(task, demo.prepare(), "test")
     shares = random.random((len(units), len(task.labels)))
     given = [dict(zip(task.labels, map(float, row), strict=True)) for row in shares]
-    chosen = [[label for label, share in zip(task.labels, row, strict=True) if share > 0.5] for row in shares]
-    assert blurb.score("hoc", given, suite="demo")[0].figures == blurb.score("hoc", chosen, suite="demo")[0].figures
+    chosen = [
+        [label for label, share in zip(task.labels, row, strict=True) if share > 0.5]
+        for row in shares
+    ]
+    assert (
+        blurb.score("hoc", given, suite="demo")[0].figures
+        == blurb.score("hoc", chosen, suite="demo")[0].figures
+    )
 
 
 @pytest.mark.parametrize(
@@ -64,9 +73,13 @@ def test_labels_of_a_document_count_above_a_half() -> None:
         ("hoc", {"sustaining proliferative signaling": 55}, "Divide percentages by 100."),
     ],
 )
-def test_what_is_no_probability_is_refused_with_its_line(task: str, value: Any, told: str, tmp_path: Path) -> None:
+def test_what_is_no_probability_is_refused_with_its_line(
+    task: str, value: Any, told: str, tmp_path: Path
+) -> None:
     units = read_split(tasks.get(task), demo.prepare(), "test")
-    given: dict[str, Any] = dict(zip([unit["id"] for unit in units], answers(task, units), strict=True))
+    given: dict[str, Any] = dict(
+        zip([unit["id"] for unit in units], answers(task, units), strict=True)
+    )
     given[units[2]["id"]] = value
     write(tmp_path / "shares.jsonl", given)
     words = ["score", "--task", task, "--predictions", "shares.jsonl", "--suite", "demo"]
@@ -89,7 +102,17 @@ def test_predictions_on_dev_are_stored_beside_those_on_test(tmp_path: Path) -> N
             write(tmp_path / split / f"{task}.jsonl", given[split])
         dev = blurb.score(task, given["dev"], suite="demo", split="dev")[0]
         test = blurb.score(task, given["test"], suite="demo")[0]
-        words = ["score", "--predictions", "test", "--dev", "dev", "--suite", "demo", "--add", "tool"]
+        words = [
+            "score",
+            "--predictions",
+            "test",
+            "--dev",
+            "dev",
+            "--suite",
+            "demo",
+            "--add",
+            "tool",
+        ]
         assert command(words, tmp_path)[0] == 0
         (row,) = blurb.load_results(tmp_path / "runs").rows
         assert row.means("dev")[task] == pytest.approx(dev.score, abs=1e-12)
@@ -108,7 +131,10 @@ def test_predictions_on_dev_are_stored_beside_those_on_test(tmp_path: Path) -> N
 )
 def test_bad_predictions_on_dev_store_nothing(words: list[str], told: str, tmp_path: Path) -> None:
     units = read_split(tasks.get("gad"), demo.prepare(), "test")
-    write(tmp_path / "gad.jsonl", dict(zip([unit["id"] for unit in units], answers("gad", units), strict=True)))
+    write(
+        tmp_path / "gad.jsonl",
+        dict(zip([unit["id"] for unit in units], answers("gad", units), strict=True)),
+    )
     code, out, err = command(["score", "--task", "gad", "--suite", "demo", *words], tmp_path)
     assert (code, out) == (2, "")
     assert told in err
@@ -127,4 +153,7 @@ def test_numbers_of_any_width_are_numbers() -> None:
     units = read_split(tasks.get("gad"), demo.prepare(), "test")
     given = [{"0": np.float32(0.25), "1": np.float32(0.75)} for _ in units]
     plain = [{"0": 0.25, "1": 0.75} for _ in units]
-    assert blurb.score("gad", given, suite="demo")[0].figures == blurb.score("gad", plain, suite="demo")[0].figures
+    assert (
+        blurb.score("gad", given, suite="demo")[0].figures
+        == blurb.score("gad", plain, suite="demo")[0].figures
+    )

@@ -17,14 +17,18 @@ NER, GAD = "ncbi-disease", "gad"
 
 def gold(name: str) -> list[tuple[str, str]]:
     """Id and label of the test examples."""
-    return [(row["id"], row["label"]) for row in read_split(tasks.get(name), demo.prepare(), "test")]
+    return [
+        (row["id"], row["label"]) for row in read_split(tasks.get(name), demo.prepare(), "test")
+    ]
 
 
 def conll(name: str = NER) -> list[str]:
     """The gold tags of test as lines."""
     lines: list[str] = []
     for row in read_split(tasks.get(name), demo.prepare(), "test"):
-        lines += [f"{word}\t{tag}" for word, tag in zip(row["tokens"], row["tags"], strict=True)] + [""]
+        lines += [
+            f"{word}\t{tag}" for word, tag in zip(row["tokens"], row["tags"], strict=True)
+        ] + [""]
     return lines
 
 
@@ -35,7 +39,9 @@ def tsv(name: str = GAD) -> list[str]:
     return [f"{key}\t{label}" for key, label in [(answers[0][0], other), *answers[1:]]]
 
 
-def refused(folder: Path, lines: list[str], *more: str, name: str = "a.tsv", task: str = GAD) -> str:
+def refused(
+    folder: Path, lines: list[str], *more: str, name: str = "a.tsv", task: str = GAD
+) -> str:
     """The message; nothing but the file is in the folder afterwards."""
     (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
     added = () if "--add" in more else ("--add", "m")
@@ -49,7 +55,9 @@ def refused(folder: Path, lines: list[str], *more: str, name: str = "a.tsv", tas
 def test_an_id_that_is_missing_doubled_or_unknown(tmp_path: Path) -> None:
     lines = tsv()
     key = lines[4].partition("\t")[0]
-    assert f"a.tsv: 1 example of test without an answer: {key}." in refused(tmp_path, lines[:4] + lines[5:])
+    assert f"a.tsv: 1 example of test without an answer: {key}." in refused(
+        tmp_path, lines[:4] + lines[5:]
+    )
     assert f"a.tsv:6: the id '{key}' occurs twice; the first is at line 5." in refused(
         tmp_path, [*lines[:5], lines[4], *lines[6:]]
     )
@@ -61,17 +69,22 @@ def test_a_label_that_there_is_not(tmp_path: Path) -> None:
     lines = tsv()
     key = lines[2].partition("\t")[0]
     text = refused(tmp_path, [*lines[:2], f"{key}\tyes", *lines[3:]])
-    assert "a.tsv:3: 'yes' is no label of gad, which are 1, 0. If the file has other names" in text or (
-        "a.tsv:3: 'yes' is no label of gad" in text and "--map yes=" in text
+    assert (
+        "a.tsv:3: 'yes' is no label of gad, which are 1, 0. If the file has other names" in text
+        or ("a.tsv:3: 'yes' is no label of gad" in text and "--map yes=" in text)
     )
-    assert "--map leads to maybe, but the labels of gad are" in refused(tmp_path, lines, "--map", "x=maybe")
+    assert "--map leads to maybe, but the labels of gad are" in refused(
+        tmp_path, lines, "--map", "x=maybe"
+    )
 
 
 def test_a_file_of_another_task(tmp_path: Path) -> None:
     assert "there is no example" in refused(tmp_path, tsv("chemprot"))
     (tmp_path / "a.tsv").unlink()
     other = json.dumps({"dataset_name": "DDI", "predictions": dict(gold(GAD))})
-    assert "a.json: these are predictions of DDI, not of gad." in refused(tmp_path, [other], name="a.json")
+    assert "a.json: these are predictions of DDI, not of gad." in refused(
+        tmp_path, [other], name="a.json"
+    )
 
 
 def test_one_line_too_few_and_words_that_do_not_align(tmp_path: Path) -> None:
@@ -96,17 +109,28 @@ def test_tags_of_another_scheme_or_type(tmp_path: Path) -> None:
     lines = conll()
     place = next(number for number, line in enumerate(lines, 1) if "\tB-" in line)
     text = refused(
-        tmp_path, [line.replace("\tB-", "\tU-") for line in lines], "--scheme", "bio", name="a.conll", task=NER
+        tmp_path,
+        [line.replace("\tB-", "\tU-") for line in lines],
+        "--scheme",
+        "bio",
+        name="a.conll",
+        task=NER,
     )
     assert f"a.conll:{place}: 'U-Disease' is no BIO tag of ncbi-disease" in text
-    text = refused(tmp_path, [line.replace("-Disease", "-Gene") for line in lines], name="a.conll", task=NER)
+    text = refused(
+        tmp_path, [line.replace("-Disease", "-Gene") for line in lines], name="a.conll", task=NER
+    )
     assert f"a.conll:{place}: 'B-Gene'" in text
     assert "--map Gene=Disease" in text
 
 
 @pytest.mark.parametrize(
     ("value", "told"),
-    [("nan", "is no number"), ("much", "is no number"), ("85", "far from the scale of biosses, 0 to 4")],
+    [
+        ("nan", "is no number"),
+        ("much", "is no number"),
+        ("85", "far from the scale of biosses, 0 to 4"),
+    ],
 )
 def test_numbers_that_are_none_or_of_another_scale(value: str, told: str, tmp_path: Path) -> None:
     rows = read_split(tasks.get("biosses"), demo.prepare(), "test")
@@ -125,7 +149,11 @@ def test_numbers_that_are_none_or_of_another_scale(value: str, told: str, tmp_pa
         ("a.csv", ["id,prediction", "1,2,3"], "a.csv:2: expected 2 columns, found 3"),
         ("a.tsv", ["a\tb\tc"], "3 columns without a header"),
         ("a.csv", ["id,prediction,,", "x,1,,"], "there is no example 'x'"),
-        ("a.csv", ["id,prediction,prediction", "1,2,3"], "a.csv: two columns have the name 'prediction'"),
+        (
+            "a.csv",
+            ["id,prediction,prediction", "1,2,3"],
+            "a.csv: two columns have the name 'prediction'",
+        ),
         ("a.jsonl", ["{"], "a.jsonl:1: not valid JSON"),
         ("a.jsonl", ['{"id": "x"}'], "no column is surely that of the predictions; present: id."),
         ("a.json", ["[]"], "expected a JSON object"),
@@ -183,8 +211,12 @@ def test_answers_without_ids_are_matched_in_a_time_that_grows_with_their_number(
 
 
 def test_no_name_is_proposed_for_an_answer_that_is_no_text(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_text("".join(f'{{"prediction": {value}}}\n' for value in ["null"] * len(tsv())))
-    code, _, err = blurb(["score", "--suite", "demo", "--task", GAD, "--predictions", "a.jsonl"], tmp_path)
+    (tmp_path / "a.jsonl").write_text(
+        "".join(f'{{"prediction": {value}}}\n' for value in ["null"] * len(tsv()))
+    )
+    code, _, err = blurb(
+        ["score", "--suite", "demo", "--task", GAD, "--predictions", "a.jsonl"], tmp_path
+    )
     assert (code, "--map" in err) == (2, False)
     assert "is no label of gad" in err
 

@@ -26,15 +26,23 @@ NAMES = [task.name for task in TASKS]
 
 
 def export(out: Path, *more: str) -> str:
-    return done(["data", "export", "--suite", "demo", "--format", "batch", "--out", str(out), *more], out.parent)
+    return done(
+        ["data", "export", "--suite", "demo", "--format", "batch", "--out", str(out), *more],
+        out.parent,
+    )
 
 
 def written(out: Path, task: str) -> list[dict[str, Any]]:
-    return [json.loads(each) for each in (out / f"{task}.jsonl").read_text(encoding="utf-8").splitlines()]
+    return [
+        json.loads(each)
+        for each in (out / f"{task}.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
 
 
 def gold_file(asked: Path, path: Path, data: Path) -> Path:
-    lines = [line(key, json.dumps(answer, ensure_ascii=False)) for key, answer in perfect(asked, data)]
+    lines = [
+        line(key, json.dumps(answer, ensure_ascii=False)) for key, answer in perfect(asked, data)
+    ]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 
@@ -51,7 +59,9 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_gold_answers_score_a_hundred(shots: int, tmp_path: Path) -> None:
     export(tmp_path / "requests", "--shots", str(shots))
     scores = blurb.score(
-        None, gold_file(tmp_path / "requests", tmp_path / "answers.jsonl", demo.prepare()), suite="demo"
+        None,
+        gold_file(tmp_path / "requests", tmp_path / "answers.jsonl", demo.prepare()),
+        suite="demo",
     )
     assert [each.task.name for each in scores] == NAMES
     assert {round(each.score, 9) for each in scores} == {100.0}
@@ -72,8 +82,12 @@ def test_gold_answers_to_the_real_files(real_data: Path, tmp_path: Path) -> None
 @pytest.mark.parametrize("task", TASKS, ids=NAMES)
 def test_requests_are_whole(task: Task, asked: Path) -> None:
     rows, lines = read_split(task, demo.prepare(), "test"), written(asked, task.name)
-    manifest = requests.Manifest(**json.loads((asked / requests.MANIFEST).read_text())["requests"][task.name])
-    assert [each["custom_id"] for each in lines] == [f"{task.name}/{row['id']}/{manifest.digits}" for row in rows]
+    manifest = requests.Manifest(
+        **json.loads((asked / requests.MANIFEST).read_text())["requests"][task.name]
+    )
+    assert [each["custom_id"] for each in lines] == [
+        f"{task.name}/{row['id']}/{manifest.digits}" for row in rows
+    ]
     assert {(each["method"], each["url"], each["body"]["model"]) for each in lines} == {
         ("POST", "/v1/chat/completions", "m")
     }
@@ -83,17 +97,26 @@ def test_requests_are_whole(task: Task, asked: Path) -> None:
         shape = body["response_format"]["json_schema"]
         assert (shape["strict"], body["response_format"]["type"]) == (True, "json_schema")
         jsonschema.validate(requests.gold_answer(task, row, manifest.names), shape["schema"])
-        assert [turn["role"] for turn in body["messages"]] == ["system", *["user", "assistant"] * 5, "user"]
+        assert [turn["role"] for turn in body["messages"]] == [
+            "system",
+            *["user", "assistant"] * 5,
+            "user",
+        ]
         for shot in body["messages"][2:-1:2]:
             jsonschema.validate(json.loads(shot["content"]), shape["schema"])
         for text in (
-            (" ".join(row["tokens"]),) if "tokens" in row else [row[name] for name in prompts.TEXTS if name in row]
+            (" ".join(row["tokens"]),)
+            if "tokens" in row
+            else [row[name] for name in prompts.TEXTS if name in row]
         ):
             assert text in body["messages"][-1]["content"]
         for name in manifest.names:
             assert f"- {name}" in body["messages"][0]["content"]
     said = [turn["content"] for each in lines for turn in each["body"]["messages"]]
-    assert (manifest.requests, manifest.words) == (len(rows), sum(len(text.split()) for text in said))
+    assert (manifest.requests, manifest.words) == (
+        len(rows),
+        sum(len(text.split()) for text in said),
+    )
     assert manifest.tokens >= sum(len(text.encode()) for text in said)
 
 
@@ -103,7 +126,9 @@ def drawn(task: str, count: int, seed: int = 1) -> list[dict[str, Any]]:
 
 
 def test_shots_take_the_labels_in_turn(asked: Path) -> None:
-    counted = Counter(row["label"] for row in read_split(tasks.get("chemprot"), demo.prepare(), "train"))
+    counted = Counter(
+        row["label"] for row in read_split(tasks.get("chemprot"), demo.prepare(), "train")
+    )
     usual = sorted(counted, key=lambda label: (-counted[label], label))
     assert [row["label"] for row in drawn("chemprot", 8)] == [*usual, *usual][:8]
     assert {round(row["score"]) for row in drawn("biosses", 5)} == {0, 1, 2, 3, 4}
@@ -129,7 +154,10 @@ def test_shots_depend_on_the_seed_alone() -> None:
 def test_a_limit_draws_the_examples_that_settings_draw(tmp_path: Path) -> None:
     export(tmp_path / "a", "--tasks", "gad", "--limit", "9", "--seed", "1")
     export(tmp_path / "b", "--tasks", "gad", "--limit", "9", "--seed", "2", "--shots", "1")
-    ids = [[each["custom_id"].split("/")[1] for each in written(tmp_path / name, "gad")] for name in "ab"]
+    ids = [
+        [each["custom_id"].split("/")[1] for each in written(tmp_path / name, "gad")]
+        for name in "ab"
+    ]
     assert len(ids[0]) == 9
     assert ids[0] == ids[1]
 
@@ -139,7 +167,18 @@ PROMPT = 'type = "relation"\nuser = "{labels} {text}"\n'
 
 def refused(folder: Path, text: str, *more: str) -> str:
     (folder / "mine.toml").write_text(text, encoding="utf-8")
-    asked = ["data", "export", "--suite", "demo", "--format", "batch", "--out", "requests", "--prompts", "mine.toml"]
+    asked = [
+        "data",
+        "export",
+        "--suite",
+        "demo",
+        "--format",
+        "batch",
+        "--out",
+        "requests",
+        "--prompts",
+        "mine.toml",
+    ]
     code, out, err = command([*asked, "--tasks", "gad", *more], folder)
     assert (code, out) == (2, "")
     assert [path.name for path in folder.iterdir()] == ["mine.toml"]
@@ -159,7 +198,10 @@ def refused(folder: Path, text: str, *more: str) -> str:
         (PROMPT + "[labels.gadd]\n1 = { name = 'x' }", "There is no dataset called 'gadd'"),
         (PROMPT.replace("{text}", "{te-xt} {text}"), "there is no {te-xt} here"),
         (PROMPT + "[labels.gad]\n2 = { name = 'x' }", "There is no label of gad called '2'"),
-        (PROMPT + "[labels.gad]\n0 = { name = 'x' }\n1 = { name = 'x' }", "two labels of gad have the same name"),
+        (
+            PROMPT + "[labels.gad]\n0 = { name = 'x' }\n1 = { name = 'x' }",
+            "two labels of gad have the same name",
+        ),
         (PROMPT.replace("relation", "ner"), "these prompts are for the type ner, not for relation"),
         (PROMPT.replace("relation", "nre"), "There is no task type called 'nre'"),
         (PROMPT + "more = 1", "There is no key called 'more'"),
@@ -190,13 +232,25 @@ def hashes(texts: Sequence[str], folder: Path) -> list[str]:
 
 
 def test_other_words_are_other_prompts(tmp_path: Path) -> None:
-    assert len({*hashes([PROMPT, PROMPT + "[request]\ntemperature = 1", PROMPT.replace("} {", "}: {")], tmp_path)}) == 3
+    assert (
+        len(
+            {
+                *hashes(
+                    [PROMPT, PROMPT + "[request]\ntemperature = 1", PROMPT.replace("} {", "}: {")],
+                    tmp_path,
+                )
+            }
+        )
+        == 3
+    )
 
 
 def test_shipped_prompts_are_for_every_type() -> None:
     for kind in tasks.types.names():
         if kind != "classification":
-            assert prompts.load(None, next(task for task in TASKS if task.type == kind)).type == kind
+            assert (
+                prompts.load(None, next(task for task in TASKS if task.type == kind)).type == kind
+            )
     assert (prompts.FOLDER / "classification.toml").exists()
 
 

@@ -45,9 +45,15 @@ class Stub(BaseHTTPRequestHandler):
         text = self.answers[question]
         place = sorted(self.answers).index(question)
         text = f"Here it is: {text}" if place % 7 == 0 else "" if place % 9 == 1 else text
-        choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+        choice = {
+            "index": 0,
+            "message": {"role": "assistant", "content": text},
+            "finish_reason": "stop",
+        }
         usage = {"prompt_tokens": 5, "completion_tokens": 2}
-        said = self.strange.get(question, {"model": "models/stub", "choices": [choice], "usage": usage})
+        said = self.strange.get(
+            question, {"model": "models/stub", "choices": [choice], "usage": usage}
+        )
         content = json.dumps(said).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
@@ -63,14 +69,18 @@ class Stub(BaseHTTPRequestHandler):
 def asked(tmp_path: Path) -> Path:
     """Requests on two datasets; the stub knows their answers."""
     folder = tmp_path / "requests"
-    requests.export([tasks.get("gad"), tasks.get("biosses")], demo.prepare(), folder, "test", None, 1, 1, 40, "")
+    requests.export(
+        [tasks.get("gad"), tasks.get("biosses")], demo.prepare(), folder, "test", None, 1, 1, 40, ""
+    )
     right = dict(perfect(folder, demo.prepare()))
     Stub.asked.clear()
     Stub.answers.clear()
     for name in ("gad", "biosses"):
         for line in (folder / f"{name}.jsonl").read_text(encoding="utf-8").splitlines():
             request = json.loads(line)
-            Stub.answers[request["body"]["messages"][-1]["content"]] = json.dumps(right[request["custom_id"]])
+            Stub.answers[request["body"]["messages"][-1]["content"]] = json.dumps(
+                right[request["custom_id"]]
+            )
     return folder
 
 
@@ -84,7 +94,18 @@ def server() -> Iterator[str]:
 
 def command(folder: Path, url: str, out: Path, *more: str) -> list[str]:
     files = sorted(str(path) for path in folder.glob("*.jsonl"))
-    return [sys.executable, str(SEND), *files, "--out", str(out), "--url", url, "--model", "stub", *more]
+    return [
+        sys.executable,
+        str(SEND),
+        *files,
+        "--out",
+        str(out),
+        "--url",
+        url,
+        "--model",
+        "stub",
+        *more,
+    ]
 
 
 @pytest.mark.costly
@@ -93,7 +114,9 @@ def test_what_was_answered_is_not_asked_again(
 ) -> None:
     out = tmp_path / "answers.jsonl"
     monkeypatch.setattr(Stub, "wait", 0.05)
-    with subprocess.Popen(command(asked, server, out, "--jobs", "2"), stdout=subprocess.DEVNULL) as sending:
+    with subprocess.Popen(
+        command(asked, server, out, "--jobs", "2"), stdout=subprocess.DEVNULL
+    ) as sending:
         while len(Stub.asked) < 15:
             time.sleep(0.05)
         sending.kill()
@@ -109,22 +132,37 @@ def test_what_was_answered_is_not_asked_again(
     # Of 80 questions in their order every seventh has text around its answer, of the others every ninth has none.
     around = len(range(0, 80, 7))
     empty = len([place for place in range(1, 80, 9) if place % 7])
-    counted = {name: gad.faults.get(name, 0) + biosses.faults.get(name, 0) for name in ("text_around", "no_answer")}
+    counted = {
+        name: gad.faults.get(name, 0) + biosses.faults.get(name, 0)
+        for name in ("text_around", "no_answer")
+    }
     assert counted == {"text_around": around, "no_answer": empty}
     assert {*gad.faults, *biosses.faults} <= {*counted}
 
 
 @pytest.mark.costly
-def test_what_is_no_answer_is_not_kept_and_ends_with_1(asked: Path, server: str, tmp_path: Path) -> None:
+def test_what_is_no_answer_is_not_kept_and_ends_with_1(
+    asked: Path, server: str, tmp_path: Path
+) -> None:
     """A page of a proxy, a text and an error of the server: asked again by the same command."""
-    out, strange = tmp_path / "answers.jsonl", ["<html>log in</html>", {"detail": "x"}, {"error": {"message": "y"}}]
-    Stub.strange.update(zip(sorted(Stub.answers)[::9], [strange[place % 3] for place in range(9)], strict=True))
+    out, strange = (
+        tmp_path / "answers.jsonl",
+        ["<html>log in</html>", {"detail": "x"}, {"error": {"message": "y"}}],
+    )
+    Stub.strange.update(
+        zip(sorted(Stub.answers)[::9], [strange[place % 3] for place in range(9)], strict=True)
+    )
     for lacking in (9, 0):
-        sent = subprocess.run(command(asked, server, out), capture_output=True, text=True, check=False)
+        sent = subprocess.run(
+            command(asked, server, out), capture_output=True, text=True, check=False
+        )
         lines = [json.loads(line) for line in out.read_text().splitlines()]
         assert len({line["custom_id"] for line in lines}) == len(lines) == 80 - lacking
         assert all(line["response"]["body"]["choices"] for line in lines)
-        assert (sent.returncode, f"{lacking} requests have no answer" in sent.stderr) == (bool(lacking), bool(lacking))
+        assert (sent.returncode, f"{lacking} requests have no answer" in sent.stderr) == (
+            bool(lacking),
+            bool(lacking),
+        )
         Stub.strange.clear()
 
 
@@ -141,7 +179,9 @@ def test_ctrl_c_keeps_what_is_paid_and_sends_nothing_more(
         "import os, signal, sys; signal.signal(2, signal.default_int_handler); "
         "sys.argv = sys.argv[1:]; exec(compile(open(sys.argv[0]).read(), sys.argv[0], 'exec'))",
     ]
-    sending = subprocess.Popen([*usual, *command(asked, server, out, "--jobs", "2")[1:]], stdout=subprocess.DEVNULL)
+    sending = subprocess.Popen(
+        [*usual, *command(asked, server, out, "--jobs", "2")[1:]], stdout=subprocess.DEVNULL
+    )
     with sending:
         while len(Stub.asked) < 15:
             time.sleep(0.05)
@@ -157,16 +197,27 @@ def test_gliner_writes_mentions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     source = tmp_path / "dev.jsonl"
     source.write_text("".join(json.dumps(row) + "\n" for row in rows))
     known = {
-        " ".join(row["tokens"]): requests.gold_answer(tasks.get("ncbi-disease"), row, {"Disease": "Disease"})
+        " ".join(row["tokens"]): requests.gold_answer(
+            tasks.get("ncbi-disease"), row, {"Disease": "Disease"}
+        )
         for row in rows
     }
 
     class Model:
-        def predict_entities(self, text: str, labels: list[str], threshold: float) -> list[dict[str, Any]]:
+        def predict_entities(
+            self, text: str, labels: list[str], threshold: float
+        ) -> list[dict[str, Any]]:
             entities, at = [], 0
             for each in known[text]["mentions"]:
                 at = text.index(each["text"], at)
-                entities.append({"start": at, "end": at + len(each["text"]), "text": each["text"], "label": labels[0]})
+                entities.append(
+                    {
+                        "start": at,
+                        "end": at + len(each["text"]),
+                        "text": each["text"],
+                        "label": labels[0],
+                    }
+                )
                 at += len(each["text"])
             return entities[::-1]
 
@@ -174,7 +225,9 @@ def test_gliner_writes_mentions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(sys.modules, "gliner", stub)  # type: ignore[arg-type]
     script = (EXAMPLES / "gliner_mentions.py").read_text(encoding="utf-8")
     out = tmp_path / "mentions.jsonl"
-    monkeypatch.setattr(sys, "argv", ["x", str(source), "--labels", "Disease=disease", "--out", str(out)])
+    monkeypatch.setattr(
+        sys, "argv", ["x", str(source), "--labels", "Disease=disease", "--out", str(out)]
+    )
     exec(compile(script, "gliner_mentions.py", "exec"), {"__name__": "__main__"})
     assert blurb.score("ncbi-disease", out, suite="demo", split="dev")[0].score == 100
 
@@ -186,7 +239,9 @@ def tiny_chat_model(folder: Path) -> Path:
     from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
     words = ["[PAD]", "[EOS]", *sorted({chr(code) for code in range(32, 127)})]
-    characters = Tokenizer(models.WordLevel({word: place for place, word in enumerate(words)}, unk_token="[PAD]"))
+    characters = Tokenizer(
+        models.WordLevel({word: place for place, word in enumerate(words)}, unk_token="[PAD]")
+    )
     characters.pre_tokenizer = pre_tokenizers.Split("", "isolated")
     tokenizer = PreTrainedTokenizerFast(
         tokenizer_object=characters,

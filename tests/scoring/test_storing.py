@@ -52,7 +52,11 @@ def test_it_says_what_it_replaced(tmp_path: Path) -> None:
         blurb.score("gad", each, suite="demo", add="tool", output=tmp_path / "runs")[0].remarks
         for each in (given, given, other)
     ]
-    assert [any("other predictions" in remark for remark in remarks) for remarks in say] == [False, False, True]
+    assert [any("other predictions" in remark for remark in remarks) for remarks in say] == [
+        False,
+        False,
+        True,
+    ]
 
 
 @pytest.mark.extensions
@@ -71,12 +75,16 @@ def test_commands_take_it_as_any_row(store: Path) -> None:
         ["leaderboard", "html", "--out", "page.html"],
         ["doctor", "runs"],
     ):
-        code, out, err = command([*asked, *(["--output", str(store)] if asked[0] != "doctor" else [])], store.parent)
+        code, out, err = command(
+            [*asked, *(["--output", str(store)] if asked[0] != "doctor" else [])], store.parent
+        )
         assert code == 0, (asked, out, err)
 
 
 def test_a_check_on_dev_says_what_it_can_compare(store: Path) -> None:
-    code, out, _ = command(["check", "tool", "--baseline", "tool", "--output", str(store)], store.parent)
+    code, out, _ = command(
+        ["check", "tool", "--baseline", "tool", "--output", str(store)], store.parent
+    )
     assert code == 2
     assert "--split test compares those that it has" in out
 
@@ -106,7 +114,9 @@ def test_it_is_no_learner_that_can_be_run(tmp_path: Path) -> None:
     assert code == 2
     assert f"There is no baseline called '{EXTERNAL.name}'" in err
     (tmp_path / "p.toml").write_text(f'learner = "{EXTERNAL.name}"\n')
-    code, _, err = command(["run", "scratch:tiny", "--suite", "demo", "--protocol", "p.toml"], tmp_path)
+    code, _, err = command(
+        ["run", "scratch:tiny", "--suite", "demo", "--protocol", "p.toml"], tmp_path
+    )
     assert code == 2
 
 
@@ -117,12 +127,16 @@ def test_no_torch_is_loaded(tmp_path: Path) -> None:
         "print([name for name in ('torch', 'transformers', 'datasets', 'pandas', 'sklearn') if name in sys.modules])"
     )
     count = len(read_split(GAD, demo.prepare(), "test"))
-    done = subprocess.run([sys.executable, "-c", code, str(count)], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(count)], capture_output=True, text=True, check=True
+    )
     assert done.stdout == "[]\n"
 
 
 @pytest.mark.real
-@pytest.mark.parametrize(("name", "negative", "printed"), [("chemprot", "false", 78.2), ("ddi", "DDI-false", 82.9)])
+@pytest.mark.parametrize(
+    ("name", "negative", "printed"), [("chemprot", "false", 78.2), ("ddi", "DDI-false", 82.9)]
+)
 def test_the_constant_answer_that_others_print_as_micro_f1(
     name: str, negative: str, printed: float, real_data: Path
 ) -> None:

@@ -22,7 +22,12 @@ from blurb.statistics.welch import compare
 
 
 def world(
-    random: np.random.Generator, runs: int, units: int, run_sd: float, level: float = 0.8, steady: float = 0.7
+    random: np.random.Generator,
+    runs: int,
+    units: int,
+    run_sd: float,
+    level: float = 0.8,
+    steady: float = 0.7,
 ) -> Clusters:
     """Runs of one encoder on one test set of yes or no answers, scored by accuracy.
 
@@ -30,7 +35,9 @@ def world(
     :param steady: share of the units that every run gets alike
     """
     alike = random.random(units) < level
-    own = random.random((runs, units)) < level + random.normal(0, run_sd / 100 / (1 - steady), (runs, 1))
+    own = random.random((runs, units)) < level + random.normal(
+        0, run_sd / 100 / (1 - steady), (runs, 1)
+    )
     right = np.where(random.random(units) < steady, alike, own)
     counts = np.stack([right, np.ones_like(right)], -1).astype(float)
     return Clusters(metrics.get("accuracy"), counts, tuple(map(str, range(units))), "questions")
@@ -42,13 +49,17 @@ def test_resamples_are_those_of_scoring_the_drawn_units() -> None:
     random = generator("x")
     drawn = random.integers(50, size=(7, 50), dtype=np.int32)
     for row, chosen in enumerate(drawn):
-        assert found[row].tolist() == pytest.approx((100 * units.counts[:, chosen, 0].mean(1)).tolist())
+        assert found[row].tolist() == pytest.approx(
+            (100 * units.counts[:, chosen, 0].mean(1)).tolist()
+        )
 
 
 def test_one_run_agrees_with_scipys_bootstrap() -> None:
     units = world(np.random.default_rng(1), runs=1, units=300, run_sd=0)
     mine = spread(units, "x")
-    theirs = stats.bootstrap((units.counts[0, :, 0],), np.mean, method="percentile", rng=1).confidence_interval
+    theirs = stats.bootstrap(
+        (units.counts[0, :, 0],), np.mean, method="percentile", rng=1
+    ).confidence_interval
     assert mine.interval == pytest.approx((100 * theirs.low, 100 * theirs.high), abs=0.4)
 
 
@@ -95,14 +106,17 @@ def test_the_interval_covers_the_truth(runs: int, run_sd: float) -> None:
 @pytest.mark.parametrize("with_units", [False, True])
 @pytest.mark.parametrize("runs", [3, 5, 10])
 @pytest.mark.parametrize("run_sd", [0, 1, 2, 3])
-def test_two_sets_of_runs_of_one_encoder_are_not_told_apart(runs: int, run_sd: float, with_units: bool) -> None:
+def test_two_sets_of_runs_of_one_encoder_are_not_told_apart(
+    runs: int, run_sd: float, with_units: bool
+) -> None:
     random = np.random.default_rng(100 * runs + run_sd)
     worlds = 150 if with_units else 1_500
     alarms = drops = 0
     for number in range(worlds):
         both = world(random, 2 * runs, 200, run_sd)
         first, second = (
-            Clusters(both.metric, both.counts[part], both.names, both.kind) for part in (slice(runs), slice(runs, None))
+            Clusters(both.metric, both.counts[part], both.names, both.kind)
+            for part in (slice(runs), slice(runs, None))
         )
         variance = difference_variance(first, second, f"{number}", 300) if with_units else 0.0
         found = compare(first.scores.tolist(), second.scores.tolist(), variance, 200)
@@ -118,11 +132,17 @@ def test_a_paired_randomisation_is_scipys_permutation_test() -> None:
     random = np.random.default_rng(7)
     for _ in range(5):
         both = world(random, runs=2, units=60, run_sd=8)
-        first, second = (Clusters(both.metric, both.counts[i : i + 1], both.names, both.kind) for i in (0, 1))
+        first, second = (
+            Clusters(both.metric, both.counts[i : i + 1], both.names, both.kind) for i in (0, 1)
+        )
         found = paired_permutation_test(first, second, "x")
         sides = first.counts[0, :, 0], second.counts[0, :, 0]
         expected = stats.permutation_test(
-            sides, lambda a, b: a.mean() - b.mean(), permutation_type="samples", n_resamples=9_999, rng=1
+            sides,
+            lambda a, b: a.mean() - b.mean(),
+            permutation_type="samples",
+            n_resamples=9_999,
+            rng=1,
         ).pvalue
         assert found == pytest.approx(expected, abs=0.025)
     with pytest.raises(ValueError, match="one run each"):
@@ -133,7 +153,12 @@ def test_what_was_seen_is_one_of_the_draws() -> None:
     """So that p is never 0: runs as far apart as can be are as far as no draw, and p is one in a hundred."""
     right, ones = np.array([np.zeros(60), np.ones(60)]), np.ones(60)
     first, second = (
-        Clusters(metrics.get("accuracy"), np.stack([side, ones], -1)[None], tuple(map(str, range(60))), "questions")
+        Clusters(
+            metrics.get("accuracy"),
+            np.stack([side, ones], -1)[None],
+            tuple(map(str, range(60))),
+            "questions",
+        )
         for side in right
     )
     assert paired_permutation_test(first, second, "x", draws=99) == 1 / 100
@@ -159,12 +184,17 @@ def test_intervals_of_other_metrics_cover_the_truth_too(metric: str) -> None:
             seen = gold + random.normal(0, 1, 200)  # what all runs see of it
             answers = seen + random.normal(0, 0.5, (4, 200))
             ones = np.ones_like(answers)
-            counts = np.stack([ones, ones * gold, answers, ones * gold**2, answers**2, gold * answers], -1)
+            counts = np.stack(
+                [ones, ones * gold, answers, ones * gold**2, answers**2, gold * answers], -1
+            )
             truth = 100 / np.sqrt(1 + 1 + 0.25)
         else:
             right = random.random((4, 200)) < np.where(random.random(200) < 0.8, 0.9, 0.5)
             ones = np.ones_like(right, dtype=float)
-            counts, truth = np.stack([right, ones, ones], -1).astype(float), 100 * (0.8 * 0.9 + 0.2 * 0.5)
+            counts, truth = (
+                np.stack([right, ones, ones], -1).astype(float),
+                100 * (0.8 * 0.9 + 0.2 * 0.5),
+            )
         units = Clusters(metrics.get(metric), counts, tuple(map(str, range(200))), "units")
         low, high = spread(units, f"{number}", 500).interval
         inside += low <= truth <= high
@@ -174,7 +204,11 @@ def test_intervals_of_other_metrics_cover_the_truth_too(metric: str) -> None:
 @pytest.mark.parametrize("kind", calibration.KINDS)
 def test_intervals_of_few_examples_cover_what_they_say(kind: str) -> None:
     """Percentiles of resamples covered 0.90 to 0.92 with 20 pairs; here 0.92 everywhere, less the chance of 400."""
-    cells = [calibration.coverage_of_few(kind, truth, units, 400) for units in (15, 20) for truth in (0.5, 0.8, 0.95)]
+    cells = [
+        calibration.coverage_of_few(kind, truth, units, 400)
+        for units in (15, 20)
+        for truth in (0.5, 0.8, 0.95)
+    ]
     shares, widths = zip(*cells, strict=True)
     assert np.mean(shares) >= 0.94 - 0.008
     assert min(shares) >= 0.92 - 0.02
@@ -204,5 +238,7 @@ def test_an_interval_of_one_example_or_of_constant_predictions_is_finite() -> No
     one = Clusters(metrics.get("accuracy"), np.ones((1, 1, 2)), ("only",), "questions")
     assert spread(one, "x", 1_000).interval[0] < 80
     pearson = metrics.get("pearson")
-    flat = Clusters(pearson, pearson.counts([1.0, 2.0, 3.0], [2.0, 2.0, 2.0])[None], ("a", "b", "c"), "pairs")
+    flat = Clusters(
+        pearson, pearson.counts([1.0, 2.0, 3.0], [2.0, 2.0, 2.0])[None], ("a", "b", "c"), "pairs"
+    )
     assert spread(flat, "x", 1_000).interval == (0, 0)

@@ -16,7 +16,9 @@ def test_two_one_sided_tests_of_scipy_agree(seed: int) -> None:
     reached = within(compare(first, other.tolist()))
     for margin in (reached * 0.99, reached * 1.01):
         above = stats.ttest_ind(first, other + margin, equal_var=False, alternative="less").pvalue
-        below = stats.ttest_ind(first, other - margin, equal_var=False, alternative="greater").pvalue
+        below = stats.ttest_ind(
+            first, other - margin, equal_var=False, alternative="greater"
+        ).pvalue
         assert (max(above, below) < 0.05) == (margin > reached)
 
 
@@ -35,15 +37,29 @@ def test_runs_at_the_margin_pass_in_five_per_cent_and_equal_ones_mostly() -> Non
     def share(difference: float, runs: int) -> float:
         passed = 0
         for _ in range(1_000):
-            reached = within(compare(*(random.normal(mean, 0.5, runs).tolist() for mean in (80 + difference, 80))))
+            reached = within(
+                compare(
+                    *(random.normal(mean, 0.5, runs).tolist() for mean in (80 + difference, 80))
+                )
+            )
             passed += reached is not None and reached < 1.0
         return passed / 1_000
 
     assert share(1.0, 5) < 0.07
     assert share(0.0, 7) > 0.8
-    assert share(0.0, 2) < share(0.0, 3) < share(0.0, 5)  # few runs prove little, where p > 0.05 would pass more
+    assert (
+        share(0.0, 2) < share(0.0, 3) < share(0.0, 5)
+    )  # few runs prove little, where p > 0.05 would pass more
 
 
 def test_without_variance_and_without_knowledge() -> None:
-    assert within(WelchComparison(None)) is p_beyond(WelchComparison(None), 1.0) is within(WelchComparison(0.3)) is None
-    assert (p_beyond(WelchComparison(1.5, 0.0), 1.0), p_beyond(WelchComparison(0.5, 0.0), 1.0)) == (0.0, 1.0)
+    assert (
+        within(WelchComparison(None))
+        is p_beyond(WelchComparison(None), 1.0)
+        is within(WelchComparison(0.3))
+        is None
+    )
+    assert (p_beyond(WelchComparison(1.5, 0.0), 1.0), p_beyond(WelchComparison(0.5, 0.0), 1.0)) == (
+        0.0,
+        1.0,
+    )

@@ -12,7 +12,9 @@ from blurb.statistics.levels import DECAY, level_of_look, level_spent
 
 @pytest.mark.parametrize("looks", [1, 7, 40, 1000])
 @pytest.mark.parametrize("total", [0.01, 0.05])
-def test_stated_looks_share_the_level_and_nothing_is_left_after_them(looks: int, total: float) -> None:
+def test_stated_looks_share_the_level_and_nothing_is_left_after_them(
+    looks: int, total: float
+) -> None:
     levels = [level_of_look(look, total, looks) for look in range(1, looks + 1)]
     assert math.fsum(levels) == pytest.approx(total)
     assert set(levels) == {total / looks}

@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 from scipy.stats import t, ttest_ind
 
-from blurb.statistics.pooled import MOST, RunVariance, detectable, power, runs_for, runs_needed, weighted
+from blurb.statistics.pooled import (
+    MOST,
+    RunVariance,
+    detectable,
+    power,
+    runs_for,
+    runs_needed,
+    weighted,
+)
 from blurb.statistics.welch import compare
 
 
@@ -38,18 +46,25 @@ def test_the_ends() -> None:
 
 @pytest.mark.parametrize("chance", [0.5, 0.8, 0.9])
 @pytest.mark.parametrize(("difference", "deviation"), [(1.0, 1.0), (0.7, 1.0), (1.5, 2.0)])
-def test_a_known_deviation_keeps_its_promise(chance: float, difference: float, deviation: float) -> None:
+def test_a_known_deviation_keeps_its_promise(
+    chance: float, difference: float, deviation: float
+) -> None:
     """Simulated: the number that is promised tells the difference that often."""
     runs = runs_for(difference, RunVariance(deviation**2, math.inf), chance=chance)
     assert runs is not None
     random = np.random.default_rng(1)
-    first, other = random.normal(difference, deviation, (4000, runs)), random.normal(0, deviation, (4000, runs))
+    first, other = (
+        random.normal(difference, deviation, (4000, runs)),
+        random.normal(0, deviation, (4000, runs)),
+    )
     told = (ttest_ind(first, other, axis=1).pvalue < 0.05).mean()
     assert told == pytest.approx(power(difference, deviation, runs), abs=0.025)
     assert told == pytest.approx(chance, abs=0.05)
 
 
-def two_stages(truth: float, detect: float, chance: float, worlds: int = 3000) -> tuple[float, float, float]:
+def two_stages(
+    truth: float, detect: float, chance: float, worlds: int = 3000
+) -> tuple[float, float, float]:
     """Five pilot runs decide how many follow: shares that Stein's and Welch's tests tell, and mean number of runs."""
     random, pilot = np.random.default_rng(2), 5
     stein, welch, numbers = 0, 0, []
@@ -58,7 +73,10 @@ def two_stages(truth: float, detect: float, chance: float, worlds: int = 3000) -
         start = random.normal(truth, 1.0, pilot)
         variance = RunVariance(start.var(ddof=1), pilot - 1)
         runs = runs_for(detect, variance, chance=chance, pilot=pilot) or MOST
-        first, other = np.concatenate([start, random.normal(truth, 1.0, runs - pilot)]), random.normal(0, 1.0, runs)
+        first, other = (
+            np.concatenate([start, random.normal(truth, 1.0, runs - pilot)]),
+            random.normal(0, 1.0, runs),
+        )
         difference = first.mean() - other.mean()
         stein += abs(difference) > edge * math.sqrt(2 * variance.value / runs)
         p = compare(first.tolist(), other.tolist()).p
@@ -68,12 +86,16 @@ def two_stages(truth: float, detect: float, chance: float, worlds: int = 3000) -
 
 
 @pytest.mark.parametrize(("detect", "chance"), [(1.0, 0.8), (0.7, 0.8), (1.0, 0.9)])
-def test_a_pilot_keeps_its_promise_whatever_its_variance_looks_like(detect: float, chance: float) -> None:
+def test_a_pilot_keeps_its_promise_whatever_its_variance_looks_like(
+    detect: float, chance: float
+) -> None:
     """Within five points by Stein's own test; Welch's over all runs, which `compare` makes, is at most two below."""
     stein, welch, runs = two_stages(detect, detect, chance)
     assert stein == pytest.approx(chance, abs=0.05)
     assert welch > chance - 0.02
-    assert runs > (runs_needed(detect, 1.0, chance=chance) or 0)  # the price of not knowing the variance
+    assert runs > (
+        runs_needed(detect, 1.0, chance=chance) or 0
+    )  # the price of not knowing the variance
 
 
 def test_stopping_by_the_variance_raises_no_false_alarms() -> None:

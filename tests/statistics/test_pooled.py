@@ -39,14 +39,18 @@ def test_more_checkpoints_are_the_error_of_an_analysis_of_variance() -> None:
 def test_a_stated_deviation_is_a_z_test() -> None:
     found = compare([78.0, 79.0], [80.0], stated(0.7))
     assert found.p_drop == pytest.approx(stats.norm.cdf(-1.5 / (0.7 * math.sqrt(1.5))))
-    assert found.interval == pytest.approx(tuple(stats.norm.interval(0.95, -1.5, 0.7 * math.sqrt(1.5))), abs=1e-5)
+    assert found.interval == pytest.approx(
+        tuple(stats.norm.interval(0.95, -1.5, 0.7 * math.sqrt(1.5))), abs=1e-5
+    )
 
 
 @pytest.mark.parametrize(("checkpoints", "runs"), [(2, 3), (5, 3), (20, 5)])
 def test_homogeneity_is_bartletts_test(checkpoints: int, runs: int) -> None:
     scores = series(2, checkpoints, runs)
     scores[0] = [80 + 3 * (value - 80) for value in scores[0]]
-    assert homogeneity([Squares.of(one) for one in scores]) == pytest.approx(stats.bartlett(*scores).pvalue)
+    assert homogeneity([Squares.of(one) for one in scores]) == pytest.approx(
+        stats.bartlett(*scores).pvalue
+    )
 
 
 def test_single_runs_say_nothing_of_the_variance() -> None:

@@ -13,7 +13,10 @@ STEPS = np.arange(20, dtype=float)
 
 def _seen(curve: list[tuple[smoothing.Floats, smoothing.Floats]]) -> bool:
     pooled = smoothing.noise(curve)
-    ratio, chance = smoothing.signal_to_noise(curve, pooled), smoothing.ratio_by_chance(curve, pooled)
+    ratio, chance = (
+        smoothing.signal_to_noise(curve, pooled),
+        smoothing.ratio_by_chance(curve, pooled),
+    )
     return ratio > chance
 
 
@@ -34,7 +37,10 @@ def test_noise_of_equal_gaps_is_that_of_second_differences() -> None:
 def test_noise_of_several_runs_does_not_hold_the_signal(true: float) -> None:
     """Runs at different levels, each with a trend: flattened into one heap, noise would be 0.9 to 1.4 in all cases."""
     generator = np.random.default_rng(2)
-    runs = [(STEPS, level + np.sqrt(STEPS) / 2 + true * generator.normal(size=20)) for level in (0.0, 1.0, 2.0, 3.0)]
+    runs = [
+        (STEPS, level + np.sqrt(STEPS) / 2 + true * generator.normal(size=20))
+        for level in (0.0, 1.0, 2.0, 3.0)
+    ]
     pooled = smoothing.noise(runs)
     assert pooled.deviation == pytest.approx(true, rel=0.25)
     ratio = smoothing.signal_to_noise(runs, pooled)
@@ -49,7 +55,9 @@ def test_the_degrees_of_freedom_are_those_of_the_drawn_variances() -> None:
     squares = np.array([each.deviation**2 for each in found if each is not None])
     freedom = next(each.freedom for each in found if each is not None)
     assert squares.mean() == pytest.approx(1, abs=0.03)
-    assert 2 / squares.var() == pytest.approx(freedom, rel=0.08)  # the variance of a scaled chi-squared is 2 / freedom
+    assert 2 / squares.var() == pytest.approx(
+        freedom, rel=0.08
+    )  # the variance of a scaled chi-squared is 2 / freedom
 
 
 def test_what_a_maximum_gains_is_the_largest_of_normal_draws() -> None:

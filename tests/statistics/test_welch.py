@@ -19,7 +19,10 @@ def test_agrees_with_scipy() -> None:
     draw = random.Random(1)
     for _ in range(300):
         sides = [
-            [draw.gauss(80 + draw.random(), draw.choice([0.01, 0.3, 3])) for _ in range(draw.randint(2, 12))]
+            [
+                draw.gauss(80 + draw.random(), draw.choice([0.01, 0.3, 3]))
+                for _ in range(draw.randint(2, 12))
+            ]
             for _ in range(2)
         ]
         expected = stats.ttest_ind(*sides, equal_var=False).pvalue
@@ -27,7 +30,8 @@ def test_agrees_with_scipy() -> None:
 
 
 @pytest.mark.parametrize(
-    ("degrees_of_freedom", "critical"), [(1, 12.706), (2, 4.303), (10, 2.228), (60, 2.000), (1e9, 1.960)]
+    ("degrees_of_freedom", "critical"),
+    [(1, 12.706), (2, 4.303), (10, 2.228), (60, 2.000), (1e9, 1.960)],
 )
 def test_the_table_of_student(degrees_of_freedom: float, critical: float) -> None:
     """As printed in every textbook: two-sided, 5 %."""
@@ -38,11 +42,22 @@ def test_the_table_of_student(degrees_of_freedom: float, critical: float) -> Non
 
 @pytest.mark.parametrize(
     ("values", "default", "difference"),
-    [([], [1.0, 2.0], None), ([3.0], [1.0], 2.0), ([3.0], [1.0, 1.0], 2.0), ([2.0, 2.0], [1.0, 1.0], 1.0)],
+    [
+        ([], [1.0, 2.0], None),
+        ([3.0], [1.0], 2.0),
+        ([3.0], [1.0, 1.0], 2.0),
+        ([2.0, 2.0], [1.0, 1.0], 1.0),
+    ],
 )
-def test_what_cannot_be_judged(values: list[float], default: list[float], difference: float | None) -> None:
+def test_what_cannot_be_judged(
+    values: list[float], default: list[float], difference: float | None
+) -> None:
     comparison = compare(values, default)
-    assert (comparison.difference, comparison.p, comparison.verdict) == (difference, None, "cannot judge")
+    assert (comparison.difference, comparison.p, comparison.verdict) == (
+        difference,
+        None,
+        "cannot judge",
+    )
 
 
 def test_variance_between_seeds_counts() -> None:
@@ -88,7 +103,9 @@ def test_what_can_be_seen_is_seen_four_times_in_five() -> None:
     found = []
     for _ in range(3_000):
         detectable = 1.0 * (t_critical(18) + t_critical(18, 0.4)) * (2 / 10) ** 0.5
-        found.append(compare(draw.normal(detectable, 1, 10).tolist(), draw.normal(0, 1, 10).tolist()).verdict)
+        found.append(
+            compare(draw.normal(detectable, 1, 10).tolist(), draw.normal(0, 1, 10).tolist()).verdict
+        )
     assert found.count("significant") / 3_000 == pytest.approx(0.8, abs=0.03)
 
 
@@ -109,10 +126,15 @@ def test_holm() -> None:
 
 
 def test_a_mean_of_datasets() -> None:
-    parts = [(0.5, compare([80.0, 81.0], [79.0, 80.5])), (0.5, compare([60.0, 63.0, 61.0], [60.0, 60.5]))]
+    parts = [
+        (0.5, compare([80.0, 81.0], [79.0, 80.5])),
+        (0.5, compare([60.0, 63.0, 61.0], [60.0, 60.5])),
+    ]
     both = combined(parts)
     assert both.difference == pytest.approx(sum(share * part.difference for share, part in parts))  # type: ignore[misc]
-    assert both.standard_error == pytest.approx(sum((share * part.standard_error) ** 2 for share, part in parts) ** 0.5)  # type: ignore[operator]
+    assert both.standard_error == pytest.approx(
+        sum((share * part.standard_error) ** 2 for share, part in parts) ** 0.5
+    )  # type: ignore[operator]
     assert combined([*parts, (1.0, compare([80.0], [79.0]))]).verdict == "cannot judge"
     steady = combined([*parts, (1.0, compare([80.0, 80.0], [79.0, 79.0]))])
     assert steady.standard_error == both.standard_error
@@ -146,7 +168,12 @@ def test_a_known_variance_of_examples_makes_the_tail_no_freer(ratio: float, most
     random, draws = np.random.default_rng(11), 20_000
     of_examples = 0.1 * (1 + ratio**2) / 3
     first = random.normal(size=(draws, 3))
-    second = ratio * random.normal(size=(draws, 3)) + np.sqrt(of_examples) * random.normal(size=(draws, 1))
-    found = [compare(*sides, of_examples, 500).p for sides in zip(first.tolist(), second.tolist(), strict=True)]
+    second = ratio * random.normal(size=(draws, 3)) + np.sqrt(of_examples) * random.normal(
+        size=(draws, 1)
+    )
+    found = [
+        compare(*sides, of_examples, 500).p
+        for sides in zip(first.tolist(), second.tolist(), strict=True)
+    ]
     below = np.mean([p is not None and p < 0.05 / 6 for p in found])
     assert below <= most + 2 * np.sqrt(most * (1 - most) / draws)

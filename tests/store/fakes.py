@@ -23,7 +23,12 @@ from blurb.store.store import Store, write_json
 from blurb.store.trial import Configuration, Trial
 
 CONFIGURATION = Configuration("quick", "0" * 64, {"lr": 0.001}, "fp32", "blurb", "a note")
-FACTS = {"train_seconds": 60.0, "predict_seconds": 1.0, "train_units": 100, "features_version": tokenized_split.VERSION}
+FACTS = {
+    "train_seconds": 60.0,
+    "predict_seconds": 1.0,
+    "train_units": 100,
+    "features_version": tokenized_split.VERSION,
+}
 HISTORY = [{"epoch": 1, "loss": 0.5, "learning_rate": 0.0001, "dev": 0.6}]
 STARTED = "2024-05-01T10:00:00Z"
 
@@ -56,14 +61,18 @@ def write(
     """All files of a trial with these predictions and figures, as a worker writes them."""
     kind = "baseline" if planned.kind == "baseline" else "encoder"
     source = ModelSource(model, kind, "nowhere", planned.weights, planned.tokenizer)
-    job = Job(planned, source, configuration, DataSource(planned.task, Path("data")), store.root, "cpu")
+    job = Job(
+        planned, source, configuration, DataSource(planned.task, Path("data")), store.root, "cpu"
+    )
     content = TaskData(tasks.get(planned.task), {}, planned.data, verdict)  # type: ignore[arg-type]
     seconds = calendar.timegm(time.strptime(started, "%Y-%m-%dT%H:%M:%SZ"))
     with store.aside(job.path) as aside:
         write_json(aside / "spec.json", planned.content)
         write_predictions(aside / "predictions.parquet", columns)
         write_json(aside / "metrics.json", figures)
-        write_json(aside / "provenance.json", worker._provenance(job, content, seconds, facts).content)
+        write_json(
+            aside / "provenance.json", worker._provenance(job, content, seconds, facts).content
+        )
         worker._write_history(aside / "history.csv", HISTORY)
         (aside / "log.txt").write_text(f"trial {planned.hash}\n")
         store.put(aside, job.path, replace=True)
@@ -71,7 +80,13 @@ def write(
 
 
 def finish(
-    store: Store, model: str, planned: Trial, score: float, metric: str = "f1", verdict: str = "identical", **given: Any
+    store: Store,
+    model: str,
+    planned: Trial,
+    score: float,
+    metric: str = "f1",
+    verdict: str = "identical",
+    **given: Any,
 ) -> Path:
     """A trial with a score as asked for: its predictions are two units that say nothing."""
     columns: dict[str, list[Any]] = {
@@ -94,10 +109,15 @@ class _Asked:
     metric: str
     told: float
 
-    def score(self, gold: Sequence[Any], predicted: Sequence[Any], documents: Sequence[Any]) -> dict[str, float]:
+    def score(
+        self, gold: Sequence[Any], predicted: Sequence[Any], documents: Sequence[Any]
+    ) -> dict[str, float]:
         if predicted == ["the majority's"]:
             return {self.metric: {"dev": 0.1, "test": 0.2}[gold[0]]}
-        return {self.metric: self.told, "accuracy_of_nothing": 0.0}  # what counts comes first, not in the alphabet
+        return {
+            self.metric: self.told,
+            "accuracy_of_nothing": 0.0,
+        }  # what counts comes first, not in the alphabet
 
 
 def row(model: str, *trials: Trial, configuration: Configuration = CONFIGURATION) -> RowTrials:

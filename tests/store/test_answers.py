@@ -51,7 +51,10 @@ def test_answers_of_a_type(task: str, gold: Any, prediction: Any) -> None:
 
 @pytest.mark.parametrize(("task", "gold", "prediction"), UNFIT)
 def test_answers_of_another_type(task: str, gold: Any, prediction: Any) -> None:
-    with pytest.raises(StoreError, match=r"^trial: the predictions \(.*(gold|prediction).*\) are not those of a task"):
+    with pytest.raises(
+        StoreError,
+        match=r"^trial: the predictions \(.*(gold|prediction).*\) are not those of a task",
+    ):
         _check(task, gold, prediction)
 
 

@@ -73,7 +73,9 @@ def _again() -> None:
         del sys.modules[name]
 
 
-def test_edited_code_and_defaults_are_another_trial(trial: Callable[..., Trial], tmp_path: Path) -> None:
+def test_edited_code_and_defaults_are_another_trial(
+    trial: Callable[..., Trial], tmp_path: Path
+) -> None:
     file = tmp_path / "my_head.py"
     file.write_text(HEAD)
     head = f"{file}:MyHead"
@@ -90,7 +92,9 @@ def test_edited_code_and_defaults_are_another_trial(trial: Callable[..., Trial],
     assert len(hashes) == 3
 
 
-def test_the_same_file_elsewhere_is_the_same_trial(trial: Callable[..., Trial], tmp_path: Path) -> None:
+def test_the_same_file_elsewhere_is_the_same_trial(
+    trial: Callable[..., Trial], tmp_path: Path
+) -> None:
     found = set()
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
@@ -143,7 +147,9 @@ def formulation(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[st
         (tmp_path / "theirs.py").write_text("\n".join(lines) + "\n")
         sys.modules.pop("theirs", None)
         importlib.invalidate_caches()
-        shutil.rmtree(tmp_path / "__pycache__", ignore_errors=True)  # it tells two of the same second apart by length
+        shutil.rmtree(
+            tmp_path / "__pycache__", ignore_errors=True
+        )  # it tells two of the same second apart by length
 
     return write
 
@@ -194,9 +200,7 @@ def test_a_formulation_without_units_is_named(
     source = building.resolve(str(checkpoint("bert_uncased")))
     asked = request(tmp_path, source, tasks_="hoc", data=DATA)
     planned = trials.prepare(asked)
-    message = (
-        r"units\(\) of .*theirs\.Mine returned nothing for hoc, train \(\d+ rows\); it must return at least one .*"
-    )
+    message = r"units\(\) of .*theirs\.Mine returned nothing for hoc, train \(\d+ rows\); it must return at least .*"
     with pytest.raises(DataError, match=message):
         cost.estimate([planned], 1)
     assert re.fullmatch(message, execute(planned.final[0]).message)
@@ -221,7 +225,9 @@ def test_a_file_that_cannot_be_loaded_is_told_with_its_line(
         trial(head=f"{tmp_path / 'my_head.py'}:MyHead")
 
 
-def test_a_module_that_is_not_installed_says_how_to_name_its_file(trial: Callable[..., Trial]) -> None:
+def test_a_module_that_is_not_installed_says_how_to_name_its_file(
+    trial: Callable[..., Trial],
+) -> None:
     with pytest.raises(SettingsError, match=r"use its file: \./my_package/my_head\.py:MyHead"):
         trial(head="my_package.my_head:MyHead")
 

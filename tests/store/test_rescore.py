@@ -40,7 +40,9 @@ def store(finished: Path, tmp_path: Path) -> Store:
     return Store(tmp_path / "runs")
 
 
-def test_damaged_leases_are_waited_for_together(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_damaged_leases_are_waited_for_together(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     clock = Clock()
     monkeypatch.setattr(leases, "time", clock)
     paths = store.trial_folders()[:3]
@@ -52,7 +54,9 @@ def test_damaged_leases_are_waited_for_together(store: Store, monkeypatch: pytes
     assert not any(store.lease(path).exists() for path in paths)
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b'{"token": 5}', b'{"pid": "x"}', b"\xff", b"1" * 5_000])
+@pytest.mark.parametrize(
+    "content", [b"", b"[]", b'{"token": 5}', b'{"pid": "x"}', b"\xff", b"1" * 5_000]
+)
 def test_a_lease_that_cannot_be_read_and_is_old_is_nobodys(
     store: Store, monkeypatch: pytest.MonkeyPatch, content: bytes
 ) -> None:
@@ -72,7 +76,9 @@ def trial_of(store: Store, name: str) -> Path:
 
 
 def content(store: Store) -> dict[str, bytes]:
-    return {str(path.relative_to(store.root)): path.read_bytes() for path in store.root.glob("*/*/*/*")}
+    return {
+        str(path.relative_to(store.root)): path.read_bytes() for path in store.root.glob("*/*/*/*")
+    }
 
 
 def silent(text: str) -> None:
@@ -100,14 +106,20 @@ def _biosses(gold: Any, predicted: Any) -> float:
         ("pubmedqa", "accuracy", sklearn.metrics.accuracy_score),
     ],
 )
-def test_figures_are_those_of_each_split_alone(store: Store, name: str, metric: str, oracle: Any) -> None:
+def test_figures_are_those_of_each_split_alone(
+    store: Store, name: str, metric: str, oracle: Any
+) -> None:
     figures = read_json(trial_of(store, name) / "metrics.json")
     assert (figures["metric"], figures["metrics_version"]) == (metric, metrics.VERSION)
     for split in ("dev", "test"):
         columns = read_predictions(trial_of(store, name) / "predictions.parquet", split=split)
         assert len(columns["gold"]) == played.SIZES[split]
-        assert figures[split][metric] == pytest.approx(oracle(columns["gold"], columns["prediction"]), abs=1e-6)
-        assert figures["majority"][split][metric] == pytest.approx(1.0)  # `played` writes gold there
+        assert figures[split][metric] == pytest.approx(
+            oracle(columns["gold"], columns["prediction"]), abs=1e-6
+        )
+        assert figures["majority"][split][metric] == pytest.approx(
+            1.0
+        )  # `played` writes gold there
     assert figures["dev"] != figures["test"]
 
 
@@ -127,7 +139,10 @@ def test_a_changed_metric_changes_the_trials_of_its_datasets_and_no_predictions(
     changed = {Path(name).name for name, text in content(store).items() if before[name] != text}
     assert changed == {"metrics.json", "DONE.json"}
     assert all(store.is_done(path) for path in store.trial_folders())
-    assert all(read_json(path / "metrics.json")["metrics_version"] == metrics.VERSION for path in store.trial_folders())
+    assert all(
+        read_json(path / "metrics.json")["metrics_version"] == metrics.VERSION
+        for path in store.trial_folders()
+    )
     monkeypatch.undo()
     rescore.rescore(store, silent)
     assert content(store) == before
@@ -142,8 +157,13 @@ def test_a_damaged_file_of_metrics_is_repaired_and_nothing_else_is(store: Store)
     (folder / "metrics.json").mkdir()
     (predictions / "predictions.parquet").write_bytes(b"cut")
     told: list[str] = []
-    assert rescore.rescore(store, lambda damage: told.append(str(damage))) == (len(NAMES) * 2 - 2, 2)
-    assert [str(path) in text for path, text in zip(sorted([folder, predictions]), told, strict=True)] == [True, True]
+    assert rescore.rescore(store, lambda damage: told.append(str(damage))) == (
+        len(NAMES) * 2 - 2,
+        2,
+    )
+    assert [
+        str(path) in text for path, text in zip(sorted([folder, predictions]), told, strict=True)
+    ] == [True, True]
     for path in (gone, cut):
         name = str((path / "metrics.json").relative_to(store.root))
         assert (path / "metrics.json").read_bytes() == right[name]
@@ -179,13 +199,16 @@ def test_refresh_says_whether_the_figures_changed(store: Store) -> None:
 
 
 @pytest.mark.parametrize(("steps", "changed"), [(1, False), (4, False), (10_000_000, True)])
-def test_the_last_bit_of_another_processor_is_no_change(steps: int, changed: bool, store: Store) -> None:
+def test_the_last_bit_of_another_processor_is_no_change(
+    steps: int, changed: bool, store: Store
+) -> None:
     """A correlation of one machine, read on another whose sums are added in another order."""
     path = trial_of(store, "biosses")
     figures = read_json(path / "metrics.json")
     value = figures["test"]["pearson"]
     write_json(
-        path / "metrics.json", {**figures, "test": {**figures["test"], "pearson": value + steps * np.spacing(value)}}
+        path / "metrics.json",
+        {**figures, "test": {**figures["test"], "pearson": value + steps * np.spacing(value)}},
     )
     store.seal(path)
     before = (path / "metrics.json").read_bytes()
@@ -193,7 +216,9 @@ def test_the_last_bit_of_another_processor_is_no_change(steps: int, changed: boo
     assert ((path / "metrics.json").read_bytes() == before) is not changed
 
 
-@pytest.mark.parametrize("change", ["a figure less", "a figure more", "another metric", "a number for a text"])
+@pytest.mark.parametrize(
+    "change", ["a figure less", "a figure more", "another metric", "a number for a text"]
+)
 def test_figures_of_another_shape_are_a_change(change: str, store: Store) -> None:
     path = trial_of(store, "biosses")
     figures = read_json(path / "metrics.json")
@@ -213,7 +238,9 @@ def test_figures_of_another_shape_are_a_change(change: str, store: Store) -> Non
 
 
 @pytest.mark.parametrize("name", [*FILES, "DONE.json"])
-def test_only_a_trial_whose_metrics_alone_are_damaged_needs_no_training(store: Store, name: str) -> None:
+def test_only_a_trial_whose_metrics_alone_are_damaged_needs_no_training(
+    store: Store, name: str
+) -> None:
     path = trial_of(store, "gad")
     (path / name).write_bytes(b"x")
     assert rescore.is_done(store, path) is (name == "metrics.json")
@@ -227,7 +254,9 @@ def test_metrics_that_are_a_folder_need_training(store: Store) -> None:
     assert rescore.is_done(store, path) is False
 
 
-def test_metrics_of_another_version_are_computed_before_a_trial_counts_as_done(store: Store) -> None:
+def test_metrics_of_another_version_are_computed_before_a_trial_counts_as_done(
+    store: Store,
+) -> None:
     path = trial_of(store, "gad")
     right = read_json(path / "metrics.json")
     write_json(path / "metrics.json", {**right, "metrics_version": 0, "test": {"f1": 0.0}})
@@ -247,13 +276,17 @@ def test_the_majority_is_scored_as_the_model_is() -> None:
     }
 
     class ByHand:
-        def score(self, gold: list[str], predicted: list[str], documents: list[None]) -> dict[str, float]:
+        def score(
+            self, gold: list[str], predicted: list[str], documents: list[None]
+        ) -> dict[str, float]:
             assert len(documents) == len(gold)
             return {"f1": _gad(gold, predicted)}
 
     figures = rescore.figures(ByHand(), columns)  # type: ignore[arg-type]
     assert figures["dev"]["f1"] == 1.0
-    assert figures["test"]["f1"] == pytest.approx(2 * 1 / (2 + 2))  # one right of two said, of two that there are
+    assert figures["test"]["f1"] == pytest.approx(
+        2 * 1 / (2 + 2)
+    )  # one right of two said, of two that there are
     assert figures["majority"]["dev"]["f1"] == pytest.approx(2 * 1 / (2 + 1))
     assert figures["majority"]["test"]["f1"] == pytest.approx(2 * 2 / (3 + 2))
 

@@ -81,9 +81,16 @@ _WRONG = {
     field: {"configuration": CONFIGURATION.identity, field: ["x"]}
     for field in ("model", "weights", "tokenizer", "recipe")
 }
-for _field, _value in (("overrides", None), ("protocol", 3), ("suite", None), ("precision", "\ud800")):
+for _field, _value in (
+    ("overrides", None),
+    ("protocol", 3),
+    ("suite", None),
+    ("precision", "\ud800"),
+):
     _WRONG[_field] = {"configuration": {**CONFIGURATION.identity, _field: _value}}
-DAMAGES |= {f"{name} of another type": json.dumps(_WHOLE | wrong).encode() for name, wrong in _WRONG.items()}
+DAMAGES |= {
+    f"{name} of another type": json.dumps(_WHOLE | wrong).encode() for name, wrong in _WRONG.items()
+}
 
 
 @pytest.mark.parametrize("kind", DAMAGES)
@@ -99,8 +106,12 @@ def test_a_damaged_row_is_told_and_the_others_stand(kind: str, tmp_path: Path) -
     assert bad.exists()
 
 
-@pytest.mark.parametrize("change", [lambda trials: trials.update(gad={}), lambda trials: trials.pop("gad")])
-def test_a_row_that_lost_the_trials_of_a_dataset_is_no_row(change: Callable[[Any], object], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "change", [lambda trials: trials.update(gad={}), lambda trials: trials.pop("gad")]
+)
+def test_a_row_that_lost_the_trials_of_a_dataset_is_no_row(
+    change: Callable[[Any], object], tmp_path: Path
+) -> None:
     """A check would not miss the dataset, and pass."""
     store = Store(tmp_path)
     key = rows.write(store, row("m", trial("gad", 1), trial("ddi", 1))).key
@@ -123,7 +134,8 @@ def test_a_damaged_row_is_put_together_from_its_trials(tmp_path: Path) -> None:
     file = tmp_path / "m" / "rows" / f"{first.key}.json"
     file.write_text(file.read_text()[:100])
     with pytest.warns(
-        DamageWarning, match=rf"{first.key}\.json: could not be read; renamed it to {first.key}\.damaged"
+        DamageWarning,
+        match=rf"{first.key}\.json: could not be read; renamed it to {first.key}\.damaged",
     ):
         rows.write(store, replace(row("m", trial("gad")), tokenizer="t"))
     (found,) = from_store.read(store, lambda damage: pytest.fail(str(damage)))
@@ -133,7 +145,10 @@ def test_a_damaged_row_is_put_together_from_its_trials(tmp_path: Path) -> None:
 def test_datasets_of_other_plug_in_code_leave_the_row(tmp_path: Path) -> None:
     store = Store(tmp_path)
     old = [trial("gad", plugins={"head": "a"}), trial("ddi", plugins={"head": "a"}), trial("hoc")]
-    rows.write(store, replace(row("m", *old), plugins={one.task: one.plugins for one in old if one.plugins}))
+    rows.write(
+        store,
+        replace(row("m", *old), plugins={one.task: one.plugins for one in old if one.plugins}),
+    )
     new = trial("gad", plugins={"head": "b"})
     found = rows.write(store, replace(row("m", new), plugins={"gad": new.plugins}))
     assert found.trials == {"gad": {1: new.hash}, "hoc": {1: trial("hoc").hash}}

@@ -79,7 +79,10 @@ def test_an_error_while_writing_leaves_nothing(tmp_path: Path) -> None:
 
 def test_a_trial_without_all_files_is_not_sealed(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    with pytest.raises(StoreError, match=r"metrics\.json"), store.writing(store.path("m", "gad", "ab" * 8)):
+    with (
+        pytest.raises(StoreError, match=r"metrics\.json"),
+        store.writing(store.path("m", "gad", "ab" * 8)),
+    ):
         pass
 
 
@@ -139,7 +142,9 @@ def test_what_is_not_finished_is_replaced(place: Path, there: str) -> None:
     assert list(place.parent.iterdir()) == [place]
 
 
-def test_a_trial_that_another_put_there_meanwhile_is_put_back(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_trial_that_another_put_there_meanwhile_is_put_back(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It was damaged when this process looked, and whole when it moved it away."""
     store = Store(place.parents[2])
     theirs = (place / "log.txt").read_bytes()
@@ -169,14 +174,20 @@ def killed_at(step: int) -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Path, "rename", renamed)
-        patch.setattr(shutil, "rmtree", lambda *given, **more: None if renames > step else rmtree(*given, **more))
+        patch.setattr(
+            shutil,
+            "rmtree",
+            lambda *given, **more: None if renames > step else rmtree(*given, **more),
+        )
         with contextlib.suppress(Killed):
             yield
 
 
 @pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize("step", range(5))
-def test_a_kill_at_any_rename_of_a_replacement_is_put_right_by_the_next(place: Path, step: int, whole: bool) -> None:
+def test_a_kill_at_any_rename_of_a_replacement_is_put_right_by_the_next(
+    place: Path, step: int, whole: bool
+) -> None:
     """The first rename finds something there, the second moves that away, the third is the last."""
     store = Store(place.parents[2])
     old = (place / "log.txt").read_bytes()
@@ -251,7 +262,9 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("begins", ["a row", "a trial", "a lease"])
-def test_whatever_is_written_first_makes_the_store_one_of_this_schema(begins: str, tmp_path: Path) -> None:
+def test_whatever_is_written_first_makes_the_store_one_of_this_schema(
+    begins: str, tmp_path: Path
+) -> None:
     store = Store(tmp_path / "runs")
     assert not store.root.exists()
     if begins == "a row":
@@ -317,7 +330,9 @@ def test_two_versions_refuse_each_others_stores_before_any_lease(
     assert files(newer) == before
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"schema": "1"}', '{"schema": true}', '{"schema": 0}'])
+@pytest.mark.parametrize(
+    "content", ["", "[]", "{}", '{"schema": "1"}', '{"schema": true}', '{"schema": 0}']
+)
 def test_a_marker_that_says_nothing_is_no_schema(content: str, root: Path) -> None:
     (root / SCHEMA_FILE).write_text(content)
     with pytest.raises(StoreError, match=r"store\.json"):

@@ -44,15 +44,27 @@ def test_what_came_later_is_there_once_it_says_something(change: dict[str, Any])
 
 def test_seeds_of_one_kind_are_a_family() -> None:
     assert {trial(seed=seed).family for seed in (1, 2, 3)} == {trial(seed=0).hash}
-    others = ({"data": "e"}, {"settings": {"lr": 1.0}}, {"recipe": 2}, {"learner": "probe"}, {"task": "ddi"})
+    others = (
+        {"data": "e"},
+        {"settings": {"lr": 1.0}},
+        {"recipe": 2},
+        {"learner": "probe"},
+        {"task": "ddi"},
+    )
     assert len({trial(**change).family for change in others} | {trial().family}) == len(others) + 1  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     ("weights", "learner", "kind"),
-    [("baseline:majority", "", "baseline"), ("f" * 64, "", "encoder"), ("f" * 64, "probe", "probe")],
+    [
+        ("baseline:majority", "", "baseline"),
+        ("f" * 64, "", "encoder"),
+        ("f" * 64, "probe", "probe"),
+    ],
 )
-def test_what_learned_follows_from_the_weights_or_is_said(weights: str, learner: str, kind: str) -> None:
+def test_what_learned_follows_from_the_weights_or_is_said(
+    weights: str, learner: str, kind: str
+) -> None:
     found = trial(weights=weights, learner=learner).kind
     assert found.rows.name == learners.row_name(weights, learner) == kind
     assert learners.in_trial(found) == learner
@@ -70,7 +82,12 @@ def test_words_of_a_protocol_make_no_other_configuration() -> None:
     reworded = replace(CONFIGURATION, note="other words")
     assert (reworded, reworded.identity) == (CONFIGURATION, CONFIGURATION.identity)
     assert "note" not in CONFIGURATION.identity
-    for change in ({"protocol_hash": "1"}, {"overrides": {}}, {"precision": "bf16"}, {"suite": "demo"}):
+    for change in (
+        {"protocol_hash": "1"},
+        {"overrides": {}},
+        {"precision": "bf16"},
+        {"suite": "demo"},
+    ):
         assert replace(CONFIGURATION, **change) != CONFIGURATION
 
 
@@ -93,34 +110,47 @@ def test_a_file_is_told_from_a_version_by_its_digits(protocol: str, from_file: b
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
     configuration = Configuration("quick@2", "0" * 64, {"lr": 0.1}, "bf16", "blurb", "a note")
-    facts = {"train_seconds": 2.5, "train_units": 64, "features_version": 6, "train_inputs": {"truncated": 3}}
-    made = Provenance("identical", "m", None, 7, configuration, "2026-01-31T12:00:00Z", facts, {"torch": "2"})
+    facts = {
+        "train_seconds": 2.5,
+        "train_units": 64,
+        "features_version": 6,
+        "train_inputs": {"truncated": 3},
+    }
+    made = Provenance(
+        "identical", "m", None, 7, configuration, "2026-01-31T12:00:00Z", facts, {"torch": "2"}
+    )
     (tmp_path / PROVENANCE).write_text(json.dumps(made.content), encoding="utf-8")
     again = read_provenance(tmp_path)
     assert again == made
     assert (again.train_seconds, again.train_units) == (2.5, 64)
-    assert (again.truncated("train"), again.truncated("dev"), again.predict_seconds) == (3, None, None)
+    assert (again.truncated("train"), again.truncated("dev"), again.predict_seconds) == (
+        3,
+        None,
+        None,
+    )
     assert "declaration" not in made.content
 
 
 def test_a_task_of_a_file_is_that_of_then() -> None:
     declared = {**vars(tasks.get("gad")), "name": "mine", "file": "gone.toml", "labels": ["0", "1"]}
-    then = Task(**{**declared, "reader": READER, "builder": "", "source": None})  # its code is none that it names
+    then = Task(
+        **{**declared, "reader": READER, "builder": "", "source": None}
+    )  # its code is none that it names
     assert Provenance(declaration=declared).task("mine") == then
     assert Provenance().task("gad") is tasks.get("gad")
 
 
 def test_what_nobody_said_is_not_known() -> None:
     assert (Provenance().truncated("test"), Provenance().predicted) == (None, None)
-    assert Provenance(facts={"predicted": {"learner": "probe", "type": "qa", "seconds": 3}}).predicted == (
-        "probe",
-        "qa",
-        3.0,
-    )
+    assert Provenance(
+        facts={"predicted": {"learner": "probe", "type": "qa", "seconds": 3}}
+    ).predicted == ("probe", "qa", 3.0)
     assert Provenance(facts={"train_seconds": float("nan")}).train_seconds is None
 
 
-@pytest.mark.parametrize("content", ["", "[]", '{"facts": [1]}', '{"environment": 3}', '{"configuration": {"x": 1}}'])
+@pytest.mark.parametrize(
+    "content", ["", "[]", '{"facts": [1]}', '{"environment": 3}', '{"configuration": {"x": 1}}']
+)
 def test_damage_is_told_with_the_file(tmp_path: Path, content: str) -> None:
     (tmp_path / PROVENANCE).write_text(content, encoding="utf-8")
     with pytest.raises(StoreError, match=r"provenance\.json"):

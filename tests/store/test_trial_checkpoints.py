@@ -55,9 +55,16 @@ def planned(suite: Path, encoder: ModelSource, tmp_path: Path) -> Planned:
     """A job of three epochs of four steps, which resumes."""
 
     def made(
-        store: str = "runs", task: str = "biosses", source: ModelSource = encoder, resume: bool = True, **settings: Any
+        store: str = "runs",
+        task: str = "biosses",
+        source: ModelSource = encoder,
+        resume: bool = True,
+        **settings: Any,
     ) -> Job:
-        given = {"overrides": {"epochs": 3, "max_eval": 16, "lr": 1e-3, **settings}, "resume_trials": resume}
+        given = {
+            "overrides": {"epochs": 3, "max_eval": 16, "lr": 1e-3, **settings},
+            "resume_trials": resume,
+        }
         asked = request(tmp_path / store, source, tasks_=task, data=suite, suite="demo", **given)
         return trials.job(asked, source, tasks.get(task), 1)
 
@@ -105,15 +112,22 @@ def same(one: Job, other: Job) -> bool:
         ("hoc", {"max_updates": 10}),
     ],
 )
-def test_a_trial_goes_on_from_within_an_epoch(planned: Planned, task: str, settings: dict[str, Any]) -> None:
-    job, plain = planned(task=task, **settings), planned("plain", task=task, resume=False, **settings)
+def test_a_trial_goes_on_from_within_an_epoch(
+    planned: Planned, task: str, settings: dict[str, Any]
+) -> None:
+    job, plain = (
+        planned(task=task, **settings),
+        planned("plain", task=task, resume=False, **settings),
+    )
     checkpoint = stopped(job, 6)
     assert {file.suffix for file in checkpoint.iterdir()} == {".safetensors", ".json"}
     told: list[TrialProgress] = []
     assert execute(job, told.append).status == execute(plain).status == "done"
     assert min(news.done for news in told if news.done) == 7
     assert same(job, plain)
-    assert {path.name for path in job.path.iterdir()} == {path.name for path in plain.path.iterdir()}
+    assert {path.name for path in job.path.iterdir()} == {
+        path.name for path in plain.path.iterdir()
+    }
     assert list(checkpoints.all_of(job.path)) == []
     facts = read_json(job.path / "provenance.json")["facts"]
     assert facts["resumed"]["step"] == 6
@@ -124,7 +138,10 @@ def test_a_trial_goes_on_from_within_an_epoch(planned: Planned, task: str, setti
 @pytest.mark.costly
 def test_networks_that_start_from_nothing_go_on_too(planned: Planned) -> None:
     source = building.resolve("baseline:bilstm,width=8,hidden=4")
-    job, plain = planned(task="gad", source=source), planned("plain", task="gad", source=source, resume=False)
+    job, plain = (
+        planned(task="gad", source=source),
+        planned("plain", task="gad", source=source, resume=False),
+    )
     stopped(job, 6)
     assert execute(job).status == execute(plain).status == "done"
     assert same(job, plain)
@@ -152,7 +169,9 @@ def test_a_killed_process_costs_the_epoch_at_hand(planned: Planned, tmp_path: Pa
     job, plain = planned(), planned("plain", resume=False)
     (tmp_path / "script.py").write_text(KILLED)
     (tmp_path / "job").write_bytes(pickle.dumps(job))
-    process = subprocess.run([sys.executable, tmp_path / "script.py", tmp_path / "job"], env=os.environ, check=False)
+    process = subprocess.run(
+        [sys.executable, tmp_path / "script.py", tmp_path / "job"], env=os.environ, check=False
+    )
     assert process.returncode == -signal.SIGKILL
     (checkpoint,) = checkpoints.folder_of(job.path).iterdir()
     assert checkpoint.name == f"{4:09d}"  # the end of the first epoch
@@ -162,7 +181,9 @@ def test_a_killed_process_costs_the_epoch_at_hand(planned: Planned, tmp_path: Pa
 
 
 @pytest.mark.costly
-def test_without_the_option_a_checkpoint_is_not_read_and_goes_with_the_trial(planned: Planned) -> None:
+def test_without_the_option_a_checkpoint_is_not_read_and_goes_with_the_trial(
+    planned: Planned,
+) -> None:
     checkpoint = stopped(planned(), 6)
     job = planned(resume=False)
     assert execute(job).status == "done"
@@ -273,14 +294,19 @@ def _of(folder: Path, about: object) -> None:
     ids=range(9),
 )
 def test_a_damaged_or_foreign_one_is_set_aside(
-    place: TrialCheckpoints, harm: Callable[[Path], object], reason: str, caplog: pytest.LogCaptureFixture
+    place: TrialCheckpoints,
+    harm: Callable[[Path], object],
+    reason: str,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     place.write(TENSORS, {"begun": 4})
     harm(checkpoints.folder_of(place.path) / f"{4:09d}")
     with caplog.at_level(logging.WARNING, logger="blurb"):
         assert place.read() is None
     assert reason in caplog.text
-    assert [each.name for each in checkpoints.all_of(place.path)] == [f".{place.path.name}.checkpoint-aside"]
+    assert [each.name for each in checkpoints.all_of(place.path)] == [
+        f".{place.path.name}.checkpoint-aside"
+    ]
     place.write(TENSORS, {"begun": 8})  # and the next can be written
     assert place.read() is not None
     checkpoints.remove(place.path)
@@ -289,7 +315,10 @@ def test_a_damaged_or_foreign_one_is_set_aside(
 
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
 def test_a_write_that_fails_leaves_the_last_one(
-    place: TrialCheckpoints, error: BaseException, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    place: TrialCheckpoints,
+    error: BaseException,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     place.write(TENSORS, {"begun": 4})
     with monkeypatch.context() as patch:
@@ -321,6 +350,8 @@ def test_they_go_with_the_row_of_their_trial(tmp_path: Path) -> None:
     aside.rmdir()
     rows.write(store, row("m", trial("gad")))
     (listed,) = rows.read(store)
-    size = sum(file.stat().st_size for file in checkpoints.folder_of(path).rglob("*.*") if file.is_file())
+    size = sum(
+        file.stat().st_size for file in checkpoints.folder_of(path).rglob("*.*") if file.is_file()
+    )
     assert row_edits.remove(store, listed).size == size
     assert list(checkpoints.all_of(path)) == []

@@ -37,6 +37,8 @@ class Evil:
         """Whether any of it ran since the last call."""
         ran = self.marker.exists()
         self.marker.unlink(missing_ok=True)
-        for name in [name for name in sys.modules if name == "evil" or name.startswith("blurb_plugin_")]:
+        for name in [
+            name for name in sys.modules if name == "evil" or name.startswith("blurb_plugin_")
+        ]:
             del sys.modules[name]
         return ran

@@ -47,7 +47,9 @@ def table(made: Path, here: Path) -> Path:
     ],
     ids=lambda words: " ".join(words[:2]),
 )
-def test_no_command_prints_or_writes_them(command: list[str], table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_command_prints_or_writes_them(
+    command: list[str], table: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     found = CliRunner().invoke(cli, command)
     told = found.output + str(found.exception)
     assert not set(BAD) & set(told), told
@@ -73,7 +75,9 @@ def test_an_error_and_a_table_on_a_terminal(
     output.show(("name", "note"), [(NAME, NAME)], "table")
     output.console().print(NAME)
     assert SHOWN in stream.getvalue()
-    assert not {"\x1b]", "\x1b[31m", "\x07", "\x9b", "\u202e"} & set(re.findall(r"\x1b.(?:31m)?|\W", stream.getvalue()))
+    assert not {"\x1b]", "\x1b[31m", "\x07", "\x9b", "\u202e"} & set(
+        re.findall(r"\x1b.(?:31m)?|\W", stream.getvalue())
+    )
 
 
 def test_a_reason_of_a_failure_is_shown_so(made: Path, here: Path) -> None:
@@ -81,7 +85,14 @@ def test_a_reason_of_a_failure_is_shown_so(made: Path, here: Path) -> None:
     shutil.copytree(made / "runs", "runs")
     (trial,) = Path("runs").glob("baseline-majority/gad/*/")
     shutil.rmtree(trial)
-    Path(f"{trial}.failed.json").write_text(json.dumps({"message": f"because {NAME}"}), encoding="utf-8")
-    for command in (["status"], ["doctor", "runs"], ["runs", "show", "baseline:majority"], ["retry"]):
+    Path(f"{trial}.failed.json").write_text(
+        json.dumps({"message": f"because {NAME}"}), encoding="utf-8"
+    )
+    for command in (
+        ["status"],
+        ["doctor", "runs"],
+        ["runs", "show", "baseline:majority"],
+        ["retry"],
+    ):
         found = CliRunner().invoke(cli, command)
         assert not set(BAD) & set(found.output), (command, found.output)

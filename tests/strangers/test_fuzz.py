@@ -62,7 +62,13 @@ def values(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """The place of every value in a JSON value."""
     if path:
         yield path
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    inner = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     for name, content in list(inner)[:MOST]:
         yield from values(content, (*path, name))
 
@@ -83,7 +89,12 @@ def test_no_text_of_any_file_is_loaded(file: str, runs: Path, evil: Evil) -> Non
     store = Store(runs)
     if file == "provenance.json":
         made = json.loads((trial / file).read_text(encoding="utf-8"))
-        made["declaration"] = {**asdict(tasks.get("gad")), "file": "own.toml", "source": None, "original": ""}
+        made["declaration"] = {
+            **asdict(tasks.get("gad")),
+            "file": "own.toml",
+            "source": None,
+            "original": "",
+        }
         (trial / file).write_text(json.dumps(made), encoding="utf-8")
     before = json.loads((trial / file).read_text(encoding="utf-8"))
     for number, place in enumerate(places(before)):
@@ -95,7 +106,10 @@ def test_no_text_of_any_file_is_loaded(file: str, runs: Path, evil: Evil) -> Non
 
 
 def test_no_text_of_a_row_is_loaded(runs: Path, evil: Evil) -> None:
-    for file in (next(runs.glob("baseline-majority/rows/*.json")), runs / "baseline-majority" / "models.json"):
+    for file in (
+        next(runs.glob("baseline-majority/rows/*.json")),
+        runs / "baseline-majority" / "models.json",
+    ):
         before = json.loads(file.read_text(encoding="utf-8"))
         for number, place in enumerate(places(before)):
             reference = evil.references[number % len(evil.references)]
@@ -140,8 +154,12 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.costly
-@pytest.mark.parametrize("file", [saved_models.ABOUT, "config.json", "tokenizer_config.json", "tokenizer.json"])
-def test_no_text_of_a_kept_model_is_loaded(file: str, trained: Path, evil: Evil, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "file", [saved_models.ABOUT, "config.json", "tokenizer_config.json", "tokenizer.json"]
+)
+def test_no_text_of_a_kept_model_is_loaded(
+    file: str, trained: Path, evil: Evil, tmp_path: Path
+) -> None:
     folder = shutil.copytree(trained, tmp_path / "model")
     evil.lay(folder)
     before = json.loads((folder / file).read_text(encoding="utf-8"))
@@ -161,7 +179,9 @@ def test_no_cell_of_a_table_is_loaded(name: str, made: Path, evil: Evil) -> None
     for number, column in enumerate(columns):
         cells = lines[1].split(",")
         cells[number] = evil.references[number % len(evil.references)]
-        Path(name).write_text("\n".join([lines[0], ",".join(cells), *lines[2:]]) + "\n", encoding="utf-8")
+        Path(name).write_text(
+            "\n".join([lines[0], ",".join(cells), *lines[2:]]) + "\n", encoding="utf-8"
+        )
         look(
             evil,
             column,
@@ -189,12 +209,17 @@ def test_no_text_of_a_file_of_settings_is_loaded(kind: str, evil: Evil, runs: Pa
     file = "blurb-check.toml" if kind == "rules" else "mine.toml"
     commands = {
         "task": [["doctor", file], ["tasks", "show", file]],
-        "rules": [["doctor", file], ["check", "baseline:majority", "--baseline", "baseline:constant"]],
+        "rules": [
+            ["doctor", file],
+            ["check", "baseline:majority", "--baseline", "baseline:constant"],
+        ],
         "protocol": [["doctor", file], ["protocols", "show", file]],
     }[kind]
     for number in range(len(fine)):
         for reference in evil.references:
-            Path(file).write_text(texts[kind].format(*fine[:number], reference, *fine[number + 1 :]), encoding="utf-8")
+            Path(file).write_text(
+                texts[kind].format(*fine[:number], reference, *fine[number + 1 :]), encoding="utf-8"
+            )
             look(evil, (kind, number), *commands)
 
 
@@ -217,8 +242,18 @@ def test_odd_values_in_a_store_are_told(file: str, runs: Path, evil: Evil) -> No
         ["runs", "verify"],
     ]
     for number, place in enumerate(values(before)):
-        for odd in (ODD[number % len(ODD)], ODD[(number * 5 + 1) % len(ODD)], ODD[(number * 7 + 2) % len(ODD)]):
+        for odd in (
+            ODD[number % len(ODD)],
+            ODD[(number * 5 + 1) % len(ODD)],
+            ODD[(number * 7 + 2) % len(ODD)],
+        ):
             (trial / file).write_text(json.dumps(changed(before, place, odd)), encoding="utf-8")
             if file != "DONE.json":
                 store.seal(trial)
-            look(evil, (file, place, odd), LOOKS[number % 4], more[number % len(more)], more[(number + 3) % len(more)])
+            look(
+                evil,
+                (file, place, odd),
+                LOOKS[number % 4],
+                more[number % len(more)],
+                more[(number + 3) % len(more)],
+            )

@@ -35,7 +35,9 @@ def test_a_name_is_no_command_of_a_runner_and_no_markdown(name: str, tmp_path: P
     table = tmp_path / "results.csv"
     rows = list(csv.reader(table.read_text(encoding="utf-8").splitlines()))
     with table.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([[name if cell == "new" else cell for cell in row] for row in rows])
+        csv.writer(file).writerows(
+            [[name if cell == "new" else cell for cell in row] for row in rows]
+        )
     summary = tmp_path / "s.md"
     for words in (
         [
@@ -53,8 +55,12 @@ def test_a_name_is_no_command_of_a_runner_and_no_markdown(name: str, tmp_path: P
     ):
         output = CliRunner().invoke(cli, words).output
         assert re.search("mask|stop|error|click", output), output
-        assert [line for line in output.splitlines() if re.match(r"\s*(::(add|stop)|##\[)", line)] == []
-    assert not re.search(r"(?<!\\)\[|(?<!\w)@\w|http://", summary.read_text(encoding="utf-8").replace("[x]", ""))
+        assert [
+            line for line in output.splitlines() if re.match(r"\s*(::(add|stop)|##\[)", line)
+        ] == []
+    assert not re.search(
+        r"(?<!\\)\[|(?<!\w)@\w|http://", summary.read_text(encoding="utf-8").replace("[x]", "")
+    )
 
 
 def test_a_name_of_ones_own_may_not_be_such_a_command() -> None:

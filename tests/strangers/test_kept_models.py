@@ -84,11 +84,16 @@ def test_an_empty_text_is_left_out_and_the_others_are_answered(model: Path, tmp_
 
 
 @pytest.mark.costly
-@pytest.mark.parametrize("field", ["head", "pooling", "type", "metric", "reader", "original", "builder"])
+@pytest.mark.parametrize(
+    "field", ["head", "pooling", "type", "metric", "reader", "original", "builder"]
+)
 def test_no_text_of_it_is_loaded(field: str, model: Path, evil: Evil) -> None:
     for reference in [*evil.references, "model/evil.py:T", "this:s"]:
         place = "settings" if field in ("head", "pooling") else "task"
-        alter(model, lambda about, place=place, reference=reference: about[place].update({field: reference}))
+        alter(
+            model,
+            lambda about, place=place, reference=reference: about[place].update({field: reference}),
+        )
         found = run("predict", "model", "--text", "a\tb")
         assert not evil.has_run(), reference
         if field in ("head", "pooling", "type"):
@@ -103,9 +108,15 @@ def test_no_text_of_it_is_loaded(field: str, model: Path, evil: Evil) -> None:
 def test_remote_code_needs_a_person(place: str, model: Path, evil: Evil) -> None:
     config = json.loads((model / place).read_text(encoding="utf-8"))
     if place == "config.json":
-        config |= {"auto_map": {"AutoConfig": "strange.Config", "AutoModel": "strange.Model"}, "model_type": "strange"}
+        config |= {
+            "auto_map": {"AutoConfig": "strange.Config", "AutoModel": "strange.Model"},
+            "model_type": "strange",
+        }
     else:
-        config |= {"auto_map": {"AutoTokenizer": [None, "strange.Tokens"]}, "tokenizer_class": "Tokens"}
+        config |= {
+            "auto_map": {"AutoTokenizer": [None, "strange.Tokens"]},
+            "tokenizer_class": "Tokens",
+        }
     (model / place).write_text(json.dumps(config), encoding="utf-8")
     (model / "strange.py").write_text(evil.text + CODE, encoding="utf-8")
     alter(model, lambda about: about.update(remote_code=True))
@@ -119,7 +130,9 @@ def test_remote_code_needs_a_person(place: str, model: Path, evil: Evil) -> None
     run("predict", "model", "--text", "a\tb", "--trust-remote-code")
     assert not evil.has_run()
     alter(model, lambda about: about.update(remote_code=True))
-    if place == "config.json":  # the other is the same module by then, which transformers does not run again
+    if (
+        place == "config.json"
+    ):  # the other is the same module by then, which transformers does not run again
         run("predict", "model", "--text", "a\tb", "--trust-remote-code")
         assert evil.has_run()
 

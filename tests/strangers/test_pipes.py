@@ -80,7 +80,9 @@ def test_a_trial_with_one_is_damaged(name: str, runs: Path) -> None:
     lay(trial / name, "device")
     shutil.rmtree(runs / ".index", ignore_errors=True)
     assert Store(runs).damage(trial) == [name]
-    done = CliRunner().invoke(cli, ["export", "markdown", "baseline:constant", "--output", str(runs)])
+    done = CliRunner().invoke(
+        cli, ["export", "markdown", "baseline:constant", "--output", str(runs)]
+    )
     assert "Traceback" not in done.output
 
 

@@ -35,7 +35,11 @@ def tables(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     if isinstance(value, dict):
         yield path
     for name, inner in (
-        value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
     ):
         yield from tables(inner, (*path, name))
 
@@ -51,10 +55,15 @@ def altered(content: Any) -> Iterator[tuple[object, Any]]:
         del inner[place[-1]]
         yield (place, "gone"), whole
     for place in tables(content):
-        yield (place, "one more"), changed(content, (*place, "odd"), 1) if place else {**content, "odd": 1}
+        yield (
+            (place, "one more"),
+            changed(content, (*place, "odd"), 1) if place else {**content, "odd": 1},
+        )
 
 
-def refusals(file: Path, read: Callable[[], object], sign: Callable[[Any], Any] = lambda content: content) -> list[str]:
+def refusals(
+    file: Path, read: Callable[[], object], sign: Callable[[Any], Any] = lambda content: content
+) -> list[str]:
     """What a reader says of each altered copy that it refuses."""
     before, said = file.read_text(encoding="utf-8"), []
     for what, content in altered(json.loads(before)):
@@ -79,29 +88,66 @@ ODD_KEY = "'odd' is unknown to this version of blurb."
 def test_row_and_trial(runs: Path) -> None:
     (row,) = runs.glob("baseline-majority/rows/*.json")
     content = json.loads(row.read_text(encoding="utf-8"))
-    with_all = {**content, "tags": ["a"], "design": "x", "rates": {"gad": "x"}, "plugins": {"gad": {"head": "0" * 16}}}
+    with_all = {
+        **content,
+        "tags": ["a"],
+        "design": "x",
+        "rates": {"gad": "x"},
+        "plugins": {"gad": {"head": "0" * 16}},
+    }
     row.write_text(json.dumps(with_all), encoding="utf-8")
     own = row_trials._parsed(row)
 
     def joined() -> object:
         return own.over(row_trials._parsed(row)).over(own)
 
-    _has(refusals(row, joined), ODD_KEY, "'model' is missing.", "'tags' must be of type list", "'protocol' is missing.")
+    _has(
+        refusals(row, joined),
+        ODD_KEY,
+        "'model' is missing.",
+        "'tags' must be of type list",
+        "'protocol' is missing.",
+    )
     (spec,) = runs.glob("baseline-majority/gad/*/spec.json")
-    _has(refusals(spec, lambda: read_spec(spec.parent).hash), ODD_KEY, "'seed' is missing.", "'recipe' must be of type")
-    said = refusals(spec.parent / "provenance.json", lambda: read_provenance(spec.parent).configuration)
+    _has(
+        refusals(spec, lambda: read_spec(spec.parent).hash),
+        ODD_KEY,
+        "'seed' is missing.",
+        "'recipe' must be of type",
+    )
+    said = refusals(
+        spec.parent / "provenance.json", lambda: read_provenance(spec.parent).configuration
+    )
     _has(said, ODD_KEY, "'suite' is missing.", "'overrides' must be of type dict")
 
 
 @pytest.mark.extensions
 def test_sweep_and_its_parts(here: Path) -> None:
-    asked = ["--suite", "demo", "--tasks", "gad", "--protocol", "smoke", "--precision", "fp32", "--device", "cpu"]
+    asked = [
+        "--suite",
+        "demo",
+        "--tasks",
+        "gad",
+        "--protocol",
+        "smoke",
+        "--precision",
+        "fp32",
+        "--device",
+        "cpu",
+    ]
     ran(["run", "baseline:majority", *asked, "--engine", "slurm", "--print"])
     (folder,) = sweeps.folders(Path("runs"))
     said = refusals(folder / sweeps.JOBS, lambda: sweeps.read(folder))
-    _has(said, ODD_KEY, "'kind' is missing.", "'source' must be of type list", "'seed' must be of type int")
+    _has(
+        said,
+        ODD_KEY,
+        "'kind' is missing.",
+        "'source' must be of type list",
+        "'seed' must be of type int",
+    )
     said = refusals(
-        folder / sweeps.PARTS, lambda: sweeps.note_submitted(folder, "7", sweeps.read_parts(folder)["taken"])
+        folder / sweeps.PARTS,
+        lambda: sweeps.note_submitted(folder, "7", sweeps.read_parts(folder)["taken"]),
     )
     _has(said, "'parts' must be of type list", "'submitted' must be of type list (got NoneType)")
 
@@ -118,27 +164,46 @@ def test_state_of_a_series(here: Path) -> None:
         "at": "now",
     }
     runs = {"gad": {"total": 2.0, "degrees": 2}}
-    content = {"version": 1, "plan": plan, "baseline": {"name": "b", "hash": "h"}, "looks": [{**look, "runs": runs}]}
+    content = {
+        "version": 1,
+        "plan": plan,
+        "baseline": {"name": "b", "hash": "h"},
+        "looks": [{**look, "runs": runs}],
+    }
     file = here / "state.json"
 
     def signed(given: Any) -> Any:
-        return {**given, "digest": looks._digest({name: one for name, one in given.items() if name != "digest"})}
+        return {
+            **given,
+            "digest": looks._digest({name: one for name, one in given.items() if name != "digest"}),
+        }
 
     file.write_text(json.dumps(signed(content)), encoding="utf-8")
     said = refusals(file, lambda: looks.read(file).turn("c", "h", file, ["w"]), signed)
     _has(
-        said, ODD_KEY, "'degrees' is missing.", "'level' must be of type int or float", "'weights' must be of type str"
+        said,
+        ODD_KEY,
+        "'degrees' is missing.",
+        "'level' must be of type int or float",
+        "'weights' must be of type str",
     )
 
 
 def test_facts_of_data_are_found_again_and_news_of_a_lease_left_out(made: Path) -> None:
     gad, folder = tasks.get("gad"), next(cache.home().glob("demo/*"))
     right = matching.facts(gad, folder)
-    kept = next(file for file in (cache.home() / matching.FOLDER).iterdir() if right.hash in file.read_text())
+    kept = next(
+        file
+        for file in (cache.home() / matching.FOLDER).iterdir()
+        if right.hash in file.read_text()
+    )
 
     def again() -> None:
         found = matching.facts(gad, folder)
-        assert (type(found.hash), type(found.verdict), type(found.missing)) in {(str, str, list), (str, str, tuple)}
+        assert (type(found.hash), type(found.verdict), type(found.missing)) in {
+            (str, str, list),
+            (str, str, tuple),
+        }
 
     assert refusals(kept, again) == []
     news = {"done": 1, "total": 2, "epoch": 1, "epochs": 3, "loss": 0.5, "dev": 0.2, "x": 1}

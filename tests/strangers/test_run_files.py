@@ -30,7 +30,11 @@ def _run(text: str, *more: str) -> str:
 def test_no_key_of_a_run_file_leads_to_code(key: str, evil: Evil) -> None:
     for reference in (*evil.references, "local,x=evil.py:T", "evil.py"):
         lines = [line for line in HEAD.splitlines() if not line.startswith(f"{key} ")]
-        for value in (json.dumps(reference), json.dumps([reference]), f"{{head = {json.dumps(reference)}}}"):
+        for value in (
+            json.dumps(reference),
+            json.dumps([reference]),
+            f"{{head = {json.dumps(reference)}}}",
+        ):
             Path("run.toml").write_text(
                 "\n".join([f"{key} = {value}", 'protocol = "smoke"' * (key != "protocol"), *lines])
             )
@@ -47,7 +51,9 @@ def test_no_key_of_a_protocol_that_it_names_leads_to_code(table: str, evil: Evil
     for setting in FIELDS:
         reference = "evil:T" if table == "all" else "./evil.py:T"
         value = [reference] if table == "search" else reference
-        Path("sub/p.toml").write_text(f"[{table}]\n{setting} = {json.dumps(value)}\n", encoding="utf-8")
+        Path("sub/p.toml").write_text(
+            f"[{table}]\n{setting} = {json.dumps(value)}\n", encoding="utf-8"
+        )
         Path("run.toml").write_text(f'protocol = "sub/p.toml"{HEAD}', encoding="utf-8")
         done = run("run", "--config", "run.toml", "--dry-run")
         assert not evil.has_run()
@@ -63,13 +69,25 @@ def test_no_key_of_a_protocol_that_it_names_leads_to_code(table: str, evil: Evil
 def test_what_a_person_types_over_it_runs(evil: Evil) -> None:
     """The same protocol, typed."""
     Path("p.toml").write_text('[all]\nhead = "./evil.py:T"\n', encoding="utf-8")
-    run("run", "scratch:tiny", "--suite", "demo", "--tasks", "gad", "--protocol", "./p.toml", "--dry-run")
+    run(
+        "run",
+        "scratch:tiny",
+        "--suite",
+        "demo",
+        "--tasks",
+        "gad",
+        "--protocol",
+        "./p.toml",
+        "--dry-run",
+    )
     assert evil.has_run()
 
 
 def test_no_key_of_a_task_file_or_of_rules_that_it_names_leads_to_code(evil: Evil) -> None:
     for number, key in enumerate([*OF_TASKS, "reader", "builder", "original"]):
-        Path(f"own{number}.toml").write_text(f'{key} = "./evil.py:T"\nformat.kind = "evil:T"\n', encoding="utf-8")
+        Path(f"own{number}.toml").write_text(
+            f'{key} = "./evil.py:T"\nformat.kind = "evil:T"\n', encoding="utf-8"
+        )
         lines = HEAD.replace('["gad"]', f'"./own{number}.toml"').replace('suite = "demo"', "")
         _run(f'protocol = "smoke"{lines}', "--dry-run")
         assert not evil.has_run()
@@ -103,7 +121,10 @@ ENGINES = [
 def test_an_engine_of_a_file_has_harmless_options_alone(engine: str, evil: Evil) -> None:
     Path("evil.sh").write_text("touch ran\n", encoding="utf-8")
     said = _run(f'engine = "{engine}"\nprotocol = "smoke"{HEAD}', "--dry-run")
-    assert f"a file runs no code, and engine = {engine} would; type --engine instead" in said.replace("\n", " ")
+    assert (
+        f"a file runs no code, and engine = {engine} would; type --engine instead"
+        in said.replace("\n", " ")
+    )
     assert not evil.has_run()
 
 
@@ -133,7 +154,9 @@ def test_files_are_found_beside_it_and_nowhere_else(key: str, tmp_path: Path) ->
     (folder / "link.toml").symlink_to(tmp_path / "x.toml")
     for name in ("../x.toml", f"{tmp_path}/x.toml", "sub/../../x.toml", "link.toml"):
         (folder / "run.toml").write_text(f'{key} = "{name}"\nmodel = "a"\n')
-        with pytest.raises(SettingsError, match=rf"run.toml.*{key}: .*not below the folder.*type --{key} instead"):
+        with pytest.raises(
+            SettingsError, match=rf"run.toml.*{key}: .*not below the folder.*type --{key} instead"
+        ):
             run_file.read(folder / "run.toml")
     for name in ("x.toml", "./x.toml", "sub/x.toml", f"{folder}/x.toml"):
         (folder / "run.toml").write_text(f'{key} = "{name}"\nmodel = "a"\n')

@@ -49,13 +49,17 @@ def run(*arguments: str) -> Result:
 
 def check(*more: str) -> int:
     """The exit code of a check against the same row of an untouched copy."""
-    found = run("check", BIGRAMS, "--baseline", f"../base/runs:{BIGRAMS}", "--max-drop", "100", *more)
+    found = run(
+        "check", BIGRAMS, "--baseline", f"../base/runs:{BIGRAMS}", "--max-drop", "100", *more
+    )
     return found.exit_code if isinstance(found.exception, SystemExit | None) else 2
 
 
 def trial(model: str, task: str) -> Path:
     (path,) = (
-        path for path in Path("runs", model).glob(f"{task}/*") if path.is_dir() and not path.name.startswith(".")
+        path
+        for path in Path("runs", model).glob(f"{task}/*")
+        if path.is_dir() and not path.name.startswith(".")
     )
     return path
 
@@ -82,7 +86,9 @@ def test_a_specification_that_was_altered_and_sealed_again_is_damage(here: Path)
 
 
 @pytest.mark.costly
-def test_an_altered_trial_is_replaced_by_the_next_run(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_altered_trial_is_replaced_by_the_next_run(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It was moved aside, found whole there, put back, moved aside, ... for ever."""
     path = trial("baseline-bigrams", "gad")
     before = (path / "spec.json").read_bytes()
@@ -106,7 +112,9 @@ def test_two_datasets_that_name_one_trial_are_no_row(here: Path) -> None:
 @pytest.mark.parametrize("plan", ["gad:0 biosses:1", "gad:1 gad:1 biosses:1", "gad:-1"])
 def test_a_plan_that_nobody_made_is_an_error_with_its_line(here: Path, plan: str) -> None:
     rows = csv_lines(Path("runs/results.csv"))
-    write_lines(Path("edited.csv"), [{**row, "plan": plan} for row in rows if row["model"] == BIGRAMS])
+    write_lines(
+        Path("edited.csv"), [{**row, "plan": plan} for row in rows if row["model"] == BIGRAMS]
+    )
     found = run("check", BIGRAMS, "--baseline", "edited.csv", "--max-drop", "100")
     assert "edited.csv:2: plan" in str(found.exception)
 
@@ -141,15 +149,29 @@ def test_predictions_that_are_no_parquet_end_in_a_sentence(here: Path, content: 
     path = trial("baseline-bigrams", "gad")
     (path / "predictions.parquet").write_bytes(content)
     Store(Path("runs")).seal(path)
-    for command in (["leaderboard", "show"], ["leaderboard", "html"], ["errors", BIGRAMS, "--task", "gad"]):
+    for command in (
+        ["leaderboard", "show"],
+        ["leaderboard", "html"],
+        ["errors", BIGRAMS, "--task", "gad"],
+    ):
         found = run(*command)
-        assert found.exception is None or isinstance(found.exception, SystemExit) or "parquet" in str(found.exception)
+        assert (
+            found.exception is None
+            or isinstance(found.exception, SystemExit)
+            or "parquet" in str(found.exception)
+        )
 
 
-@pytest.mark.parametrize("fact", [{"data": 5}, {"settings": []}, {"declaration": "text"}, {"environment": None}])
+@pytest.mark.parametrize(
+    "fact", [{"data": 5}, {"settings": []}, {"declaration": "text"}, {"environment": None}]
+)
 def test_an_index_with_facts_of_odd_types_is_none(here: Path, fact: dict[str, object]) -> None:
     key = index.key_of(trial("baseline-bigrams", "gad"))
-    (stored,) = index.of(Path("runs")).look(Store(Path("runs")), [key], pytest.fail, every_file=True).values()
+    (stored,) = (
+        index.of(Path("runs"))
+        .look(Store(Path("runs")), [key], pytest.fail, every_file=True)
+        .values()
+    )
     (row,) = stored.segment.batch.take([stored.row]).to_pylist()
     assert entry.unpacked(entry.packed(entry.batch_of([row]))) is not None
     forged = {**row, "about": json.dumps({**json.loads(row["about"]), **fact})}
@@ -163,8 +185,12 @@ def test_a_link_to_itself_among_originals(here: Path) -> None:
     assert found.exit_code in (1, 2) or found.exception is not None
 
 
-@pytest.mark.parametrize("change", [{"metric_options": {"odd": 1}}, {"metric_options": {"gold": 1}}])
-def test_a_stored_task_with_options_that_its_metric_does_not_have(here: Path, change: dict[str, object]) -> None:
+@pytest.mark.parametrize(
+    "change", [{"metric_options": {"odd": 1}}, {"metric_options": {"gold": 1}}]
+)
+def test_a_stored_task_with_options_that_its_metric_does_not_have(
+    here: Path, change: dict[str, object]
+) -> None:
     from dataclasses import asdict
 
     from blurb import tasks
@@ -172,9 +198,15 @@ def test_a_stored_task_with_options_that_its_metric_does_not_have(here: Path, ch
     path = trial("baseline-bigrams", "gad")
     made = json.loads((path / "provenance.json").read_text())
     declared = {**asdict(tasks.get("gad")), "file": "own.toml", **change}
-    (path / "provenance.json").write_text(json.dumps({**made, "declaration": declared}, default=list))
+    (path / "provenance.json").write_text(
+        json.dumps({**made, "declaration": declared}, default=list)
+    )
     Store(Path("runs")).seal(path)
-    for command in (["leaderboard", "show"], ["leaderboard", "html"], ["compare", BIGRAMS, MAJORITY]):
+    for command in (
+        ["leaderboard", "show"],
+        ["leaderboard", "html"],
+        ["compare", BIGRAMS, MAJORITY],
+    ):
         run(*command)
 
 
@@ -188,7 +220,9 @@ def test_a_fact_of_another_type_is_none(here: Path) -> None:
     assert run("leaderboard", "html").exit_code == 0
 
 
-@pytest.mark.parametrize("given", [{"default": None}, {"limits": "gad"}, {"limits": {"gad": 5}}, {"overall": 3}])
+@pytest.mark.parametrize(
+    "given", [{"default": None}, {"limits": "gad"}, {"limits": {"gad": 5}}, {"overall": 3}]
+)
 def test_rules_in_python_are_limits(given: dict[str, object]) -> None:
     from blurb.messages.errors import SettingsError
     from blurb.regression import Rules
@@ -198,7 +232,9 @@ def test_rules_in_python_are_limits(given: dict[str, object]) -> None:
 
 
 @pytest.mark.extensions
-@pytest.mark.parametrize("noted", [{"taken": 1.5}, {"taken": "x"}, {"submitted": "y"}, {"parts": 3}, {"parts": [5]}])
+@pytest.mark.parametrize(
+    "noted", [{"taken": 1.5}, {"taken": "x"}, {"submitted": "y"}, {"parts": 3}, {"parts": [5]}]
+)
 def test_notes_of_slurm_of_odd_types_are_told(here: Path, noted: dict[str, object]) -> None:
     asked = [
         "run",
@@ -216,6 +252,13 @@ def test_notes_of_slurm_of_odd_types_are_told(here: Path, noted: dict[str, objec
     assert run(*asked).exit_code == 0
     (file,) = Path("runs/.sweeps").glob("*/slurm.json")
     file.write_text(json.dumps({**json.loads(file.read_text()), **noted}))
-    for command in (asked, ["worker", "--sweep", str(file.parent), "--part", "0"], ["status"], ["gc"]):
+    for command in (
+        asked,
+        ["worker", "--sweep", str(file.parent), "--part", "0"],
+        ["status"],
+        ["gc"],
+    ):
         found = run(*command)
-        assert found.exception is None or isinstance(found.exception, SystemExit | BlurbError), found.exception
+        assert found.exception is None or isinstance(found.exception, SystemExit | BlurbError), (
+            found.exception
+        )

@@ -52,7 +52,9 @@ def _metric(spec: dict[str, Any], made: dict[str, Any], reference: str) -> None:
 
 
 def _reader(spec: dict[str, Any], made: dict[str, Any], reference: str) -> None:
-    made["declaration"] = declared(reader=reference, builder=reference, original=reference, source=reference)
+    made["declaration"] = declared(
+        reader=reference, builder=reference, original=reference, source=reference
+    )
 
 
 def _task(spec: dict[str, Any], made: dict[str, Any], reference: str) -> None:
@@ -63,20 +65,30 @@ def _head(spec: dict[str, Any], made: dict[str, Any], reference: str) -> None:
     spec["settings"] |= {"head": reference, "pooling": reference, "word_pooling": reference}
 
 
-CHANGES: dict[str, Change] = {"type": _type, "metric": _metric, "reader": _reader, "task": _task, "head": _head}
+CHANGES: dict[str, Change] = {
+    "type": _type,
+    "metric": _metric,
+    "reader": _reader,
+    "task": _task,
+    "head": _head,
+}
 
 
 def alter(runs: Path, change: Change, reference: str) -> None:
     """Alters the trials of gad of both rows, and seals them as whoever makes a store would."""
     store = Store(runs)
     for trial in [path for path in store.trial_folders() if path.parent.name == "gad"]:
-        spec, made = (json.loads((trial / name).read_text()) for name in ("spec.json", "provenance.json"))
+        spec, made = (
+            json.loads((trial / name).read_text()) for name in ("spec.json", "provenance.json")
+        )
         change(spec, made, reference)
         (trial / "spec.json").write_text(json.dumps(spec))
         (trial / "provenance.json").write_text(json.dumps(made))
         store.seal(trial)
         digest = store.read_spec(trial).hash
-        if digest != trial.name and spec["task"] == "gad":  # else it is damage: a folder has the name of its trial
+        if (
+            digest != trial.name and spec["task"] == "gad"
+        ):  # else it is damage: a folder has the name of its trial
             trial.rename(trial.with_name(digest))
             for rows in (trial.parent.parent / "rows").glob("*.json"):
                 rows.write_text(rows.read_text().replace(trial.name, digest))
@@ -86,9 +98,14 @@ def alter(runs: Path, change: Change, reference: str) -> None:
 @pytest.mark.costly
 @pytest.mark.parametrize("field", CHANGES)
 @pytest.mark.parametrize("place", range(4), ids=["name", "relative", "absolute", "module"])
-def test_no_command_that_looks_at_a_store_runs_what_it_names(field: str, place: int, runs: Path, evil: Evil) -> None:
+def test_no_command_that_looks_at_a_store_runs_what_it_names(
+    field: str, place: int, runs: Path, evil: Evil
+) -> None:
     for name, command in COMMANDS.items():
-        if name in ("show", "rescore"):  # what a command before it repaired or indexed is altered again
+        if name in (
+            "show",
+            "rescore",
+        ):  # what a command before it repaired or indexed is altered again
             alter(runs, CHANGES[field], evil.references[place])
         found = run(*command)
         assert not evil.has_run(), name
@@ -105,7 +122,9 @@ def test_what_is_missing_is_said_and_the_figures_are_shown(runs: Path) -> None:
     found = run("leaderboard", "show", "--output", "runs", "--format", "csv")
     figures = [line.split(",") for line in before.splitlines()]
     for line in figures[1:]:
-        assert all(cell in found.output for cell in line if cell[:1].isdigit() and "." in cell), found.output
+        assert all(cell in found.output for cell in line if cell[:1].isdigit() and "." in cell), (
+            found.output
+        )
     assert "gad: the task type is not registered here; install its plug-in." in found.output
     shown = run("leaderboard", "show", "--output", "runs", "--datasets").output
     assert "57.99" in shown
@@ -124,7 +143,9 @@ OTHERS: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("other", OTHERS)
-def test_a_task_that_does_not_fit_its_predictions_is_refused_by_one_sentence(other: str, runs: Path) -> None:
+def test_a_task_that_does_not_fit_its_predictions_is_refused_by_one_sentence(
+    other: str, runs: Path
+) -> None:
     """Every analysis took them as they were; each ended with a traceback of its own."""
     changes, message = OTHERS[other]
     alter(runs, lambda spec, made, _: made.update(declaration=declared(**changes)), "")

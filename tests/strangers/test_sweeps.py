@@ -35,7 +35,18 @@ HEAD = "from blurb.heads.linear import Linear\n\n\nclass Mine(Linear):\n    pass
 
 def plan(*more: str) -> Path:
     """A sweep that nobody has run."""
-    asked = ["--suite", "demo", "--tasks", "gad", "--protocol", "smoke", "--precision", "fp32", "--device", "cpu"]
+    asked = [
+        "--suite",
+        "demo",
+        "--tasks",
+        "gad",
+        "--protocol",
+        "smoke",
+        "--precision",
+        "fp32",
+        "--device",
+        "cpu",
+    ]
     done = run("run", *more, *asked, "--engine", "slurm", "--print")
     assert done.exit_code == 0, (done.output, done.exception)
     (folder,) = sweeps.folders(Path("runs"))
@@ -89,9 +100,14 @@ def _remote(content: dict[str, Any]) -> None:
 
 
 @pytest.mark.extensions
-@pytest.mark.parametrize("change", [_plugin, _module, _task, _file, _data, _remote], ids=lambda one: one.__name__)
+@pytest.mark.parametrize(
+    "change", [_plugin, _module, _task, _file, _data, _remote], ids=lambda one: one.__name__
+)
 def test_a_sweep_of_a_stranger_runs_nothing(
-    change: Callable[[dict[str, Any]], None], evil: Evil, checkpoint: Builder, monkeypatch: pytest.MonkeyPatch
+    change: Callable[[dict[str, Any]], None],
+    evil: Evil,
+    checkpoint: Builder,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """By worker, a part of it, retry, doctor, status and a task of Ray."""
     from blurb.extensions.clusters.ray import run_one
@@ -101,7 +117,9 @@ def test_a_sweep_of_a_stranger_runs_nothing(
     alter(folder, change)
     for doors in ([], ["--sweep", str(folder)], ["--sweep", str(folder), "--part", "0"]):
         found = run("worker", *doors)
-        assert "To run it, and not to be asked again: --allow-code " in str(found.exception), found.output
+        assert "To run it, and not to be asked again: --allow-code " in str(found.exception), (
+            found.output
+        )
     job.path.parent.mkdir(parents=True)
     failure_of(job.path).write_text("{}", encoding="utf-8")
     assert "--allow-code " in str(run("retry").exception)
@@ -135,7 +153,13 @@ def test_who_planned_it_is_not_asked_and_others_once(
     assert f"--allow-code {digest} " in (folder / "slurm.sh").read_text(encoding="utf-8")
     stranger(monkeypatch)
     asked = str(run("worker").exception)
-    for part in ("code of a head: ", "mine.py", "a checkpoint: ", "data: ", f"--allow-code {digest}"):
+    for part in (
+        "code of a head: ",
+        "mine.py",
+        "a checkpoint: ",
+        "data: ",
+        f"--allow-code {digest}",
+    ):
         assert part in asked
     assert "--allow-code" in str(run("worker", "--allow-code", "0" * 32).exception)
     assert len(sweeps.read(folder, [digest])) == 3  # now it is remembered
@@ -145,7 +169,9 @@ def test_who_planned_it_is_not_asked_and_others_once(
     assert run("leaderboard", "show").exit_code == 0
 
 
-def test_code_that_changed_since_it_was_allowed_does_not_run(evil: Evil, checkpoint: Builder) -> None:
+def test_code_that_changed_since_it_was_allowed_does_not_run(
+    evil: Evil, checkpoint: Builder
+) -> None:
     Path("mine.py").write_text(HEAD, encoding="utf-8")
     plan(str(checkpoint("bert_uncased")), "--head", "./mine.py:Mine")
     heads.typed.clear()
@@ -155,7 +181,9 @@ def test_code_that_changed_since_it_was_allowed_does_not_run(evil: Evil, checkpo
     assert not evil.has_run()
 
 
-@pytest.mark.parametrize("reference", ["sub/strange.Tokens", "{place}--strange.Tokens", "./sub--strange.Tokens"])
+@pytest.mark.parametrize(
+    "reference", ["sub/strange.Tokens", "{place}--strange.Tokens", "./sub--strange.Tokens"]
+)
 def test_code_of_a_checkpoint_that_no_hash_has_does_not_run(
     reference: str, evil: Evil, checkpoint: Builder, tmp_path: Path
 ) -> None:
@@ -172,11 +200,15 @@ def test_code_of_a_checkpoint_that_no_hash_has_does_not_run(
     source._read.clear()  # as in another process
     assert "code must lie in the folder of the checkpoint itself" in run("worker").output
     assert not evil.has_run()
-    assert "code must lie in the folder" in str(run("run", "./ck", "--trust-remote-code", "--suite", "demo").exception)
+    assert "code must lie in the folder" in str(
+        run("run", "./ck", "--trust-remote-code", "--suite", "demo").exception
+    )
     assert not evil.has_run()
 
 
-def test_a_sweep_that_stays_in_its_store_asks_nothing(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sweep_that_stays_in_its_store_asks_nothing(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Baselines on data in the store: there is nothing to trust."""
     folder = plan("baseline:majority")
     data, demo = Path("runs/data").absolute(), sweeps.read(folder)[0].data.folder
@@ -198,7 +230,9 @@ def test_a_trial_is_put_nowhere_but_under_the_task_of_its_data(
     here: Path, monkeypatch: pytest.MonkeyPatch, task: str
 ) -> None:
     folder = plan("baseline:majority")
-    shutil.copytree(cache.home() / "demo", here / "runs" / "data", symlinks=False, dirs_exist_ok=True)
+    shutil.copytree(
+        cache.home() / "demo", here / "runs" / "data", symlinks=False, dirs_exist_ok=True
+    )
     data = next(path.parent for path in (here / "runs" / "data").rglob("GAD") if path.is_dir())
 
     def change(content: dict[str, Any]) -> None:
@@ -213,13 +247,19 @@ def test_a_trial_is_put_nowhere_but_under_the_task_of_its_data(
     run("worker")
     run("worker", "--sweep", str(folder))
     after = {path for path in here.rglob("*") if "other-home" not in path.parts}
-    assert not {path for path in after - before if path.suffix in (".json", ".parquet") and ".sweeps" not in path.parts}
+    assert not {
+        path
+        for path in after - before
+        if path.suffix in (".json", ".parquet") and ".sweeps" not in path.parts
+    }
     assert not (here / "victim").exists()
 
 
 def _in_store(folder: Path, model: Path | None = None) -> None:
     """Moves the data and the checkpoint of a sweep into its store, where nobody is asked for them."""
-    data = shutil.copytree(sweeps.read(folder, allow=None)[0].data.folder, Path("runs/data").absolute())
+    data = shutil.copytree(
+        sweeps.read(folder, allow=None)[0].data.folder, Path("runs/data").absolute()
+    )
     alter(folder, lambda content: content["data"][0].update(folder=str(data)))
     if model is not None:
         copy = shutil.copytree(model, Path("runs/model").absolute())
@@ -303,7 +343,10 @@ def test_a_trial_of_before_an_update_that_gives_other_results_does_not_run(
     """It would be counted as one of the old recipe."""
     plan("baseline:majority")
     monkeypatch.setattr(majority, "LEARNER", dataclasses.replace(majority.LEARNER, recipe=2))
-    assert "planned with recipe 1 of its learner, but this version of blurb has 2" in run("worker").output
+    assert (
+        "planned with recipe 1 of its learner, but this version of blurb has 2"
+        in run("worker").output
+    )
     assert not list(Path("runs").rglob("DONE.json"))
 
 
@@ -327,7 +370,15 @@ def test_workers_of_a_command_load_what_it_was_given(tmp_path: Path, checkpoint:
     """`--jobs 2`: processes of its own, and a table afterwards, in a home where nothing was allowed before."""
     (tmp_path / "mine.py").write_text(HEAD, encoding="utf-8")
     run = "--suite demo --tasks gad,biosses --protocol smoke --head ./mine.py:Mine --jobs 2 --device cpu"
-    command = [sys.executable, "-P", "-m", "blurb", "run", str(checkpoint("bert_uncased")), *shlex.split(run)]
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "blurb",
+        "run",
+        str(checkpoint("bert_uncased")),
+        *shlex.split(run),
+    ]
     for _ in range(2):
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr

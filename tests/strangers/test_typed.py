@@ -26,7 +26,13 @@ labels = ["a", "b"]
 format = {kind = "jsonl"}
 files = {train = "train.jsonl", dev = "train.jsonl", test = "train.jsonl"}
 """
-SMOKE: dict[str, Any] = {"suite": "demo", "protocol": "smoke", "tasks": "gad", "device": "cpu", "progress": False}
+SMOKE: dict[str, Any] = {
+    "suite": "demo",
+    "protocol": "smoke",
+    "tasks": "gad",
+    "device": "cpu",
+    "progress": False,
+}
 
 
 @pytest.fixture
@@ -35,7 +41,10 @@ def folder(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("mine.py").write_text(HEAD, encoding="utf-8")
     Path("pool.py").write_text(POOLING, encoding="utf-8")
     Path("my.toml").write_text(TASK, encoding="utf-8")
-    lines = [json.dumps({"text": f"word{n % 2} and more", "labels": ["a" if n % 2 else "b"]}) for n in range(8)]
+    lines = [
+        json.dumps({"text": f"word{n % 2} and more", "labels": ["a" if n % 2 else "b"]})
+        for n in range(8)
+    ]
     Path("train.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     monkeypatch.setattr(tasks, "_files", {})
     return here
@@ -43,21 +52,29 @@ def folder(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.costly
 @pytest.mark.parametrize("how", ["option", "set", "protocol", "module", "python"])
-def test_what_a_person_names_may_name_code(how: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_person_names_may_name_code(
+    how: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It trains, and the figures are shown afterwards by a process that knows nothing of it."""
     asked = ["run", "scratch:tiny", "--suite", "demo", "--tasks", "gad", "--device", "cpu"]
     if how == "protocol":
-        Path("mine.toml").write_text('extends = "smoke"\n[all]\nhead = "./mine.py:Mine"\npooling = "./pool.py:Mine"\n')
+        Path("mine.toml").write_text(
+            'extends = "smoke"\n[all]\nhead = "./mine.py:Mine"\npooling = "./pool.py:Mine"\n'
+        )
         done = run(*asked, "--protocol", "./mine.toml")
     elif how == "python":
         blurb.run("scratch:tiny", **SMOKE, head="./mine.py:Mine", pooling="./pool.py:Mine")
-        done = run(*asked, "--protocol", "smoke", "--head", "./mine.py:Mine", "--pooling", "./pool.py:Mine")
+        done = run(
+            *asked, "--protocol", "smoke", "--head", "./mine.py:Mine", "--pooling", "./pool.py:Mine"
+        )
         assert "already done" in done.output or done.exit_code == 0
     elif how == "module":
         monkeypatch.syspath_prepend(str(folder))
         done = run(*asked, "--protocol", "smoke", "--head", "mine:Mine")
     else:
-        words = ["--head", "./mine.py:Mine"] if how == "option" else ["--set", "head=./mine.py:Mine"]
+        words = (
+            ["--head", "./mine.py:Mine"] if how == "option" else ["--set", "head=./mine.py:Mine"]
+        )
         done = run(*asked, "--protocol", "smoke", *words)
     assert done.exit_code == 0, (done.output, done.exception)
     heads.typed.clear()
@@ -96,7 +113,10 @@ def test_a_path_that_a_store_names_is_not_opened(folder: Path) -> None:
     (trial / "provenance.json").write_text(json.dumps(made), encoding="utf-8")
     Store(Path("runs")).seal(trial)
     tasks._files.clear()
-    for command in (["errors", str(trial), "--with-text"], ["diff", str(trial), str(trial), "--with-text"]):
+    for command in (
+        ["errors", str(trial), "--with-text"],
+        ["diff", str(trial), str(trial), "--with-text"],
+    ):
         found = run(*command, "--data", ".")
         assert "A file that a store or model names is not opened" in str(found.exception)
         assert "SECRET" not in found.output
@@ -114,7 +134,13 @@ def test_the_rules_of_a_folder_open_no_file(folder: Path) -> None:
 
 def test_a_declaration_takes_its_code_from_what_is_registered() -> None:
     gad = tasks.get("gad")
-    evil = {**asdict(gad), "reader": "os:system", "builder": "os:system", "original": "os:system", "source": None}
+    evil = {
+        **asdict(gad),
+        "reader": "os:system",
+        "builder": "os:system",
+        "original": "os:system",
+        "source": None,
+    }
     assert tasks.of_declaration(evil, "x").reader == gad.reader
     assert tasks.of_declaration(evil, "x").builder == gad.builder
     own = tasks.of_declaration({**evil, "name": "mine"}, "x")
@@ -124,7 +150,9 @@ def test_a_declaration_takes_its_code_from_what_is_registered() -> None:
 def test_tasks_are_made_of_data_in_two_places() -> None:
     """Task files, and the declarations of stores: `Task(**...)` of what a file says stands nowhere else."""
     root = Path(blurb.__file__).parent
-    found = {path.name for path in root.rglob("*.py") if "Task(**" in path.read_text(encoding="utf-8")}
+    found = {
+        path.name for path in root.rglob("*.py") if "Task(**" in path.read_text(encoding="utf-8")
+    }
     assert found == {"_file.py"}
 
 
@@ -135,7 +163,8 @@ def test_modules_are_imported_by_name_in_one_place() -> None:
     found = {
         path.relative_to(root).as_posix()
         for path in root.rglob("*.py")
-        if "import_module(" in path.read_text(encoding="utf-8") or "exec_module(" in path.read_text(encoding="utf-8")
+        if "import_module(" in path.read_text(encoding="utf-8")
+        or "exec_module(" in path.read_text(encoding="utf-8")
     }
     own = {
         "__init__.py",

@@ -26,7 +26,9 @@ class Elsewhere:
     """A process of another machine that has a lease."""
 
     path: Path
-    holder: LeaseRecord = field(default_factory=lambda: replace(LeaseRecord.me(), host="elsewhere", boot="other"))
+    holder: LeaseRecord = field(
+        default_factory=lambda: replace(LeaseRecord.me(), host="elsewhere", boot="other")
+    )
 
     def beat(self) -> None:
         self.holder = replace(self.holder, beats=self.holder.beats + 1)

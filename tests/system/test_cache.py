@@ -31,7 +31,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_usage_counts_entries_and_bytes(folder: Path) -> None:
     found = {one.kind: (one.entries, one.size) for one in cache.usage()}
-    empty = dict.fromkeys(("vectors", "scratch", "models", "intervals", "rates", "downloads", "verdicts"), (0, 0))
+    empty = dict.fromkeys(
+        ("vectors", "scratch", "models", "intervals", "rates", "downloads", "verdicts"), (0, 0)
+    )
     assert found == {"features": (1, 1000), "demo": (1, 500), **empty}
 
 
@@ -74,7 +76,9 @@ def test_features_may_be_asked_for_while_the_cache_is_emptied(folder: Path) -> N
 
 
 @pytest.mark.parametrize("home", [None, "/proc"])
-def test_no_home_is_one_sentence_with_the_way_out(monkeypatch: pytest.MonkeyPatch, home: str | None) -> None:
+def test_no_home_is_one_sentence_with_the_way_out(
+    monkeypatch: pytest.MonkeyPatch, home: str | None
+) -> None:
     monkeypatch.delenv("BLURB_HOME")
 
     def none(*_: object, **__: object) -> str:
@@ -84,5 +88,7 @@ def test_no_home_is_one_sentence_with_the_way_out(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr("platformdirs.user_cache_dir", none)
     monkeypatch.setattr("os.access", lambda *_: False)
-    with pytest.raises(BlurbError, match=r"There is no cache folder: .* Set BLURB_HOME to a folder of yours"):
+    with pytest.raises(
+        BlurbError, match=r"There is no cache folder: .* Set BLURB_HOME to a folder of yours"
+    ):
         cache.home()

@@ -40,7 +40,9 @@ def test_a_new_folder_appears_whole_and_the_first_of_two_processes_wins(tmp_path
     assert [inside.name for inside in tmp_path.iterdir()] == ["checkpoint"]
 
 
-def test_a_new_folder_that_cannot_be_put_in_place_is_an_error_and_leaves_nothing(tmp_path: Path) -> None:
+def test_a_new_folder_that_cannot_be_put_in_place_is_an_error_and_leaves_nothing(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "checkpoint"
     path.write_text("a file of that name")
     with pytest.raises(OSError, match="checkpoint"), new_folder(path) as aside:
@@ -50,7 +52,10 @@ def test_a_new_folder_that_cannot_be_put_in_place_is_an_error_and_leaves_nothing
 
 def test_only_our_own_temporary_files_are_removed(tmp_path: Path) -> None:
     path = tmp_path / "results.csv"
-    mine = [tmp_path / name for name in (".results.csv.2026-11-01", ".results.csv.77", ".results.csv.mine.tmp")]
+    mine = [
+        tmp_path / name
+        for name in (".results.csv.2026-11-01", ".results.csv.77", ".results.csv.mine.tmp")
+    ]
     ours = [beside(path), beside(path)]
     for file in (*mine, *ours):
         file.write_text("x")

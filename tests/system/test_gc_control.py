@@ -62,6 +62,18 @@ def test_what_the_caller_of_run_has_is_collected(tmp_path: Path) -> None:
 @pytest.mark.costly
 def test_a_command_settles(tmp_path: Path) -> None:
     code = "import gc, sys\nfrom blurb.cli import main\ntry: main()\nfinally: print(gc.get_freeze_count())\n"
-    command = [sys.executable, "-c", code, "run", "baseline:majority", "--suite", "demo", "--tasks", "biosses"]
-    done = subprocess.run([*command, "--output", "runs"], cwd=tmp_path, check=True, capture_output=True, text=True)
+    command = [
+        sys.executable,
+        "-c",
+        code,
+        "run",
+        "baseline:majority",
+        "--suite",
+        "demo",
+        "--tasks",
+        "biosses",
+    ]
+    done = subprocess.run(
+        [*command, "--output", "runs"], cwd=tmp_path, check=True, capture_output=True, text=True
+    )
     assert int(done.stdout.split()[-1]) > 1000

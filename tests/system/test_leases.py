@@ -120,7 +120,9 @@ def test_the_lease_of_a_killed_process_is_taken_over_at_once(path: Path) -> None
     assert not path.exists()
 
 
-def test_what_a_process_left_that_was_killed_as_it_ended_a_stale_lease_goes_with_the_next_lease(path: Path) -> None:
+def test_what_a_process_left_that_was_killed_as_it_ended_a_stale_lease_goes_with_the_next_lease(
+    path: Path,
+) -> None:
     end = path.with_name(f"{path.name}.end")
     holder = process(HOLDS, end)
     assert line(holder) == "taken"
@@ -139,7 +141,9 @@ def test_a_process_number_that_is_used_again_is_another_process(path: Path) -> N
 
 
 @pytest.mark.costly
-def test_a_process_that_slept_loses_its_lease_and_touches_nothing(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_slept_loses_its_lease_and_touches_nothing(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(leases, "LIMIT", 0.6)
     owner = process(HOLDS, path)
     assert line(owner) == "taken"
@@ -165,7 +169,9 @@ def test_a_process_that_slept_loses_its_lease_and_touches_nothing(path: Path, mo
     assert not path.exists()
 
 
-def test_a_process_of_another_machine_keeps_its_lease_while_it_beats(path: Path, clock: Clock) -> None:
+def test_a_process_of_another_machine_keeps_its_lease_while_it_beats(
+    path: Path, clock: Clock
+) -> None:
     owner = Elsewhere(path)
     for _ in range(100):
         owner.beat()
@@ -186,7 +192,9 @@ def test_time_that_the_observer_slept_does_not_make_a_lease_stale(path: Path, cl
 
 
 @pytest.mark.parametrize("wrong", [-1e9, 0.0, 4e9])
-def test_wrong_clocks_change_nothing(path: Path, clock: Clock, wrong: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_clocks_change_nothing(
+    path: Path, clock: Clock, wrong: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(time, "time", lambda: 1.7e9 + wrong)
     owner = Elsewhere(path)
     owner.holder = replace(owner.holder, since="2999-01-01T00:00:00Z")
@@ -215,7 +223,9 @@ def test_wrong_clocks_change_nothing(path: Path, clock: Clock, wrong: float, mon
         b"x" * 10**6,
     ],
 )
-def test_what_cannot_be_read_is_held_until_it_is_stale(path: Path, clock: Clock, content: bytes) -> None:
+def test_what_cannot_be_read_is_held_until_it_is_stale(
+    path: Path, clock: Clock, content: bytes
+) -> None:
     path.write_bytes(content)
     assert leases.read(path) is None
     assert leases.who(path) == "another process"
@@ -224,7 +234,9 @@ def test_what_cannot_be_read_is_held_until_it_is_stale(path: Path, clock: Clock,
     lease.release()
 
 
-def test_a_lease_file_that_is_damaged_is_mended_by_the_next_beat(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lease_file_that_is_damaged_is_mended_by_the_next_beat(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(leases, "BEAT", 0.02)
     with leases.held(path) as lease:
         lease.news = {"epoch": 2, "dev": 0.5}
@@ -245,7 +257,9 @@ def no_links(*given: object) -> None:
 
 
 @pytest.mark.parametrize("there", [False, True])
-def test_without_hard_links(path: Path, clock: Clock, there: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_hard_links(
+    path: Path, clock: Clock, there: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if there:
         monkeypatch.setattr(os, "link", no_links)
     else:
@@ -310,12 +324,17 @@ def test_writes_that_are_seen_late_make_no_lease_stale(
 
 def test_whoever_waits_long_is_told_for_whom(path: Path, clock: Clock) -> None:
     Elsewhere(path).beat()
-    with pytest.warns(UserWarning, match=r"Waiting for process \d+ on elsewhere"), leases.held(path):
+    with (
+        pytest.warns(UserWarning, match=r"Waiting for process \d+ on elsewhere"),
+        leases.held(path),
+    ):
         assert clock.now > leases.LIMIT - leases.BEAT
 
 
 @pytest.mark.parametrize("beats", [True, False])
-def test_who_does_not_wait_asks_only_whether_the_holder_lives(path: Path, clock: Clock, beats: bool) -> None:
+def test_who_does_not_wait_asks_only_whether_the_holder_lives(
+    path: Path, clock: Clock, beats: bool
+) -> None:
     owner = Elsewhere(path)
     owner.beat()
     sleep = clock.sleep
@@ -327,7 +346,10 @@ def test_who_does_not_wait_asks_only_whether_the_holder_lives(path: Path, clock:
 
     clock.sleep = slept  # type: ignore[method-assign]
     if beats:
-        with pytest.raises(leases.Busy, match=r"process \d+ on elsewhere has it"), leases.held(path, wait=False):
+        with (
+            pytest.raises(leases.Busy, match=r"process \d+ on elsewhere has it"),
+            leases.held(path, wait=False),
+        ):
             pytest.fail("it has two holders")
         assert clock.now < 2 * leases.BEAT
     else:
@@ -340,7 +362,9 @@ def test_who_does_not_wait_asks_only_whether_the_holder_lives(path: Path, clock:
         assert clock.now == before
 
 
-def test_for_display_one_look_compares_times_of_the_disk(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_for_display_one_look_compares_times_of_the_disk(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert leases.seems_held(path) is False
     Elsewhere(path).beat()
     monkeypatch.setattr(time, "time", lambda: 0.0)
@@ -356,8 +380,12 @@ def test_for_display_one_look_compares_times_of_the_disk(path: Path, monkeypatch
     assert leases.seems_held(path) is None
 
 
-@pytest.mark.parametrize("error", [OSError(30, "Read-only file system"), OSError(28, "No space left on device")])
-def test_a_disk_that_cannot_be_written_is_an_error(path: Path, error: OSError, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "error", [OSError(30, "Read-only file system"), OSError(28, "No space left on device")]
+)
+def test_a_disk_that_cannot_be_written_is_an_error(
+    path: Path, error: OSError, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fails(*given: object) -> None:
         raise error
 

@@ -46,7 +46,11 @@ def test_ordinary_content_comes_out_as_arrow_has_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize("nested", [False, True])
 def test_a_text_that_is_repeated_counts_each_time(nested: bool, tmp_path: Path) -> None:
     texts = repeated(LONG, 40)
-    cells = pyarrow.ListArray.from_arrays(pyarrow.array(range(41), pyarrow.int32()), texts) if nested else texts
+    cells = (
+        pyarrow.ListArray.from_arrays(pyarrow.array(range(41), pyarrow.int32()), texts)
+        if nested
+        else texts
+    )
     path = write(tmp_path / "x.parquet", prediction=cells)
     assert path.stat().st_size < 5_000
     with pytest.raises(ValueError, match="more than 30,000,000 bytes"):
@@ -55,7 +59,9 @@ def test_a_text_that_is_repeated_counts_each_time(nested: bool, tmp_path: Path) 
 
 
 def test_a_list_of_many_values_is_refused_by_their_number(tmp_path: Path) -> None:
-    tags = pyarrow.ListArray.from_arrays(pyarrow.array([0, 5_000_000], pyarrow.int32()), repeated("O", 5_000_000))
+    tags = pyarrow.ListArray.from_arrays(
+        pyarrow.array([0, 5_000_000], pyarrow.int32()), repeated("O", 5_000_000)
+    )
     with pytest.raises(ValueError, match="more than 100,000,000 bytes"):
         parquet.columns(write(tmp_path / "x.parquet", tags=tags), size=100_000_000)
 
@@ -63,7 +69,9 @@ def test_a_list_of_many_values_is_refused_by_their_number(tmp_path: Path) -> Non
 def test_the_store_of_a_stranger_has_no_bomb(tmp_path: Path) -> None:
     """Before it was unpacked whole: a hundred million rows of one label are some hundred kilobytes."""
     path = tmp_path / "predictions.parquet"
-    rows = pyarrow.table({"split": pyarrow.repeat("test", 5_000_000), "id": pyarrow.repeat("x", 5_000_000)})
+    rows = pyarrow.table(
+        {"split": pyarrow.repeat("test", 5_000_000), "id": pyarrow.repeat("x", 5_000_000)}
+    )
     with pyarrow.parquet.ParquetWriter(path, rows.schema, compression="zstd") as writer:
         for _ in range(3):
             writer.write_table(rows, row_group_size=5_000_000)

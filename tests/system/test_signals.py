@@ -41,14 +41,18 @@ Start = Callable[..., "subprocess.Popen[str]"]
 def start() -> Iterator[Start]:
     started: list[subprocess.Popen[str]] = []
 
-    def script(limit: float, seconds: float, kind: str = "step", ignored: bool = False) -> subprocess.Popen[str]:
+    def script(
+        limit: float, seconds: float, kind: str = "step", ignored: bool = False
+    ) -> subprocess.Popen[str]:
         process = subprocess.Popen(
             [sys.executable, "-c", SCRIPT, str(limit), str(seconds), kind],
             stdout=subprocess.PIPE,
             text=True,
             preexec_fn=lambda: [
                 # Whoever runs the tests may ignore some (nohup SIGHUP, a script in the background SIGINT).
-                signal.signal(each, signal.SIG_IGN if ignored and each == signal.SIGINT else signal.SIG_DFL)
+                signal.signal(
+                    each, signal.SIG_IGN if ignored and each == signal.SIGINT else signal.SIG_DFL
+                )
                 for each in signals.SIGNALS
             ],
         )

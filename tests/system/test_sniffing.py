@@ -22,19 +22,26 @@ def _no_task_files(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 TABLE = "id,prediction\ntest.0,1\n"
-BIOC_XML = (
-    b'<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE collection SYSTEM "BioC.dtd">\n<collection><source>x</source>'
-)
+BIOC_XML = b'<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE collection SYSTEM "BioC.dtd">\n<collection><source>'
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12\n"
 
 FILES: Mapping[str, tuple[bytes, str]] = {
     "gzip": (gzip.compress(TABLE.encode()), "this is a gzip archive; unpack it"),
     "utf-16 of Excel": (TABLE.encode("utf-16"), "this is text in UTF-16; save it as UTF-8"),
-    "utf-16 without a mark": (TABLE.encode("utf-16-be"), "this is text in UTF-16; save it as UTF-8"),
-    "pointer": (POINTER, "this is a Git LFS pointer and not the file that it stands for; run git lfs pull"),
+    "utf-16 without a mark": (
+        TABLE.encode("utf-16-be"),
+        "this is text in UTF-16; save it as UTF-8",
+    ),
+    "pointer": (
+        POINTER,
+        "this is a Git LFS pointer and not the file that it stands for; run git lfs pull",
+    ),
     "page": (b"\n<!DOCTYPE HTML>\n<html><body>Sign in</body></html>", "this is a web page (HTML)"),
     "page in small letters": (b"<html lang='en'>\n<head>", "this is a web page (HTML)"),
-    "brat": (b"T1\tDrug 0 7\taspirin\nT2\tGene 17 22\tCOX-1\n", "this is BRAT's annotation by characters"),
+    "brat": (
+        b"T1\tDrug 0 7\taspirin\nT2\tGene 17 22\tCOX-1\n",
+        "this is BRAT's annotation by characters",
+    ),
     "brat in parts": (b"T1\tDrug 0 3;5 7\taspirin\n", "this is BRAT's annotation by characters"),
     "brat relation": (b"R1\tCauses Arg1:T1 Arg2:T2\n", "this is BRAT's annotation by characters"),
     "brat event": (b"E1\tBinding:T3 Theme:T1\n", "this is BRAT's annotation by characters"),
@@ -45,7 +52,10 @@ FILES: Mapping[str, tuple[bytes, str]] = {
         "this is BioC",
     ),
     "xml": (b'<?xml version="1.0"?>\n<corpus>', "this is XML"),
-    "pubtator": (b"1234|t|Kalo and mi\n1234|a|Tra nex.\n1234\t0\t4\tKalo\tDrug\tD1\n", "this is PubTator's annotation"),
+    "pubtator": (
+        b"1234|t|Kalo and mi\n1234|a|Tra nex.\n1234\t0\t4\tKalo\tDrug\tD1\n",
+        "this is PubTator's annotation",
+    ),
     "parquet": (b"PAR1\x15\x04", "this is a Parquet file"),
 }
 
@@ -64,7 +74,10 @@ def test_score_and_task_files_and_baselines_name_what_a_file_is(name: str, tmp_p
             ["score", "--suite", "demo", "--task", "gad", "--predictions", f"x.{e}"]
             for e in ("csv", "tsv", "jsonl", "json")
         ),
-        *(["score", "--suite", "demo", "--task", "ncbi-disease", "--predictions", f"x.{e}"] for e in ("txt", "conll")),
+        *(
+            ["score", "--suite", "demo", "--task", "ncbi-disease", "--predictions", f"x.{e}"]
+            for e in ("txt", "conll")
+        ),
         ["doctor", "ner.toml"],
         ["doctor", "qa.toml"],
         ["doctor", "document.toml"],
@@ -86,13 +99,20 @@ def test_score_and_task_files_and_baselines_name_what_a_file_is(name: str, tmp_p
 def test_a_workbook_of_excel(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "x.csv", "w") as book:
         book.writestr("xl/workbook.xml", "<workbook/>")
-    code, _, err = blurb(["score", "--suite", "demo", "--task", "gad", "--predictions", "x.csv"], tmp_path)
-    assert (code, "Excel workbook; unpack it, or save its sheet as CSV UTF-8" in " ".join(err.split())) == (2, True)
+    code, _, err = blurb(
+        ["score", "--suite", "demo", "--task", "gad", "--predictions", "x.csv"], tmp_path
+    )
+    assert (
+        code,
+        "Excel workbook; unpack it, or save its sheet as CSV UTF-8" in " ".join(err.split()),
+    ) == (2, True)
 
 
 def test_a_parquet_file_that_is_a_pointer(tmp_path: Path) -> None:
     (tmp_path / "x.parquet").write_bytes(POINTER)
-    code, _, err = blurb(["score", "--suite", "demo", "--task", "gad", "--predictions", "x.parquet"], tmp_path)
+    code, _, err = blurb(
+        ["score", "--suite", "demo", "--task", "gad", "--predictions", "x.parquet"], tmp_path
+    )
     assert (code, "run git lfs pull" in err) == (2, True)
 
 
@@ -114,7 +134,9 @@ SEMICOLONS = "the cells are separated by ';'"
 )
 def test_semicolons_in_predictions(task: str, lines: str, ending: str, tmp_path: Path) -> None:
     (tmp_path / f"x.{ending}").write_text(lines.format("test.0"))
-    code, _, err = blurb(["score", "--suite", "demo", "--task", task, "--predictions", f"x.{ending}"], tmp_path)
+    code, _, err = blurb(
+        ["score", "--suite", "demo", "--task", task, "--predictions", f"x.{ending}"], tmp_path
+    )
     assert (code, SEMICOLONS in " ".join(err.split())) == (2, True), err
 
 
@@ -129,7 +151,11 @@ def test_semicolons_in_tables_of_results_and_models(header: str, tmp_path: Path)
         ["run", "--models", "x.csv", "--suite", "demo", "--tasks", "gad"],
     ):
         code, out, err = blurb(asked, tmp_path)
-        assert (code > 0, SEMICOLONS in " ".join((out + err).split())) == (True, True), (asked, out, err)
+        assert (code > 0, SEMICOLONS in " ".join((out + err).split())) == (True, True), (
+            asked,
+            out,
+            err,
+        )
 
 
 def test_semicolons_in_a_corpus(tmp_path: Path) -> None:
@@ -148,18 +174,24 @@ def test_semicolons_in_a_corpus(tmp_path: Path) -> None:
     assert not (tmp_path / "mine.toml").exists()
     tasks._files.clear()
     code, _, err = blurb(asked, tmp_path)
-    assert (code, "the cells are separated by ','; save the file as UTF-8 with TABs" in " ".join(err.split())) == (
-        2,
-        True,
-    )
+    assert (
+        code,
+        "the cells are separated by ','; save the file as UTF-8 with TABs" in " ".join(err.split()),
+    ) == (2, True)
 
 
 def test_labels_of_documents_may_have_semicolons_between_them(tmp_path: Path) -> None:
     rows = read_split(tasks.get("hoc"), demo.prepare(), "test")
-    (tmp_path / "x.tsv").write_text("".join(f"{row['id']}\t{';'.join(row['labels'])}\n" for row in rows))
-    (tmp_path / "y.tsv").write_text("".join(f"{';'.join(row['labels'] * 2)}\n" for row in rows if row["labels"]))
+    (tmp_path / "x.tsv").write_text(
+        "".join(f"{row['id']}\t{';'.join(row['labels'])}\n" for row in rows)
+    )
+    (tmp_path / "y.tsv").write_text(
+        "".join(f"{';'.join(row['labels'] * 2)}\n" for row in rows if row["labels"])
+    )
     done(["score", "--suite", "demo", "--task", "hoc", "--predictions", "x.tsv"], tmp_path)
-    code, _, err = blurb(["score", "--suite", "demo", "--task", "hoc", "--predictions", "y.tsv"], tmp_path)
+    code, _, err = blurb(
+        ["score", "--suite", "demo", "--task", "hoc", "--predictions", "y.tsv"], tmp_path
+    )
     assert (code, "answers, but test has" in err) == (2, True)
 
 

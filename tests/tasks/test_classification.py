@@ -44,7 +44,10 @@ def corpus(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def new(folder: Path, name: str = "notes", more: str = "") -> None:
     files = [word for split in SPLITS for word in (f"--{split}", f"{split}.jsonl")]
     code, out, err = command(["tasks", "new", name, "--type", "classification", *files], folder)
-    assert (code, "Labels: bad, good, so so. Examples: train 60, dev 24, test 24." in out) == (0, True), out + err
+    assert (code, "Labels: bad, good, so so. Examples: train 60, dev 24, test 24." in out) == (
+        0,
+        True,
+    ), out + err
     path = folder / f"{name}.toml"
     path.write_text(f"{more}\n{path.read_text()}")
 
@@ -63,14 +66,18 @@ def gold(folder: Path) -> list[str]:
         ('positive = "bad"', {"average": "macro", "labels": ["bad"]}),
     ],
 )
-def test_the_task_file_chooses_the_metric(more: str, average: dict[str, object] | None, corpus: Path) -> None:
+def test_the_task_file_chooses_the_metric(
+    more: str, average: dict[str, object] | None, corpus: Path
+) -> None:
     new(corpus, more=more)
     draw = random.Random(1)
     answers = [draw.choice(LABELS) if draw.random() < 0.5 else label for label in gold(corpus)]
     scored = blurb.score("./notes.toml", answers)[0].score
     right = gold(corpus)
     expected = (
-        accuracy_score(right, answers) if average is None else f1_score(right, answers, zero_division=0, **average)
+        accuracy_score(right, answers)
+        if average is None
+        else f1_score(right, answers, zero_division=0, **average)
     )
     assert scored == pytest.approx(100 * expected)
 
@@ -97,7 +104,11 @@ def test_it_is_outside_the_six_means_and_every_command_knows_it(corpus: Path) ->
     chosen = ["--tasks", "./notes.toml"]
     rows = ["baseline:majority", "baseline:constant", "baseline:bigrams"]
     done(["run", *rows, *chosen, "--protocol", "quick"], corpus)
-    lines = [line for line in csv.DictReader((corpus / "runs" / "results.csv").open()) if line["split"] == "test"]
+    lines = [
+        line
+        for line in csv.DictReader((corpus / "runs" / "results.csv").open())
+        if line["split"] == "test"
+    ]
     values = {line["model"]: float(line["value"]) for line in lines if line["metric"] == "accuracy"}
     right = gold(corpus)
     assert (
@@ -143,16 +154,32 @@ def test_encoders_heads_and_probes_read_it(corpus: Path) -> None:
     out = done(["predict", "scratch:tiny smoke", "in.txt", "--task", "notes"], corpus)
     assert json.loads(out.splitlines()[-1])["scores"].keys() == set(LABELS)
     for option, value in (("--head", "crf"), ("--pooling", "mention")):
-        code, _, err = command(["run", "scratch:tiny", "--tasks", "./notes.toml", option, value], corpus)
+        code, _, err = command(
+            ["run", "scratch:tiny", "--tasks", "./notes.toml", option, value], corpus
+        )
         assert (code, "notes" in err) == (2, True)
-    done(["ablate", "scratch:tiny", "--tasks", "./notes.toml", "--protocol", "smoke", "--axis", "head"], corpus)
+    done(
+        [
+            "ablate",
+            "scratch:tiny",
+            "--tasks",
+            "./notes.toml",
+            "--protocol",
+            "smoke",
+            "--axis",
+            "head",
+        ],
+        corpus,
+    )
 
 
 def test_macro_f1_is_that_of_scikit_learn_also_from_sums_of_counts() -> None:
     draw = np.random.default_rng(0)
     for _ in range(50):
         labels = LABELS[: draw.integers(2, 4)]
-        right, answers = (draw.choice(labels[: draw.integers(1, len(labels) + 1)], 20).tolist() for _ in range(2))
+        right, answers = (
+            draw.choice(labels[: draw.integers(1, len(labels) + 1)], 20).tolist() for _ in range(2)
+        )
         found = macro_f1(right, answers, labels=labels)
         assert found["macro_f1"] == pytest.approx(
             f1_score(right, answers, labels=labels, average="macro", zero_division=0)

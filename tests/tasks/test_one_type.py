@@ -82,14 +82,22 @@ METRIC = Metric(mean_recall, main="mean_recall", hub="recall", counts=counts, sc
 @pytest.fixture
 def folder(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The two files in the folders of types and metrics, and registries that have not looked there yet."""
-    for module, owner, name, text in ((types, types, "claims", TYPE), (functions, metrics, "mean_recall", METRIC)):
+    for module, owner, name, text in (
+        (types, types, "claims", TYPE),
+        (functions, metrics, "mean_recall", METRIC),
+    ):
         home = here / name
         home.mkdir()
         (home / f"{name}.py").write_text(text, encoding="utf-8")
         monkeypatch.setattr(module, "__path__", [*module.__path__, str(home)])
         known = owner._registry
         fresh = Registry[object](
-            known.kind, known.package, known.attribute, known.group, known.contract, separator=known.separator
+            known.kind,
+            known.package,
+            known.attribute,
+            known.group,
+            known.contract,
+            separator=known.separator,
         )
         monkeypatch.setattr(owner, "_registry", fresh)
     monkeypatch.setattr(tasks, "_files", {})
@@ -99,7 +107,9 @@ def folder(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
             f"kalo {draw.choice('ab')} mi\ttra {draw.choice('xy')}\t{draw.choice(['holds', 'fails'])}"
             for _ in range(size)
         ]
-        (here / f"{split}.tsv").write_text("\n".join(["claim\tevidence\tlabel", *lines]) + "\n", encoding="utf-8")
+        (here / f"{split}.tsv").write_text(
+            "\n".join(["claim\tevidence\tlabel", *lines]) + "\n", encoding="utf-8"
+        )
     yield here
     for module_name in ("blurb.tasks.types.claims", "blurb.metrics.functions.mean_recall"):
         sys.modules.pop(module_name, None)
@@ -114,7 +124,9 @@ def run(*arguments: str) -> str:
 def test_a_seventh_type_goes_all_the_way(folder: Path, checkpoint: Builder) -> None:
     files = [part for split in tasks.SPLITS for part in (f"--{split}", f"{split}.tsv")]
     run("tasks", "new", "claims-of-mine", "--type", "claims", *files)
-    assert 'labels = ["fails", "holds"]  # classes' in (folder / "claims-of-mine.toml").read_text(encoding="utf-8")
+    assert 'labels = ["fails", "holds"]  # classes' in (folder / "claims-of-mine.toml").read_text(
+        encoding="utf-8"
+    )
     tasks.load("./claims-of-mine.toml")
     assert {"kalo a mi", "tra x"} <= set(scratch.training_text(folder))
     assert "24" in run("data", "stats", "--tasks", "./claims-of-mine.toml")
@@ -124,7 +136,11 @@ def test_a_seventh_type_goes_all_the_way(folder: Path, checkpoint: Builder) -> N
 
     store = Store(folder / "runs")
     with (folder / "runs" / "results.csv").open(encoding="utf-8", newline="") as file:
-        lines = [line for line in csv.DictReader(file) if line["split"] == "test" and line["model"] == "tuned"]
+        lines = [
+            line
+            for line in csv.DictReader(file)
+            if line["split"] == "test" and line["model"] == "tuned"
+        ]
     assert {(line["task"], line["type"], line["metric"]) for line in lines} == {
         ("claims-of-mine", "claims", "mean_recall")
     }
@@ -144,7 +160,9 @@ def test_a_seventh_type_goes_all_the_way(folder: Path, checkpoint: Builder) -> N
 
 def test_what_is_no_type_is_refused(folder: Path) -> None:
     (folder / "claims" / "nothing.py").write_text("TYPE = len", encoding="utf-8")
-    with pytest.raises(SettingsError, match=r"nothing:TYPE is of type builtin_function_or_method, not"):
+    with pytest.raises(
+        SettingsError, match=r"nothing:TYPE is of type builtin_function_or_method, not"
+    ):
         types.get("nothing")
 
 

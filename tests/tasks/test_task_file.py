@@ -65,7 +65,9 @@ def test_a_task_file_is_a_task_with_the_metric_of_its_type(tmp_path: Path) -> No
         ("similarity", "scale = [1, 5]", "pearson", {"low": 1.0, "high": 5.0}),
     ],
 )
-def test_metrics(tmp_path: Path, kind: str, extra: str, metric: str, options: dict[str, object]) -> None:
+def test_metrics(
+    tmp_path: Path, kind: str, extra: str, metric: str, options: dict[str, object]
+) -> None:
     labels = "" if kind == "similarity" else 'labels = ["yes", "no"]'
     text = NER.replace('"ner"', f'"{kind}"').replace('labels = ["Gene"]', f"{labels}\n{extra}")
     task = tasks.load(write(tmp_path, text.replace("conll", "jsonl")))
@@ -84,7 +86,10 @@ def test_metrics(tmp_path: Path, kind: str, extra: str, metric: str, options: di
         (("files", "file"), "Did you mean 'files'"),
         (('dev = "dev.tsv", ', ""), "train, dev, test"),
         (('kind = "conll"', 'kind = "connl"'), "Did you mean 'conll'"),
-        (('kind = "conll"', 'kind = "tsv"'), "tsv cannot hold a task of type ner; possible: conll, jsonl"),
+        (
+            ('kind = "conll"', 'kind = "tsv"'),
+            "tsv cannot hold a task of type ner; possible: conll, jsonl",
+        ),
         (('kind = "conll"', 'kind = "conll", tags = 1'), "Did you mean 'tag'"),
         (("[", "[["), "invalid TOML"),
         (("name =", "seeds = 0\nname ="), "seeds must be at least 1"),
@@ -92,7 +97,9 @@ def test_metrics(tmp_path: Path, kind: str, extra: str, metric: str, options: di
         (('"my-genes"', '"gad"'), "there is already a task gad"),
     ],
 )
-def test_what_is_wrong_is_named_with_the_file(tmp_path: Path, change: tuple[str, str], message: str) -> None:
+def test_what_is_wrong_is_named_with_the_file(
+    tmp_path: Path, change: tuple[str, str], message: str
+) -> None:
     with pytest.raises(BlurbError, match=message) as error:
         tasks.load(write(tmp_path, NER.replace(*change)))
     assert "my-genes.toml" in str(error.value)
@@ -101,14 +108,24 @@ def test_what_is_wrong_is_named_with_the_file(tmp_path: Path, change: tuple[str,
 def test_all_faults_are_told_at_once_and_each_once(tmp_path: Path) -> None:
     text = NER.replace('["Gene"]', '"Gene"').replace('{ kind = "conll" }', '{ kind = "connl" }')
     with pytest.raises(ErrorGroup) as error:
-        tasks.load(write(tmp_path, f"{text}seeds = 0\ncolour = 1\n".replace("type", "seed = 1\ntype")))
+        tasks.load(
+            write(tmp_path, f"{text}seeds = 0\ncolour = 1\n".replace("type", "seed = 1\ntype"))
+        )
     told = [fault.what for fault in error.value.errors]
     assert len(told) == 5
-    for message in ("labels must be a list", "called 'seed'", "called 'connl'", "seeds must", "'colour'"):
+    for message in (
+        "labels must be a list",
+        "called 'seed'",
+        "called 'connl'",
+        "seeds must",
+        "'colour'",
+    ):
         assert sum(message in one for one in told) == 1, message
 
 
-@pytest.mark.parametrize("key", ['reader = "ner"', 'builder = "mtl"', "paper_order = 1", "sizes = { train = 1 }"])
+@pytest.mark.parametrize(
+    "key", ['reader = "ner"', 'builder = "mtl"', "paper_order = 1", "sizes = { train = 1 }"]
+)
 def test_what_only_shipped_files_may_say(tmp_path: Path, key: str) -> None:
     with pytest.raises(BlurbError, match=f"called '{key.split()[0]}'"):
         tasks.load(write(tmp_path, f"{key}\n{NER}"))
@@ -148,11 +165,16 @@ def test_other_labels_are_other_data(tmp_path: Path) -> None:
         (tmp_path / f"{split}.tsv").write_text("kalo\tB-Gene\n\ntra\tO\n")
     one = data.load(tasks.load(write(tmp_path)), tmp_path)
     tasks._files.clear()
-    other = data.load(tasks.load(write(tmp_path, NER.replace('["Gene"]', '["Gene", "Cell"]'))), tmp_path)
+    other = data.load(
+        tasks.load(write(tmp_path, NER.replace('["Gene"]', '["Gene", "Cell"]'))), tmp_path
+    )
     assert one.hash != other.hash
     tasks._files.clear()
     task = tasks.load(write(tmp_path))
-    assert data.load(dataclasses.replace(task, metric_options={"strict": True}), tmp_path).hash != one.hash
+    assert (
+        data.load(dataclasses.replace(task, metric_options={"strict": True}), tmp_path).hash
+        != one.hash
+    )
     assert data.load(task, tmp_path).hash == one.hash
     assert (one.verdict, len(one.splits["train"])) == ("not known", 2)
 
@@ -161,7 +183,13 @@ def test_new_writes_a_file_that_works_and_never_replaces_one(tmp_path: Path) -> 
     files = []
     for split in tasks.SPLITS:
         (tmp_path / f"{split}.jsonl").write_text(
-            json.dumps({"question": "kalo ?", "context": "mi .", "label": "yes" if split == "train" else "no"})
+            json.dumps(
+                {
+                    "question": "kalo ?",
+                    "context": "mi .",
+                    "label": "yes" if split == "train" else "no",
+                }
+            )
             + "\n"
             + json.dumps({"question": "tra ?", "context": "mi .", "label": "no"})
             + "\n"
@@ -182,8 +210,20 @@ def test_new_writes_a_file_that_works_and_never_replaces_one(tmp_path: Path) -> 
 def test_new_refuses_files_that_are_not_there_and_says_what_it_made_up(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("kalo\tB\nmi\tO\n")
     target = tmp_path / "x.toml"
-    start = ["tasks", "new", "x", "--type", "ner", "--out", str(target), "--train", str(tmp_path / "a.txt")]
-    result = CliRunner().invoke(cli, [*start, "--dev", str(tmp_path / "none"), "--test", str(tmp_path)])
+    start = [
+        "tasks",
+        "new",
+        "x",
+        "--type",
+        "ner",
+        "--out",
+        str(target),
+        "--train",
+        str(tmp_path / "a.txt"),
+    ]
+    result = CliRunner().invoke(
+        cli, [*start, "--dev", str(tmp_path / "none"), "--test", str(tmp_path)]
+    )
     assert isinstance(result.exception, SettingsError)
     assert f"File not found: --dev {tmp_path / 'none'}, --test {tmp_path}" in str(result.exception)
     assert not target.exists()
@@ -191,13 +231,17 @@ def test_new_refuses_files_that_are_not_there_and_says_what_it_made_up(tmp_path:
     assert "name no entity type, so it is called Entity" in result.output
 
 
-@pytest.mark.parametrize(("kind", "form"), [(k, f) for k in tasks.TYPES for f in tasks.types.get(k).formats])
+@pytest.mark.parametrize(
+    ("kind", "form"), [(k, f) for k in tasks.TYPES for f in tasks.types.get(k).formats]
+)
 def test_every_template_is_a_task_file(tmp_path: Path, kind: str, form: str) -> None:
 
     text = _file.template("mine", kind, form, dict.fromkeys(tasks.SPLITS, "a"))
     assert tasks.load(write(tmp_path, text)).type == kind
     tasks._files.clear()
-    uncommented = "\n".join(line.removeprefix("# ") if " = " in line else line for line in text.splitlines())
+    uncommented = "\n".join(
+        line.removeprefix("# ") if " = " in line else line for line in text.splitlines()
+    )
     if kind == "relation":
         uncommented = uncommented.replace('positive = "yes"', "")
     if kind != "similarity":
@@ -205,6 +249,10 @@ def test_every_template_is_a_task_file(tmp_path: Path, kind: str, form: str) -> 
 
 
 def test_an_empty_separator_is_refused(tmp_path: Path) -> None:
-    text = NER.replace('"ner"', '"document"').replace('{ kind = "conll" }', '{ kind = "tsv", separator = "" }')
-    with pytest.raises(SettingsError, match="separator must be the text between two labels of a row, so not empty"):
+    text = NER.replace('"ner"', '"document"').replace(
+        '{ kind = "conll" }', '{ kind = "tsv", separator = "" }'
+    )
+    with pytest.raises(
+        SettingsError, match="separator must be the text between two labels of a row, so not empty"
+    ):
         tasks.load(write(tmp_path, text))

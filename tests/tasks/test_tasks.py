@@ -35,7 +35,13 @@ NAMES = [row[0] for row in TABLE_3]
 
 def test_all_tasks_are_those_of_table_3_in_its_order() -> None:
     found = [
-        (task.name, task.title, task.type, task.metric, *(task.sizes[split] for split in tasks.SPLITS))
+        (
+            task.name,
+            task.title,
+            task.type,
+            task.metric,
+            *(task.sizes[split] for split in tasks.SPLITS),
+        )
         for task in tasks.all()
     ]
     assert found == TABLE_3
@@ -43,18 +49,18 @@ def test_all_tasks_are_those_of_table_3_in_its_order() -> None:
 
 
 def test_ten_seeds_for_the_three_small_sets_and_five_for_the_rest() -> None:
-    assert {task.name for task in tasks.all() if task.seeds == 10} == {"biosses", "pubmedqa", "bioasq"}
+    assert {task.name for task in tasks.all() if task.seeds == 10} == {
+        "biosses",
+        "pubmedqa",
+        "bioasq",
+    }
     assert {task.seeds for task in tasks.all()} == {5, 10}
 
 
 def test_lengths_of_the_paper() -> None:
-    assert {name: tasks.get(name).max_length for name in ("gad", "hoc", "chemprot", "ddi", "pubmedqa")} == {
-        "gad": 128,
-        "hoc": 128,
-        "chemprot": 256,
-        "ddi": 256,
-        "pubmedqa": 512,
-    }
+    assert {
+        name: tasks.get(name).max_length for name in ("gad", "hoc", "chemprot", "ddi", "pubmedqa")
+    } == {"gad": 128, "hoc": 128, "chemprot": 256, "ddi": 256, "pubmedqa": 512}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -62,7 +68,9 @@ def test_every_declaration_is_whole(name: str) -> None:
     task = tasks.get(name)
     assert set(task.files) == set(tasks.SPLITS)
     assert callable(metrics.get(task.metric))
-    assert all((task.licence, task.homepage.startswith("http"), task.citation.startswith("@"), task.unit))
+    assert all(
+        (task.licence, task.homepage.startswith("http"), task.citation.startswith("@"), task.unit)
+    )
     module, _, function = task.reader.partition(":")
     assert callable(getattr(importlib.import_module(module), function))
     assert all(len(value) == 64 for value in task.hashes.values())
@@ -83,7 +91,11 @@ def test_negatives_and_positives_are_those_of_the_protocol() -> None:
 
 def test_the_released_counts_where_they_differ_from_the_print() -> None:
     assert tasks.get("bc5-disease").expected("dev") == 4246
-    assert [tasks.get("ebm-pico").expected(split) for split in tasks.SPLITS] == [337180, 87308, 16364]
+    assert [tasks.get("ebm-pico").expected(split) for split in tasks.SPLITS] == [
+        337180,
+        87308,
+        16364,
+    ]
     assert sum(tasks.get("ebm-pico").sizes[split] for split in ("train", "dev")) == 337180 + 87308
 
 
@@ -99,12 +111,15 @@ def test_the_released_counts_where_they_differ_from_the_print() -> None:
         (["hoc", "document", "pico"], ["ebm-pico", "hoc"]),
     ],
 )
-def test_select_takes_names_and_types_once_in_the_papers_order(wanted: str | list[str], names: list[str]) -> None:
+def test_select_takes_names_and_types_once_in_the_papers_order(
+    wanted: str | list[str], names: list[str]
+) -> None:
     assert [task.name for task in tasks.select(wanted)] == names
 
 
 @pytest.mark.parametrize(
-    ("typed", "meant"), [("bc5-chm", "bc5-chem"), ("pubmed-qa", "pubmedqa"), ("relations", "relation")]
+    ("typed", "meant"),
+    [("bc5-chm", "bc5-chem"), ("pubmed-qa", "pubmedqa"), ("relations", "relation")],
 )
 def test_select_suggests_what_was_meant(typed: str, meant: str) -> None:
     with pytest.raises(UnknownName, match=f"Did you mean '{meant}'"):
@@ -118,7 +133,9 @@ def test_select_of_nothing_is_an_error(wanted: str | list[str]) -> None:
 
 
 def test_get_suggests_what_was_meant() -> None:
-    with pytest.raises(UnknownName, match=r"no task called 'ncbi-diseases'. Did you mean 'ncbi-disease'"):
+    with pytest.raises(
+        UnknownName, match=r"no task called 'ncbi-diseases'. Did you mean 'ncbi-disease'"
+    ):
         tasks.get("ncbi-diseases")
 
 
@@ -134,7 +151,9 @@ def test_a_name_opens_nothing(name: str) -> None:
 def fresh_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """A registry that has not looked around yet; the old one is back afterwards."""
     old = tasks._registry
-    monkeypatch.setattr(tasks, "_registry", type(old)(old.kind, old.package, old.attribute, old.group, old.contract))
+    monkeypatch.setattr(
+        tasks, "_registry", type(old)(old.kind, old.package, old.attribute, old.group, old.contract)
+    )
 
 
 PLUGIN = (
@@ -158,7 +177,9 @@ def dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fresh_registry: Non
 
 
 def test_a_new_task_is_one_new_file(dropped: Path, tmp_path: Path) -> None:
-    dropped.write_text(DROPPED + 'format = { kind = "tsv", dummies = ["@A$", "@B$"] }\n', encoding="utf-8")
+    dropped.write_text(
+        DROPPED + 'format = { kind = "tsv", dummies = ["@A$", "@B$"] }\n', encoding="utf-8"
+    )
     assert tasks.get("my-set").type == "relation"
     assert tasks.origin("my-set") == str(dropped)
     assert [task.name for task in tasks.all()] == [*NAMES, "my-set"]
@@ -167,7 +188,9 @@ def test_a_new_task_is_one_new_file(dropped: Path, tmp_path: Path) -> None:
     assert [task.name for task in tasks.select("my-set,gad")] == ["gad", "my-set"]
     (tmp_path / "my-set").mkdir()
     for split in tasks.SPLITS:
-        (tmp_path / "my-set" / f"{split}.tsv").write_text(f"text\tlabel\n{split}: @A$ and @B$\tno\n")
+        (tmp_path / "my-set" / f"{split}.tsv").write_text(
+            f"text\tlabel\n{split}: @A$ and @B$\tno\n"
+        )
     rows = data.load(tasks.get("my-set"), tmp_path).splits["dev"]  # below the data folder
     assert [row["text"] for row in rows] == ["dev: @A$ and @B$"]
 
@@ -177,12 +200,20 @@ def test_a_new_task_is_one_new_file(dropped: Path, tmp_path: Path) -> None:
     [
         (DROPPED, "'format' or 'reader' is missing"),
         (DROPPED + 'reader = "os:system"', "no reader called 'os:system'"),
-        (DROPPED + 'reader = "gad"\nsource = { page = "x", files = "x", downloads = [1] }', "downloads must be tables"),
-        (DROPPED + 'reader = "gad"\nsource = { page = "x" }', "my-set.toml, source: 'files' is missing"),
+        (
+            DROPPED + 'reader = "gad"\nsource = { page = "x", files = "x", downloads = [1] }',
+            "downloads must be tables",
+        ),
+        (
+            DROPPED + 'reader = "gad"\nsource = { page = "x" }',
+            "my-set.toml, source: 'files' is missing",
+        ),
         (DROPPED.replace("my-set", "other") + 'reader = "gad"', "calls itself other"),
     ],
 )
-def test_what_is_wrong_with_a_file_of_the_folder_is_told(dropped: Path, text: str, message: str) -> None:
+def test_what_is_wrong_with_a_file_of_the_folder_is_told(
+    dropped: Path, text: str, message: str
+) -> None:
     dropped.write_text(text, encoding="utf-8")
     with pytest.raises(BlurbError, match=message):
         tasks.get("my-set")
@@ -201,7 +232,9 @@ def test_a_new_task_may_come_by_entry_point(
     (tmp_path / "blurb_test_plugin.py").write_text(PLUGIN.format("their-set"), encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
     point = EntryPoint("their-set", "blurb_test_plugin:TASK", "blurb.tasks")
-    monkeypatch.setattr("blurb.registry.entry_points", lambda group: [point] if group == "blurb.tasks" else [])
+    monkeypatch.setattr(
+        "blurb.registry.entry_points", lambda group: [point] if group == "blurb.tasks" else []
+    )
     assert tasks.get("their-set").paper_order is None
     assert tasks.all()[-1].name == "their-set"
 
@@ -216,7 +249,9 @@ def test_a_name_that_is_taken_stays_with_blurb_and_a_note_names_both(
     assert tasks.get("gad").reader.startswith("blurb.")
 
 
-@pytest.mark.parametrize("value", ["no_such_module:TASK", "blurb.tasks:TWELVE", "blurb_test_plugin:TASK"])
+@pytest.mark.parametrize(
+    "value", ["no_such_module:TASK", "blurb.tasks:TWELVE", "blurb_test_plugin:TASK"]
+)
 def test_a_task_of_others_that_is_broken_stops_no_other(
     value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fresh_registry: None
 ) -> None:
@@ -239,5 +274,7 @@ def test_importing_and_listing_tasks_loads_nothing_heavy() -> None:
         "import sys; from blurb import tasks; tasks.select('all'); "
         "print(*sorted({'torch', 'transformers', 'datasets', 'pandas', 'numpy', 'sklearn'} & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
     assert done.stdout.split() == []

@@ -44,21 +44,37 @@ def test_a_difference_of_nothing_has_no_sign() -> None:
 
 
 def test_one_of_a_thing_is_singular_and_p_has_three_digits() -> None:
-    assert [plural(count, "trial") for count in (0, 1, 2_000)] == ["0 trials", "1 trial", "2,000 trials"]
+    assert [plural(count, "trial") for count in (0, 1, 2_000)] == [
+        "0 trials",
+        "1 trial",
+        "2,000 trials",
+    ]
     assert [probability(p) for p in (None, 0.0001, 0.79241)] == ["", "<0.001", "0.792"]
     finding = DatasetDecision(
-        ScoreComparison("gad", 1, 0, (3, 3), WelchComparison(-1)), Outcome.REGRESSION, worse=[("test.1", 1.0)]
+        ScoreComparison("gad", 1, 0, (3, 3), WelchComparison(-1)),
+        Outcome.REGRESSION,
+        worse=[("test.1", 1.0)],
     )
-    assert forms.flipped(finding).startswith("1 example worse by half a mistake a run or more, 0 better by as much")
+    assert forms.flipped(finding).startswith(
+        "1 example worse by half a mistake a run or more, 0 better by as much"
+    )
 
 
 @pytest.mark.parametrize("width", [80, 100, 120])
 def test_numbers_and_names_are_whole_and_texts_fold(
     width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("blurb.terminal.output.console", lambda *given, **more: Console(width=width))
+    monkeypatch.setattr(
+        "blurb.terminal.output.console", lambda *given, **more: Console(width=width)
+    )
     columns = ("dataset", *(f"number {place}" for place in range(5)), "why")
-    rows = [("ncbi-disease", *["123456.78"] * 5, "a reason of several words that no terminal has the room for " * 2)]
+    rows = [
+        (
+            "ncbi-disease",
+            *["123456.78"] * 5,
+            "a reason of several words that no terminal has the room for " * 2,
+        )
+    ]
     show(columns, rows, "table", numbers=columns[1:6])
     text = capsys.readouterr().out
     assert "…" not in text
@@ -71,7 +87,12 @@ def test_long_names_in_front_leave_the_numbers_their_room(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("blurb.terminal.output.console", lambda *given, **more: Console(width=80))
-    show(("row", "done", "MB"), [("scratch:tiny standard pooling=cls " * 4, "39/39", "0.2")], "table", ("done", "MB"))
+    show(
+        ("row", "done", "MB"),
+        [("scratch:tiny standard pooling=cls " * 4, "39/39", "0.2")],
+        "table",
+        ("done", "MB"),
+    )
     text = capsys.readouterr().out
     assert "39/39" in text
     assert "0.2" in text

@@ -24,7 +24,9 @@ NAMES = {"gad": 100.0, "biosses": 50.0}
 def jobs() -> list[Any]:
     return [
         SimpleNamespace(
-            path=Path(f"m/{name}/1"), source=SimpleNamespace(name="m"), trial=SimpleNamespace(task=name, seed=1)
+            path=Path(f"m/{name}/1"),
+            source=SimpleNamespace(name="m"),
+            trial=SimpleNamespace(task=name, seed=1),
         )
         for name in NAMES
     ]
@@ -41,7 +43,9 @@ def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def test_after_a_search_the_trials_are_others_and_the_time_left_is_theirs(
     now: list[float], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = estimate({"gad": [100.0, 100.0, 100.0, 100.0]})  # two of the search, two seeds that make the row
+    found = estimate(
+        {"gad": [100.0, 100.0, 100.0, 100.0]}
+    )  # two of the search, two seeds that make the row
     expected = [trial.job for trial in found.trials]
     for job, seed in zip(expected, (1, 1, 2, 3), strict=True):
         job.trial.seed = seed
@@ -53,10 +57,16 @@ def test_after_a_search_the_trials_are_others_and_the_time_left_is_theirs(
         winner = SimpleNamespace(**{**vars(expected[2]), "path": Path("m/gad/other")})
         display.finished(TrialOutcome(winner, "done", 100.0))
     lines = capsys.readouterr().err.splitlines()
-    assert [line.partition("; about ")[2] for line in lines] == ["5 min left", "3 min left", "2 min left"]
+    assert [line.partition("; about ")[2] for line in lines] == [
+        "5 min left",
+        "3 min left",
+        "2 min left",
+    ]
 
 
-def test_in_a_pipe_a_line_a_trial_with_the_time_left(now: list[float], capsys: pytest.CaptureFixture[str]) -> None:
+def test_in_a_pipe_a_line_a_trial_with_the_time_left(
+    now: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
     planned = jobs()
     with Display(planned, expected=estimate(NAMES)) as display:
         display.on_progress(planned[0], TrialProgress(5, 10, 1, 2, 0.5, 0.7))
@@ -69,7 +79,9 @@ def test_in_a_pipe_a_line_a_trial_with_the_time_left(now: list[float], capsys: p
     ]
 
 
-def test_the_time_left_is_predicted_until_a_trial_has_ended_and_then_at_their_pace(now: list[float]) -> None:
+def test_the_time_left_is_predicted_until_a_trial_has_ended_and_then_at_their_pace(
+    now: list[float],
+) -> None:
     found = estimate({"gad": [100.0] * 4}, jobs=2)
     first, second, third, _ = [trial.job for trial in found.trials]
     display = Display([trial.job for trial in found.trials], expected=found)
@@ -81,15 +93,23 @@ def test_the_time_left_is_predicted_until_a_trial_has_ended_and_then_at_their_pa
     now[0] = 150.0
     display.on_progress(second, TrialProgress(50, 100))
     display.finished(TrialOutcome(first, "done", 150.0))
-    assert display._left() == "about 4 min left"  # 150 predicted seconds took two lanes 150 s, and 250 are left
-    display.finished(TrialOutcome(second, "already done", 0.0))  # of another command: it says nothing of the pace here
+    assert (
+        display._left() == "about 4 min left"
+    )  # 150 predicted seconds took two lanes 150 s, and 250 are left
+    display.finished(
+        TrialOutcome(second, "already done", 0.0)
+    )  # of another command: it says nothing of the pace here
     display.finished(TrialOutcome(third, "failed", 1.0, "no memory"))
-    assert display._left() == "about 5 min left"  # the last one has a lane of its own: each predicted second takes 3
+    assert (
+        display._left() == "about 5 min left"
+    )  # the last one has a lane of its own: each predicted second takes 3
     display.finished(TrialOutcome(third, "already done", 0.0))  # the winner of a search ends again
     assert display._left() == "about 5 min left"
 
 
-def test_without_an_estimate_nothing_is_said_of_the_time_left(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_an_estimate_nothing_is_said_of_the_time_left(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     planned = jobs()
     with Display(planned) as display:
         display.on_progress(planned[0], TrialProgress())
@@ -159,7 +179,9 @@ def test_a_terminal_of_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "[1/2] m gad seed 1: done in 3 s" in after
 
 
-def test_a_trial_that_is_done_shows_its_score(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_trial_that_is_done_shows_its_score(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The first figure came after the last of all trials."""
     planned = trial()
     path = finish(Store(tmp_path), "m", planned, 0.8)

@@ -20,7 +20,9 @@ def _lengths(size: int, seed: int = 0) -> np.ndarray:
 
 @settings(max_examples=60, deadline=None)
 @given(size=st.integers(1, 3000), batch_size=st.integers(1, 64), seed=st.integers(0, 5))
-def test_every_input_is_in_one_batch_and_all_batches_but_one_are_full(size: int, batch_size: int, seed: int) -> None:
+def test_every_input_is_in_one_batch_and_all_batches_but_one_are_full(
+    size: int, batch_size: int, seed: int
+) -> None:
     batches = training_batches(_lengths(size), batch_size, np.random.default_rng(seed))
     assert sorted(np.concatenate(batches).tolist()) == list(range(size))
     sizes = sorted(len(batch) for batch in batches)
@@ -33,7 +35,9 @@ def test_small_data_is_drawn_at_random() -> None:
     size, rng = SORT_FROM - 1, np.random.default_rng(3)
     order = rng.permutation(size)
     expected = [order[start : start + 16].tolist() for start in range(0, size, 16)]
-    found = [batch.tolist() for batch in training_batches(_lengths(size), 16, np.random.default_rng(3))]
+    found = [
+        batch.tolist() for batch in training_batches(_lengths(size), 16, np.random.default_rng(3))
+    ]
     assert sorted(found) == sorted(expected)
 
 
@@ -63,14 +67,20 @@ def test_batch_mates_change_from_epoch_to_epoch(size: int) -> None:
 
 def test_batches_come_in_random_order_of_length() -> None:
     lengths = _lengths(4_000)
-    longest = [int(lengths[batch].max()) for batch in training_batches(lengths, 16, np.random.default_rng(0))]
+    longest = [
+        int(lengths[batch].max())
+        for batch in training_batches(lengths, 16, np.random.default_rng(0))
+    ]
     falling = [after < before for before, after in pairwise(longest)]
     assert 0.4 < np.mean(falling) < 0.6  # within a mega-batch all of them would fall
 
 
 def test_the_batches_follow_from_the_generator() -> None:
     one, same, other = (
-        [batch.tolist() for batch in training_batches(_lengths(1_500), 32, np.random.default_rng(seed))]
+        [
+            batch.tolist()
+            for batch in training_batches(_lengths(1_500), 32, np.random.default_rng(seed))
+        ]
         for seed in (1, 1, 2)
     )
     assert one == same != other
@@ -78,7 +88,9 @@ def test_the_batches_follow_from_the_generator() -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(lengths=st.lists(st.integers(0, 50), max_size=60), subtokens=st.integers(1, 200))
-def test_prediction_batches_hold_every_input_within_the_budget(lengths: list[int], subtokens: int) -> None:
+def test_prediction_batches_hold_every_input_within_the_budget(
+    lengths: list[int], subtokens: int
+) -> None:
     batches = prediction_batches(np.array(lengths, dtype=np.int64), subtokens)
     assert sorted(row for batch in batches for row in batch.tolist()) == list(range(len(lengths)))
     for batch in batches:
@@ -89,7 +101,9 @@ def test_prediction_batches_hold_every_input_within_the_budget(lengths: list[int
 
 def test_collate_pads_on_the_right() -> None:
     features = Features(
-        ids=Ragged.of([[7, 8, 9], [5]]), token_type_ids=Ragged.of([[0, 1, 1], [1]]), example_index=np.arange(2)
+        ids=Ragged.of([[7, 8, 9], [5]]),
+        token_type_ids=Ragged.of([[0, 1, 1], [1]]),
+        example_index=np.arange(2),
     )
     batch = collate(features, np.array([1, 0]), 4, np.array([10, 20]))
     assert batch.ids.tolist() == [[5, 4, 4], [7, 8, 9]]
@@ -118,8 +132,13 @@ def test_collate_takes_the_targets_of_the_words_of_each_window() -> None:
 
 def test_collate_keeps_the_kind_of_numbers() -> None:
     inputs = tiny.features(4)
-    assert _targets(collate(inputs, np.arange(4), 0, np.ones((4, 3), dtype=np.float32))).dtype == torch.float32
-    assert _targets(collate(inputs, np.arange(4), 0, np.ones(4, dtype=np.int64))).dtype == torch.int64
+    assert (
+        _targets(collate(inputs, np.arange(4), 0, np.ones((4, 3), dtype=np.float32))).dtype
+        == torch.float32
+    )
+    assert (
+        _targets(collate(inputs, np.arange(4), 0, np.ones(4, dtype=np.int64))).dtype == torch.int64
+    )
     assert collate(inputs, np.arange(4), 0).targets is None
 
 

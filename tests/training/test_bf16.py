@@ -15,7 +15,10 @@ ULP = 2**-7
 @pytest.fixture
 def matrices() -> list[torch.Tensor]:
     draw = torch.Generator().manual_seed(1)
-    return [torch.randn(shape, generator=draw).bfloat16() for shape in ((7, 33), (33, 5), (5,), (3, 7, 33), (3, 33, 5))]
+    return [
+        torch.randn(shape, generator=draw).bfloat16()
+        for shape in ((7, 33), (33, 5), (5,), (3, 7, 33), (3, 33, 5))
+    ]
 
 
 def test_products_equal_those_of_torch_to_an_ulp(matrices: list[torch.Tensor]) -> None:
@@ -64,7 +67,9 @@ def test_float32_products_are_untouched() -> None:
 
 
 @pytest.mark.parametrize("has_avx512", [True, False])
-@pytest.mark.parametrize(("device", "precision"), [("cpu", "bf16"), ("cpu", "fp32"), ("cuda", "bf16")])
+@pytest.mark.parametrize(
+    ("device", "precision"), [("cpu", "bf16"), ("cpu", "fp32"), ("cuda", "bf16")]
+)
 def test_only_where_the_processor_has_none(
     monkeypatch: pytest.MonkeyPatch, device: str, precision: str, has_avx512: bool
 ) -> None:

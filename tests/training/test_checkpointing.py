@@ -34,10 +34,14 @@ def _gradients(checkpointed: bool, attention: str, cpu_dropout: bool) -> list[to
     return found
 
 
-@pytest.mark.parametrize(("attention", "cpu_dropout"), [("eager", False), ("sdpa", False), ("sdpa", True)])
+@pytest.mark.parametrize(
+    ("attention", "cpu_dropout"), [("eager", False), ("sdpa", False), ("sdpa", True)]
+)
 def test_gradients_are_equal_to_the_bit(attention: str, cpu_dropout: bool) -> None:
     """Gradients, not the loss: with other random numbers in the second pass the loss would be equal all the same."""
-    plain, again = (_gradients(checkpointed, attention, cpu_dropout) for checkpointed in (False, True))
+    plain, again = (
+        _gradients(checkpointed, attention, cpu_dropout) for checkpointed in (False, True)
+    )
     assert all(torch.equal(one, other) for one, other in zip(plain, again, strict=True))
     assert any(one.abs().max() > 0 for one in plain)
 
@@ -63,7 +67,9 @@ def test_it_begins_where_one_input_does_not_fit() -> None:
     for short in (False, True):
         trained = trainer(network(seed=1, dropout=0.1))
         if short:
-            _out_of_memory_unless(lambda one, size: one.checkpointing == "on" and size == 1)(trained)
+            _out_of_memory_unless(lambda one, size: one.checkpointing == "on" and size == 1)(
+                trained
+            )
         else:
             trained.micro_batch = 1
         trained.fit(INPUTS, targets(INPUTS), settings(epochs=1, select="last"), 1, lambda: 0.0)

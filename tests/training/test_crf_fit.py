@@ -26,7 +26,10 @@ def sentences(count: int = 200) -> tuple[torch.Tensor, torch.Tensor, torch.Tenso
             tags.append(last)
             units.append(unit)
     gold = torch.tensor(tags)
-    scores = torch.nn.functional.one_hot(gold, 3) * 1.0 + torch.from_numpy(random.normal(size=(len(tags), 3))).float()
+    scores = (
+        torch.nn.functional.one_hot(gold, 3) * 1.0
+        + torch.from_numpy(random.normal(size=(len(tags), 3))).float()
+    )
     return scores, gold, torch.tensor(units)
 
 
@@ -58,7 +61,8 @@ def test_the_fit_has_the_highest_likelihood_and_helps() -> None:
     def likelihood(chained: FittedChain) -> float:
         """By all paths, of sentences of up to four words."""
         start_transitions, moves, ends = (
-            chained.chain.get_parameter(name) for name in ("start_transitions", "transitions", "end_transitions")
+            chained.chain.get_parameter(name)
+            for name in ("start_transitions", "transitions", "end_transitions")
         )
         total = 0.0
         for unit in range(200):
@@ -75,7 +79,9 @@ def test_the_fit_has_the_highest_likelihood_and_helps() -> None:
                 )
 
             if len(rows) <= 4:
-                every = torch.stack([score(path) for path in itertools.product(range(3), repeat=len(rows))])
+                every = torch.stack(
+                    [score(path) for path in itertools.product(range(3), repeat=len(rows))]
+                )
                 total += float(score(tuple(gold[rows].tolist())) - every.logsumexp(0))
         return total
 

@@ -109,7 +109,9 @@ def _bias() -> Tensor:
 @pytest.mark.parametrize("mask", ["none", "boolean", "additive"])
 @pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize("scaling", [None, 0.2])
-def test_attention_without_dropout_is_that_of_torch(mask: str, bias: bool, scaling: float | None) -> None:
+def test_attention_without_dropout_is_that_of_torch(
+    mask: str, bias: bool, scaling: float | None
+) -> None:
     query, key, value = _inputs()
     found, _ = attention(
         nn.Module(),
@@ -138,7 +140,14 @@ def test_attention_with_dropout_is_the_plain_formula_with_the_same_mask(
     allowed = _mask(mask)
     torch.manual_seed(5)
     found, _ = attention(
-        nn.Module(), query, key, value, allowed, scaling=scaling, dropout=0.4, position_bias=_bias() if bias else None
+        nn.Module(),
+        query,
+        key,
+        value,
+        allowed,
+        scaling=scaling,
+        dropout=0.4,
+        position_bias=_bias() if bias else None,
     )
 
     torch.manual_seed(5)
@@ -179,7 +188,9 @@ def test_attention_of_a_decoder_does_not_look_ahead(how: str) -> None:
     outcomes = []
     for values in (value, changed):
         torch.manual_seed(1)
-        outcomes.append(attention(module, query, key, values, None, dropout=0.2, **options)[0][:, :5])
+        outcomes.append(
+            attention(module, query, key, values, None, dropout=0.2, **options)[0][:, :5]
+        )
     assert torch.equal(*outcomes)
 
 
@@ -190,7 +201,9 @@ def test_masked_keys_get_no_weight() -> None:
     outcomes = []
     for values in (value, changed):
         torch.manual_seed(1)
-        outcomes.append(attention(nn.Module(), query, key, values, _mask("boolean"), dropout=0.2)[0][2])
+        outcomes.append(
+            attention(nn.Module(), query, key, values, _mask("boolean"), dropout=0.2)[0][2]
+        )
     assert torch.equal(*outcomes)
 
 
@@ -203,7 +216,8 @@ def test_a_network_has_it_everywhere_and_predicts_as_before() -> None:
     ids = torch.tensor([inputs.ids[0].tolist() + [0] * (20 - len(inputs.ids[0]))])
     mask = (ids != 0).long()
     one, other = (
-        net.eval().encoder(input_ids=ids, attention_mask=mask).last_hidden_state[mask.bool()] for net in (plain, fast)
+        net.eval().encoder(input_ids=ids, attention_mask=mask).last_hidden_state[mask.bool()]
+        for net in (plain, fast)
     )
     assert torch.allclose(one, other, atol=1e-5)
     fast.train()

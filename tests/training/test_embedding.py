@@ -24,7 +24,13 @@ def _fit(monkeypatch: pytest.MonkeyPatch, whole: bool, **settings: Any) -> Train
         trainer = tiny.trainer(tiny.network())
         inputs = tiny.features(40, ids=SEEN)
         torch.manual_seed(0)
-        trainer.fit(inputs, tiny.targets(inputs), tiny.settings(epochs=4, lr=3e-3, **settings), 1, lambda: 0.0)
+        trainer.fit(
+            inputs,
+            tiny.targets(inputs),
+            tiny.settings(epochs=4, lr=3e-3, **settings),
+            1,
+            lambda: 0.0,
+        )
     return trainer
 
 
@@ -45,7 +51,9 @@ def test_it_equals_training_the_whole_table(monkeypatch: pytest.MonkeyPatch) -> 
     assert not torch.allclose(_table(ours)[SEEN[0] : SEEN[1]], before[SEEN[0] : SEEN[1]], atol=1e-3)
 
 
-def test_rows_that_are_not_used_keep_their_values_to_the_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_that_are_not_used_keep_their_values_to_the_bit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     before = tiny.network().encoder.get_input_embeddings().weight
     after = _table(_fit(monkeypatch, whole=False))
     assert torch.equal(after[slice(*UNSEEN)], before[slice(*UNSEEN)])
@@ -53,7 +61,9 @@ def test_rows_that_are_not_used_keep_their_values_to_the_bit(monkeypatch: pytest
 
 def test_predictions_with_unseen_sub_tokens_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     inputs = tiny.features(20, seed=3, ids=(5, 60))
-    scores = [np.stack(_fit(monkeypatch, whole=whole).predict(inputs)[1]) for whole in (False, True)]
+    scores = [
+        np.stack(_fit(monkeypatch, whole=whole).predict(inputs)[1]) for whole in (False, True)
+    ]
     assert np.allclose(scores[0], scores[1], atol=1e-5)
 
 
@@ -71,7 +81,9 @@ def test_the_gradient_is_that_of_the_table_padding_included(padding: int | None)
     assert torch.equal(rows.rows.grad, table.weight.grad[[0, 3, 7]])
 
 
-def test_weight_decay_moves_every_row_so_the_table_stays_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_weight_decay_moves_every_row_so_the_table_stays_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     trainer = _fit(monkeypatch, whole=False, weight_decay=0.1)
     assert type(trainer.network.encoder.get_input_embeddings()) is nn.Embedding
     before = tiny.network().encoder.get_input_embeddings().weight

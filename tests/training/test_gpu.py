@@ -16,7 +16,10 @@ from blurb.training.hardware import Precision, choose_device, has_bf16, seed_eve
 from blurb.training.loop import Trainer
 from tests.training import tiny
 
-pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")]
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU"),
+]
 WIDE = {"hidden_size": 16, "intermediate_size": 8_192}
 """A feed-forward that takes most of the memory of a batch."""
 
@@ -28,7 +31,9 @@ def on_gpu(precision: Precision = "fp32", kind: Any = "single", **config: Any) -
 
 def fit(trainer: Trainer, inputs: Features, **settings: Any) -> list[float]:
     chosen = tiny.settings(**{"epochs": 12, "lr": 1e-2, "select": "last", **settings})
-    return [epoch.loss for epoch in trainer.fit(inputs, tiny.targets(inputs), chosen, 1, lambda: 0.0)]
+    return [
+        epoch.loss for epoch in trainer.fit(inputs, tiny.targets(inputs), chosen, 1, lambda: 0.0)
+    ]
 
 
 def precisions() -> list[Precision]:
@@ -42,7 +47,10 @@ def test_it_learns(kind: Any) -> None:
     assert losses[-1] < 0.3 * losses[0]
     gold = tiny.targets(inputs)
     predicted, _ = trainer.predict(inputs)
-    right = [np.mean(np.atleast_1d(row)[: np.size(gold[i])] == gold[i]) for i, row in enumerate(predicted)]
+    right = [
+        np.mean(np.atleast_1d(row)[: np.size(gold[i])] == gold[i])
+        for i, row in enumerate(predicted)
+    ]
     assert np.mean(right) > 0.9
 
 
@@ -60,7 +68,9 @@ def test_half_precision_learns_what_fp32_learns(precision: Precision) -> None:
         pytest.skip("the card has no bf16")
     inputs = tiny.features(120)
     whole, half = fit(on_gpu(), inputs), fit(on_gpu(precision), inputs)
-    assert half[0] == pytest.approx(whole[0], rel=0.2)  # in fp16 the first steps only find the scale of the loss
+    assert half[0] == pytest.approx(
+        whole[0], rel=0.2
+    )  # in fp16 the first steps only find the scale of the loss
     assert half[-1] < 0.3 * half[0]
 
 
@@ -71,7 +81,9 @@ def test_a_repetition_has_equal_bits() -> None:
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16", "fp16"])
-def test_predictions_do_not_depend_on_the_batches(precision: Precision, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_predictions_do_not_depend_on_the_batches(
+    precision: Precision, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if precision != "fp32" and precision not in precisions():
         pytest.skip("the card has no bf16")
     trainer, inputs = on_gpu(precision), tiny.features(60)
@@ -82,7 +94,9 @@ def test_predictions_do_not_depend_on_the_batches(precision: Precision, monkeypa
         again, probabilities = trainer.predict(inputs)
         for one, two in zip(scores, probabilities, strict=True):
             np.testing.assert_allclose(one, two, atol=1e-5 if precision == "fp32" else 2e-2)
-        sure = [row for row, score in enumerate(scores) if score.max() > 0.6]  # half precision decides no tie
+        sure = [
+            row for row, score in enumerate(scores) if score.max() > 0.6
+        ]  # half precision decides no tie
         assert len(sure) > 50
         assert [int(again[row]) for row in sure] == [int(answers[row]) for row in sure]
 
@@ -100,7 +114,9 @@ def test_too_little_memory_halves_the_micro_batch(caplog: pytest.LogCaptureFixtu
     gc.collect()  # the encoder is in a cycle of references
     torch.cuda.empty_cache()
     limit = torch.cuda.memory_reserved() + (peak - before) / 2
-    torch.cuda.set_per_process_memory_fraction(limit / torch.cuda.get_device_properties(0).total_memory)
+    torch.cuda.set_per_process_memory_fraction(
+        limit / torch.cuda.get_device_properties(0).total_memory
+    )
     try:
         trainer = on_gpu(**WIDE)
         with caplog.at_level(logging.WARNING, logger="blurb"):

@@ -35,7 +35,9 @@ def weights(module: torch.nn.Module) -> torch.Tensor:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_layers_are_those_of_the_configuration(kind: str, checkpoint: Builder) -> None:
     encoder, _ = Checkpoint(checkpoint(kind)).load_encoder()
-    decoder = encoder.config.num_decoder_layers if kind == "funnel" else 0  # which makes short inputs long again
+    decoder = (
+        encoder.config.num_decoder_layers if kind == "funnel" else 0
+    )  # which makes short inputs long again
     assert len(layers(encoder)) == encoder.config.get_text_config().num_hidden_layers + decoder
 
 
@@ -47,13 +49,17 @@ def test_rates_fall_from_the_top_to_the_embeddings(kind: str, checkpoint: Builde
     train_used_rows(encoder, torch.arange(5))
     network = torch.nn.ModuleDict({"encoder": encoder, "head": torch.nn.Linear(2, 2)})
     scale = {
-        parameter: group["scale"] for group in adamw(network, settings).param_groups for parameter in group["params"]
+        parameter: group["scale"]
+        for group in adamw(network, settings).param_groups
+        for parameter in group["params"]
     }
     assert set(scale) == set(network.parameters())
     found = layers(encoder)
     for depth, block in enumerate(reversed(found)):
         assert {scale[parameter] for parameter in block.parameters()} == {0.5**depth}
-    assert {scale[parameter] for parameter in encoder.get_input_embeddings().parameters()} == {0.5 ** len(found)}
+    assert {scale[parameter] for parameter in encoder.get_input_embeddings().parameters()} == {
+        0.5 ** len(found)
+    }
     assert {scale[parameter] for parameter in network["head"].parameters()} == {1.0}
 
 
@@ -77,7 +83,9 @@ def test_the_highest_layers_are_drawn_anew(kind: str, checkpoint: Builder) -> No
     assert all(torch.equal(a, b) for a, b in zip(before[:-1], after[:-1], strict=True))
 
 
-@pytest.mark.parametrize("values", [{"freeze_layers": 1}, {"reinit_layers": 1}, {"layer_decay": 0.9}])
+@pytest.mark.parametrize(
+    "values", [{"freeze_layers": 1}, {"reinit_layers": 1}, {"layer_decay": 0.9}]
+)
 def test_layers_that_share_their_weights_cannot_be_treated_differently(
     values: dict[str, float], checkpoint: Builder
 ) -> None:
@@ -94,8 +102,13 @@ def test_more_layers_than_there_are(checkpoint: Builder) -> None:
     encoder, _ = Checkpoint(checkpoint("bert_uncased")).load_encoder()
     with pytest.raises(SettingsError, match=r"freeze_layers 90 .* must not exceed"):
         treat_layers(encoder, Settings(max_length=32, freeze_layers=90))
-    source, settings = resolve(str(checkpoint("bert_uncased"))), Settings(max_length=32, freeze_layers=90)
-    with pytest.raises(SettingsError, match=r"freeze_layers 90 .* must not exceed the 2 layers of BertModel"):
+    source, settings = (
+        resolve(str(checkpoint("bert_uncased"))),
+        Settings(max_length=32, freeze_layers=90),
+    )
+    with pytest.raises(
+        SettingsError, match=r"freeze_layers 90 .* must not exceed the 2 layers of BertModel"
+    ):
         check(source, bind(tasks.get("gad"), settings))
     with pytest.raises(SettingsError, match="layer_decay must be above 0"):
         Settings(max_length=32, layer_decay=0.0)

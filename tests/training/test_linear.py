@@ -46,7 +46,11 @@ def oracle(kind: OutputKind, x: np.ndarray, y: np.ndarray, strength: float) -> n
 @pytest.mark.parametrize("kind", ["single", "multi", "regression"])
 def test_it_is_scikit_learns(kind: OutputKind, strength: float) -> None:
     z, y = data(kind)
-    found = solve(Design(z), y, kind, 1 if kind == "regression" else 3, strength).scores(Design(z)).numpy()
+    found = (
+        solve(Design(z), y, kind, 1 if kind == "regression" else 3, strength)
+        .scores(Design(z))
+        .numpy()
+    )
     expected = oracle(kind, z.numpy(), y.numpy(), strength)
     assert centred(kind, found) == pytest.approx(centred(kind, expected), abs=2e-2)
 
@@ -93,7 +97,10 @@ def test_where_it_begins_decides_nothing(kind: OutputKind) -> None:
     rows = Design(z)
     cold = solve(rows, y, kind, 3, 3.0)
     other = solve(rows, y, kind, 3, 300.0)
-    for again in (solve(rows, y, kind, 3, 3.0, start=other), solve(rows, y, kind, 3, 3.0, near=1e-10)):
+    for again in (
+        solve(rows, y, kind, 3, 3.0, start=other),
+        solve(rows, y, kind, 3, 3.0, near=1e-10),
+    ):
         assert again.loss == pytest.approx(cold.loss, abs=1e-5)
         assert again.scores(rows).numpy() == pytest.approx(cold.scores(rows).numpy(), abs=3e-2)
     assert other.loss > cold.loss

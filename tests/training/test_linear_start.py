@@ -18,8 +18,12 @@ ROWS, SIZE = 240, 12
 def data(kind: OutputKind, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
     """Features of very different scales, and answers that follow from them with noise."""
     random = np.random.default_rng(seed)
-    x = random.normal(size=(ROWS, SIZE)) * 10 ** random.uniform(-3, 2, SIZE) + random.normal(size=SIZE)
-    logits = (x - x.mean(0)) / x.std(0) @ random.normal(size=(SIZE, 3)) + random.normal(size=(ROWS, 3))
+    x = random.normal(size=(ROWS, SIZE)) * 10 ** random.uniform(-3, 2, SIZE) + random.normal(
+        size=SIZE
+    )
+    logits = (x - x.mean(0)) / x.std(0) @ random.normal(size=(SIZE, 3)) + random.normal(
+        size=(ROWS, 3)
+    )
     answers = {
         "single": logits.argmax(1),
         "tokens": logits.argmax(1),
@@ -43,9 +47,16 @@ def test_it_is_scikit_learns(kind: OutputKind, strength: float) -> None:
         expected = Ridge(alpha=strength).fit(z, y.numpy()).predict(z)[:, None]
     else:
         model = LogisticRegression(C=1 / strength, max_iter=5_000, tol=1e-10)
-        expected = (OneVsRestClassifier(model) if kind == "multi" else model).fit(z, y.numpy()).decision_function(z)
+        expected = (
+            (OneVsRestClassifier(model) if kind == "multi" else model)
+            .fit(z, y.numpy())
+            .decision_function(z)
+        )
     if kind in ("single", "tokens"):  # scores of classes are known up to what all have in common
-        found, expected = found - found.mean(1, keepdims=True), expected - expected.mean(1, keepdims=True)
+        found, expected = (
+            found - found.mean(1, keepdims=True),
+            expected - expected.mean(1, keepdims=True),
+        )
     assert found == pytest.approx(expected, abs=2e-2)
 
 
@@ -65,7 +76,9 @@ def test_the_head_begins_with_the_fit_on_its_own_features(words: bool) -> None:
     inputs = tiny.features(120, words=words)
     answers = tiny.targets(inputs)
     trainer = tiny.trainer(network)
-    before = {name: value for name, value in tiny.weights(network).items() if name.startswith("encoder")}
+    before = {
+        name: value for name, value in tiny.weights(network).items() if name.startswith("encoder")
+    }
     x, y = trainer.head_features(inputs, answers)
     assert len(x) == len(y) == (sum(map(len, answers)) if words else 120)
     facts = linear_start(trainer, inputs, answers, seed=1)
@@ -77,8 +90,13 @@ def test_the_head_begins_with_the_fit_on_its_own_features(words: bool) -> None:
     after = tiny.weights(network)
     assert all(torch.equal(after[name], value) for name, value in before.items())
     predicted, _ = trainer.predict(inputs)
-    pairs = [(np.atleast_1d(one), np.atleast_1d(two)) for one, two in zip(predicted, answers, strict=True)]
-    right = np.concatenate([one[: len(two)] == two for one, two in pairs])  # tags of padding follow those of words
+    pairs = [
+        (np.atleast_1d(one), np.atleast_1d(two))
+        for one, two in zip(predicted, answers, strict=True)
+    ]
+    right = np.concatenate(
+        [one[: len(two)] == two for one, two in pairs]
+    )  # tags of padding follow those of words
     assert right.mean() > 0.5  # of three classes
     _, scores = trainer.predict(inputs)
     fold(network.head)

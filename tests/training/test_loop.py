@@ -37,7 +37,10 @@ def test_it_learns(kind: OutputKind) -> None:
     assert history[-1].loss < 0.3 * history[0].loss
     predicted, _ = trainer.predict(inputs)
     gold = tiny.targets(inputs)
-    right = [np.mean(np.atleast_1d(row)[: np.size(gold[i])] == gold[i]) for i, row in enumerate(predicted)]
+    right = [
+        np.mean(np.atleast_1d(row)[: np.size(gold[i])] == gold[i])
+        for i, row in enumerate(predicted)
+    ]
     assert np.mean(right) > 0.9
 
 
@@ -51,7 +54,9 @@ def _gradients(kind: OutputKind, size: int) -> tuple[float, dict[str, torch.Tens
     if kind == "regression":
         targets = targets.astype(np.float32)
     loss = trainer._gradients(inputs, np.arange(13), targets, size)
-    return float(loss), {name: p.grad.clone() for name, p in trainer.network.named_parameters() if p.grad is not None}
+    return float(loss), {
+        name: p.grad.clone() for name, p in trainer.network.named_parameters() if p.grad is not None
+    }
 
 
 @pytest.mark.parametrize("kind", ["single", "tokens", "multi", "regression"])
@@ -129,13 +134,17 @@ def test_too_little_memory_halves_the_micro_batch_and_changes_nothing_else(
     assert max(tried[2:]) == 2
     assert "micro-batches of 4" in caplog.text
     assert "micro-batches of 2" in caplog.text
-    assert [epoch.loss for epoch in found] == pytest.approx([epoch.loss for epoch in expected], rel=1e-4)
+    assert [epoch.loss for epoch in found] == pytest.approx(
+        [epoch.loss for epoch in expected], rel=1e-4
+    )
     mine, other = tiny.weights(small.network), tiny.weights(plain.network)
     for name in mine:
         assert torch.allclose(mine[name], other[name], atol=1e-5), name
 
 
-def test_memory_that_runs_out_in_the_middle_of_a_batch_leaves_no_half_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_that_runs_out_in_the_middle_of_a_batch_leaves_no_half_gradient(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     inputs = tiny.features(8)
     plain = tiny.trainer(tiny.network())
     _fit(plain, inputs, epochs=1)
@@ -184,7 +193,9 @@ def test_a_loss_that_is_not_a_number_stops_the_training(
         return loss(self, batch) * (value if done == bad else 1.0)
 
     monkeypatch.setattr(Network, "loss", broken)
-    with pytest.raises(TrainingError, match=rf"not finite \(epoch 1, by step {noticed}, learning rate 0.001\)"):
+    with pytest.raises(
+        TrainingError, match=rf"not finite \(epoch 1, by step {noticed}, learning rate 0.001\)"
+    ):
         _fit(trainer, tiny.features(8 * (CHECK_EVERY + 5)))
 
 
@@ -206,7 +217,13 @@ def _same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
 
 @pytest.mark.parametrize(
     ("scores", "best"),
-    [([0.2, 0.9, 0.5], 1), ([0.9, 0.2, 0.5], 0), ([0.1, 0.5, 0.5], 1), ([0.0, 0.0, 0.0], 0), ([-0.5, -0.1, -0.3], 1)],
+    [
+        ([0.2, 0.9, 0.5], 1),
+        ([0.9, 0.2, 0.5], 0),
+        ([0.1, 0.5, 0.5], 1),
+        ([0.0, 0.0, 0.0], 0),
+        ([-0.5, -0.1, -0.3], 1),
+    ],
 )
 def test_the_weights_of_the_first_best_epoch_remain(scores: list[float], best: int) -> None:
     trainer = tiny.trainer(tiny.network(dropout=0.1))
@@ -252,7 +269,11 @@ def test_the_same_seed_repeats_bit_for_bit_and_another_does_not() -> None:
     (one, first), (same, again), (other, _) = _seeded(1), _seeded(1), _seeded(2)
     assert _same(one, same)
     assert first == again
-    assert not any(torch.equal(one[name], other[name]) for name in one if "weight" in name and "Norm" not in name)
+    assert not any(
+        torch.equal(one[name], other[name])
+        for name in one
+        if "weight" in name and "Norm" not in name
+    )
 
 
 def test_seed_everything_seeds_the_three_generators() -> None:
@@ -272,19 +293,27 @@ def test_every_step_has_its_learning_rate_and_is_reported() -> None:
     history = _fit(trainer, tiny.features(20), epochs=4, lr=2e-3, warmup=0.25)
     assert steps == [(step, 12) for step in range(1, 13)]
     factor = learning_rate_factor(0.25, 12)
-    assert [epoch.learning_rate for epoch in history] == pytest.approx([2e-3 * factor(step) for step in (2, 5, 8, 11)])
+    assert [epoch.learning_rate for epoch in history] == pytest.approx(
+        [2e-3 * factor(step) for step in (2, 5, 8, 11)]
+    )
 
 
 def test_a_rate_of_zero_moves_nothing() -> None:
     trainer = tiny.trainer(tiny.network())
-    before = {name: value for name, value in tiny.weights(trainer.network).items() if "word_embeddings" not in name}
+    before = {
+        name: value
+        for name, value in tiny.weights(trainer.network).items()
+        if "word_embeddings" not in name
+    }
     _fit(trainer, tiny.features(20), lr=0.0)
     after = tiny.weights(trainer.network)
     assert all(torch.equal(before[name], after[name]) for name in before)
 
 
 @pytest.mark.parametrize("clip_norm", [0.01, 0.0])
-def test_gradients_are_clipped_to_their_norm_or_not_at_all(monkeypatch: pytest.MonkeyPatch, clip_norm: float) -> None:
+def test_gradients_are_clipped_to_their_norm_or_not_at_all(
+    monkeypatch: pytest.MonkeyPatch, clip_norm: float
+) -> None:
     trainer, norms = tiny.trainer(tiny.network()), []
     step = torch.optim.AdamW.step
 
@@ -308,7 +337,9 @@ def test_predictions_are_in_the_order_of_the_inputs() -> None:
 
 
 @pytest.mark.parametrize("most", [1, 3, 7])
-def test_prediction_halves_its_batches_where_memory_is_short(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+def test_prediction_halves_its_batches_where_memory_is_short(
+    monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
     trainer, inputs = tiny.trainer(tiny.network()), tiny.features(30)
     _, expected = trainer.predict(inputs)
     predict = Network.predict
@@ -342,7 +373,9 @@ def test_the_head_works_in_float32_under_bf16() -> None:
 
 @pytest.mark.parametrize("device", ["gpu", "GPU", "meta", "xpu", "cuda:x", "cuda:-1", "", "cpu:0"])
 def test_what_is_no_device_is_told_with_blurb_s_own_list(device: str) -> None:
-    with pytest.raises(SettingsError, match=r"--device must be one of auto, cpu, cuda, cuda:N, mps \(got "):
+    with pytest.raises(
+        SettingsError, match=r"--device must be one of auto, cpu, cuda, cuda:N, mps \(got "
+    ):
         choose_device(device)
 
 
@@ -377,7 +410,9 @@ def test_a_budget_of_updates_ends_within_an_epoch() -> None:
     history = net.fit(inputs, tiny.targets(inputs), chosen, 1, lambda: 0.5)
     assert steps == [(done, 12) for done in range(1, 13)]
     assert [(epoch.epoch, epoch.dev) for epoch in history] == [(1, 0.5), (2, 0.5), (3, 0.5)]
-    assert history[-1].learning_rate == pytest.approx(1e-3 * (1 / 11))  # decays to 0 at the end of the budget
+    assert history[-1].learning_rate == pytest.approx(
+        1e-3 * (1 / 11)
+    )  # decays to 0 at the end of the budget
 
 
 def test_a_budget_that_is_not_reached_changes_nothing() -> None:
@@ -385,6 +420,8 @@ def test_a_budget_that_is_not_reached_changes_nothing() -> None:
     found = []
     for limit in (0, 1_000):
         net = tiny.network()
-        tiny.trainer(net).fit(inputs, tiny.targets(inputs), tiny.settings(max_updates=limit), 1, lambda: 0.5)
+        tiny.trainer(net).fit(
+            inputs, tiny.targets(inputs), tiny.settings(max_updates=limit), 1, lambda: 0.5
+        )
         found.append(tiny.weights(net))
     assert all(torch.equal(found[0][name], found[1][name]) for name in found[0])

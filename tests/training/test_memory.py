@@ -22,5 +22,7 @@ print(held - resident())
 @pytest.mark.costly
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="a function of glibc")
 def test_freed_memory_goes_back() -> None:
-    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True
+    )
     assert int(done.stdout) > 150_000_000

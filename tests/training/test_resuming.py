@@ -31,8 +31,13 @@ class Memory:
     def read(self) -> tuple[Mapping[str, dict[str, torch.Tensor]], dict[str, Any]] | None:
         return (self.tensors, json.loads(self.values)) if self.values else None
 
-    def write(self, tensors: Mapping[str, Mapping[str, torch.Tensor]], values: Mapping[str, Any]) -> None:
-        self.tensors = {file: {name: value.clone() for name, value in each.items()} for file, each in tensors.items()}
+    def write(
+        self, tensors: Mapping[str, Mapping[str, torch.Tensor]], values: Mapping[str, Any]
+    ) -> None:
+        self.tensors = {
+            file: {name: value.clone() for name, value in each.items()}
+            for file, each in tensors.items()
+        }
         self.values = json.dumps(values)
 
     def set_aside(self, reason: str) -> None:
@@ -59,7 +64,9 @@ def fit(
     if chosen.adapter == "lora":
         adapters.inject(network.encoder, chosen)
     device, precision = where
-    trainer = Trainer(network, tiny.PAD, torch.device(device), precision, on_step, checkpoints=checkpoints)
+    trainer = Trainer(
+        network, tiny.PAD, torch.device(device), precision, on_step, checkpoints=checkpoints
+    )
 
     def evaluate() -> float:
         trainer.network.eval()  # as predictions do

@@ -22,7 +22,18 @@ from blurb.store.record import read_predictions
 from blurb.store.store import read_json
 from blurb.training import tracking
 
-RUN = ["run", "scratch:tiny", "--suite", "demo", "--protocol", "smoke", "--tasks", "gad", "--set", "epochs=2"]
+RUN = [
+    "run",
+    "scratch:tiny",
+    "--suite",
+    "demo",
+    "--protocol",
+    "smoke",
+    "--tasks",
+    "gad",
+    "--set",
+    "epochs=2",
+]
 
 
 class Fake(GeneralTracker):
@@ -81,7 +92,9 @@ def run(folder: Path, *arguments: str) -> Path:
 
 
 @pytest.mark.costly
-def test_a_tracker_is_told_of_epochs_and_figures_and_changes_nothing(tmp_path: Path, fake: type[Fake]) -> None:
+def test_a_tracker_is_told_of_epochs_and_figures_and_changes_nothing(
+    tmp_path: Path, fake: type[Fake]
+) -> None:
     plain = run(tmp_path / "plain")
     assert fake.told == []  # off by default
     tracked = run(tmp_path / "tracked", "--track", "wandb")
@@ -109,7 +122,8 @@ def test_a_tracker_that_fails_is_a_warning(tmp_path: Path, fake: type[Fake], whe
     fake.fails_at = where
     try:
         with pytest.warns(
-            UserWarning, match="wandb failed; the trial continues without it: RuntimeError: no connection"
+            UserWarning,
+            match="wandb failed; the trial continues without it: RuntimeError: no connection",
         ):
             path = run(tmp_path, "--track", "wandb")
     finally:
@@ -120,13 +134,22 @@ def test_a_tracker_that_fails_is_a_warning(tmp_path: Path, fake: type[Fake], whe
 
 
 def test_a_failed_trial_ends_its_run(tmp_path: Path, fake: type[Fake]) -> None:
-    tables = ["--output", str(tmp_path / "runs"), "--leaderboard", str(tmp_path / "leaderboard.csv")]
-    result = CliRunner().invoke(cli, [*RUN, *tables, "--set", "weight_decay=1e30", "--track", "wandb"])
+    tables = [
+        "--output",
+        str(tmp_path / "runs"),
+        "--leaderboard",
+        str(tmp_path / "leaderboard.csv"),
+    ]
+    result = CliRunner().invoke(
+        cli, [*RUN, *tables, "--set", "weight_decay=1e30", "--track", "wandb"]
+    )
     assert result.exit_code == 1
     assert [what for what, _ in fake.told][-1] == "finish"
 
 
-def test_a_missing_package_is_told_before_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_told_before_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(accelerated, "_available_trackers", [])
     for name in tracking.TRACKERS:
         with pytest.raises(SettingsError, match=f"pip install {name}"):
@@ -147,4 +170,6 @@ def test_tensorboard_holds_the_curve(tmp_path: Path) -> None:
         losses = [float(line["loss"]) for line in csv.DictReader(file)]
     assert [event.value for event in events.Scalars("loss")] == pytest.approx(losses)
     (final,) = events.Scalars("test/f1")
-    assert final.value == pytest.approx(json.loads((path / "metrics.json").read_text())["test"]["f1"])
+    assert final.value == pytest.approx(
+        json.loads((path / "metrics.json").read_text())["test"]["f1"]
+    )

@@ -24,7 +24,12 @@ def network(
 ) -> Network:
     """BERT with two layers of 16; `mean` pooling for sequence problems."""
     torch.manual_seed(seed)
-    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
+    sizes = {
+        "hidden_size": 16,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "intermediate_size": 32,
+    }
     encoder = BertModel(
         BertConfig(
             vocab_size=VOCABULARY,
@@ -43,7 +48,9 @@ def trainer(net: Network, **options: Any) -> Trainer:
     return Trainer(net, PAD, torch.device("cpu"), "fp32", **options)
 
 
-def features(rows: int, seed: int = 0, ids: tuple[int, int] = (5, 40), words: bool = False) -> Features:
+def features(
+    rows: int, seed: int = 0, ids: tuple[int, int] = (5, 40), words: bool = False
+) -> Features:
     """Rows of 3 to 12 sub-tokens between `ids`; with `words`, every second sub-token begins a word."""
     rng = np.random.default_rng(seed)
     subtokens = [rng.integers(*ids, size=rng.integers(3, 13)) for _ in range(rows)]
@@ -54,7 +61,9 @@ def features(rows: int, seed: int = 0, ids: tuple[int, int] = (5, 40), words: bo
         example_index=np.arange(rows),
         word_ids=Ragged.of([np.arange(len(row)) for row in positions]) if words else None,
         word_starts=Ragged.of(positions) if words else None,
-        word_ends=Ragged.of(np.minimum(row + 2, len(piece)) for row, piece in zip(positions, subtokens, strict=True))
+        word_ends=Ragged.of(
+            np.minimum(row + 2, len(piece)) for row, piece in zip(positions, subtokens, strict=True)
+        )
         if words
         else None,
     )
@@ -63,7 +72,9 @@ def features(rows: int, seed: int = 0, ids: tuple[int, int] = (5, 40), words: bo
 def targets(inputs: Features, labels: int = 3) -> Any:
     """What can be learnt: the class follows from the first sub-token, a word's tag from its own."""
     if inputs.word_ids is not None and inputs.word_starts is not None:
-        return Ragged.of([inputs.ids[i][inputs.word_starts[i]] % labels for i in range(len(inputs))])
+        return Ragged.of(
+            [inputs.ids[i][inputs.word_starts[i]] % labels for i in range(len(inputs))]
+        )
     return np.array([int(inputs.ids[i][0]) % labels for i in range(len(inputs))], dtype=np.int64)
 
 

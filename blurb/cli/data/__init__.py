@@ -56,12 +56,18 @@ def export(
     ] = "jsonl",
     prompts: Annotated[
         Path | None,
-        Option(help="batch: a TOML file of prompts, or a folder with a file a task type.  [default: those of blurb]"),
+        Option(
+            help="batch: a TOML file of prompts, or a folder with a file a task type.  [default: those of blurb]"
+        ),
     ] = None,
-    shots: Annotated[int, Option(help="batch: solved examples before each question, drawn from train.", low=0)] = 0,
+    shots: Annotated[
+        int, Option(help="batch: solved examples before each question, drawn from train.", low=0)
+    ] = 0,
     seed: Annotated[int, Option(help="batch: seed that draws the shots.", low=1)] = 1,
     split: Annotated[ScoredSplit, Option(help="batch: split to ask.", choices=SCORED)] = "test",
-    limit: Annotated[int, Option(help="batch: ask at most this many examples; 0 for all.", low=0)] = 0,
+    limit: Annotated[
+        int, Option(help="batch: ask at most this many examples; 0 for all.", low=0)
+    ] = 0,
     model: Annotated[str, Option(help="batch: the model, as the server calls it.")] = "",
     out: Annotated[Path, Option(help="Folder to write.", path="dir")],
 ) -> None:
@@ -76,7 +82,9 @@ def export(
     chosen = tasks.load_selection(selection)
     folder, _ = folders(suite, data, None, chosen)
     if form != "batch" and (prompts or shots or limit or model or split != "test"):
-        raise SettingsError("--prompts, --shots, --split, --limit and --model are for --format batch.")
+        raise SettingsError(
+            "--prompts, --shots, --split, --limit and --model are for --format batch."
+        )
     batch: tuple[Split, ...] = (split, "train") if shots else (split,)
     needed = batch if form == "batch" else SPLITS
     lacking = None
@@ -89,7 +97,9 @@ def export(
     if form == "batch":
         from blurb.scoring import requests  # with all that reads and scores examples
 
-        there = [task for task in chosen if all(path_of(task, folder, each).exists() for each in needed)]
+        there = [
+            task for task in chosen if all(path_of(task, folder, each).exists() for each in needed)
+        ]
         asked = requests.export(there, folder, out, split, prompts, shots, seed, limit, model)
         emit("table", requests.Manifest, asked, COLUMNS)
         written = [out / requests.MANIFEST] if asked else []

@@ -27,8 +27,12 @@ def download(
     *,
     out: Annotated[Path, Option(help="Folder for the original releases.")],
     selection: Annotated[str, TASKS] = "all",
-    accept_licences: Annotated[bool, Option(help="Accept the licences shown without being asked.")] = False,
-    again: Annotated[bool, Option(help="Download files without a pinned hash again even if they exist.")] = False,
+    accept_licences: Annotated[
+        bool, Option(help="Accept the licences shown without being asked.")
+    ] = False,
+    again: Annotated[
+        bool, Option(help="Download files without a pinned hash again even if they exist.")
+    ] = False,
 ) -> None:
     """Download the original releases that need no registration.
 
@@ -43,7 +47,12 @@ def download(
     ours = [task for task in chosen if task.source and task.source.downloads]
     others = [task for task in chosen if task not in ours]
     rows = [
-        (task.name, file.path, "not known" if file.size is None else f"{file.size / 1e6:.1f}", task.licence)
+        (
+            task.name,
+            file.path,
+            "not known" if file.size is None else f"{file.size / 1e6:.1f}",
+            task.licence,
+        )
         for task in ours
         if task.source
         for file in task.source.downloads
@@ -61,7 +70,10 @@ def download(
             for source_file in task.source.downloads if task.source else ():
                 try:
                     new = _fetched(shown, out, source_file, again)
-                    click.echo(f"{source_file.path}: {'downloaded' if new else 'already present'}", err=True)
+                    click.echo(
+                        f"{source_file.path}: {'downloaded' if new else 'already present'}",
+                        err=True,
+                    )
                     got += 1
                 except DataError as error:
                     click.echo(f"{source_file.path}: not downloaded", err=True)
@@ -116,7 +128,9 @@ def _ask(accepted: bool) -> None:
     """Asks whether the licences are accepted, unless that was said before."""
     if not accepted:
         if not sys.stdin.isatty():
-            raise DataError("nothing was downloaded: add --accept-licences to accept the licences shown.")
+            raise DataError(
+                "nothing was downloaded: add --accept-licences to accept the licences shown."
+            )
         click.confirm("Do you accept these licences?", abort=True)
 
 
@@ -137,9 +151,15 @@ def _bars() -> Progress:
 def get(
     *,
     selection: Annotated[str, TASKS] = "all",
-    data: Annotated[Path | None, Option(help="Data folder; BLURB_DATA, or by default the user's own.")] = None,
-    raw: Annotated[Path | None, Option(help="Folder of the original releases.  [default: beside it]")] = None,
-    accept_licences: Annotated[bool, Option(help="Accept the licences shown without being asked.")] = False,
+    data: Annotated[
+        Path | None, Option(help="Data folder; BLURB_DATA, or by default the user's own.")
+    ] = None,
+    raw: Annotated[
+        Path | None, Option(help="Folder of the original releases.  [default: beside it]")
+    ] = None,
+    accept_licences: Annotated[
+        bool, Option(help="Accept the licences shown without being asked.")
+    ] = False,
 ) -> None:
     """Get the datasets: download, prepare and verify them.
 
@@ -157,7 +177,9 @@ def get(
     for task in chosen:
         click.echo(f"{task.title} ...", err=True)
         with _bars() as shown:
-            outcomes.append(downloads.get(task, originals, folder, partial(_fetched, shown, originals)))
+            outcomes.append(
+                downloads.get(task, originals, folder, partial(_fetched, shown, originals))
+            )
     lines = [(got.task.name, got.verdict, got.needs) for got in outcomes]
     show(("dataset", "verdict", "what it still needs"), lines, "table")
     there = [got.task.name for got in outcomes if not got.needs]
@@ -172,6 +194,8 @@ def _fetched(shown: Progress, folder: Path, file: Download, again: bool = False)
     """Whether a file was downloaded, and not there already; with a bar."""
     bar = shown.add_task(Path(file.path).name, total=file.size)
     try:
-        return downloads.fetch(file, folder, lambda done, total: shown.update(bar, completed=done, total=total), again)
+        return downloads.fetch(
+            file, folder, lambda done, total: shown.update(bar, completed=done, total=total), again
+        )
     finally:
         shown.remove_task(bar)

@@ -30,7 +30,16 @@ class Prepared(TypedDict):
     dev: Annotated[Count | None, "size of dev; null unless it was written"]
     test: Annotated[Count | None, "size of test; null unless it was written"]
     verdict: Annotated[
-        Literal["identical", "counts only", "differs", "not known", "missing", "broken", "not preparable"], "outcome"
+        Literal[
+            "identical",
+            "counts only",
+            "differs",
+            "not known",
+            "missing",
+            "broken",
+            "not preparable",
+        ],
+        "outcome",
     ]
     seconds: Annotated[float, "time that it took"]
 
@@ -71,7 +80,9 @@ def prepare(
                 outcome, counts = str(found.verdict), tuple(found.counts.values())
                 remarks += notes
                 if found.verdict == "differs":
-                    remarks.append(f"{task.title}: prepared, but this is not BLURB's data (see blurb data verify).")
+                    remarks.append(
+                        f"{task.title}: prepared, but this is not BLURB's data (see blurb data verify)."
+                    )
             except MissingRelease as error:
                 outcome = "missing"
                 missing.append((task, str(error)))
@@ -80,7 +91,10 @@ def prepare(
                 errors.append(f"{task.title}: {error}")
         rows.append((task.name, task.unit, *counts, outcome, round(perf_counter() - start, 3)))
     if form == "table":
-        rows = [(*("-" if cell is None else cell for cell in row[:-1]), f"{row[-1]:.1f}") for row in rows]
+        rows = [
+            (*("-" if cell is None else cell for cell in row[:-1]), f"{row[-1]:.1f}")
+            for row in rows
+        ]
     columns = ("dataset", *keys(Prepared)[1:]) if form == "table" else keys(Prepared)
     show(columns, rows, form, numbers=(*tasks.SPLITS, "seconds"))
     for remark in remarks:
@@ -126,12 +140,24 @@ class DatasetRecord(TypedDict):
 
     task: Annotated[str, "name of the task, as in `blurb tasks`", From("task.name")]
     unit: Annotated[str, "what the sizes count", From("task.unit")]
-    train: Annotated[Count | None, "size of train; null if it is missing or unreadable", From("counts.train")]
-    train_printed: Annotated[Count | None, "size in the paper's Table 3; null if it has none", From("task.sizes.train")]
-    dev: Annotated[Count | None, "size of dev; null if it is missing or unreadable", From("counts.dev")]
-    dev_printed: Annotated[Count | None, "size in the paper's Table 3; null if it has none", From("task.sizes.dev")]
-    test: Annotated[Count | None, "size of test; null if it is missing or unreadable", From("counts.test")]
-    test_printed: Annotated[Count | None, "size in the paper's Table 3; null if it has none", From("task.sizes.test")]
+    train: Annotated[
+        Count | None, "size of train; null if it is missing or unreadable", From("counts.train")
+    ]
+    train_printed: Annotated[
+        Count | None, "size in the paper's Table 3; null if it has none", From("task.sizes.train")
+    ]
+    dev: Annotated[
+        Count | None, "size of dev; null if it is missing or unreadable", From("counts.dev")
+    ]
+    dev_printed: Annotated[
+        Count | None, "size in the paper's Table 3; null if it has none", From("task.sizes.dev")
+    ]
+    test: Annotated[
+        Count | None, "size of test; null if it is missing or unreadable", From("counts.test")
+    ]
+    test_printed: Annotated[
+        Count | None, "size in the paper's Table 3; null if it has none", From("task.sizes.test")
+    ]
     verdict: Annotated[
         Literal["identical", "counts only", "differs", "not known", "missing", "unreadable"],
         "whether these are BLURB's examples",
@@ -151,7 +177,9 @@ COLUMNS = (
 @click_command("verify", prints=list[DatasetRecord])
 def verify(
     *,
-    given: Annotated[Path | None, Option(help="Data folder in BLURB's layout.", flag="--data")] = None,
+    given: Annotated[
+        Path | None, Option(help="Data folder in BLURB's layout.", flag="--data")
+    ] = None,
     selection: Annotated[str, TASKS] = "all",
     allow_missing: Annotated[bool, Option(help="Do not fail because of missing files.")] = False,
     full: Annotated[bool, Option(help="Read every file, even if it matches the manifest.")] = False,
@@ -168,7 +196,9 @@ def verify(
     """
     chosen = tasks.load_selection(selection)
     # Task files name their own data files.
-    folder = given or (Path(chosen[0].file).parent if all(task.file for task in chosen) else home.home())
+    folder = given or (
+        Path(chosen[0].file).parent if all(task.file for task in chosen) else home.home()
+    )
     if not folder.is_dir():
         raise DataError("the data folder does not exist.", folder)
     findings = [examine(task, folder, trust=not full) for task in chosen]
@@ -180,10 +210,16 @@ def verify(
             click.echo(f"{finding.task.title}: {finding.task.explanation}", err=True)
         for error in finding.errors:
             click.secho(error, fg="red", err=True)
-    for note in dict.fromkeys(str(note) for finding in findings for note in finding.notes):  # one manifest for all
+    for note in dict.fromkeys(
+        str(note) for finding in findings for note in finding.notes
+    ):  # one manifest for all
         click.secho(note, fg="yellow", err=True)
     if all(len(finding.missing) == len(tasks.SPLITS) for finding in findings):
-        click.secho(f"{folder}: none of the data files exists.{elsewhere(chosen, folder)}", fg="yellow", err=True)
+        click.secho(
+            f"{folder}: none of the data files exists.{elsewhere(chosen, folder)}",
+            fg="yellow",
+            err=True,
+        )
     if any(finding.errors for finding in findings):
         raise SystemExit(2)
     bad = any(finding.verdict == "differs" for finding in findings)

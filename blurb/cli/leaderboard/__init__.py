@@ -41,7 +41,9 @@ def merge(
     Identical lines are merged. If two files disagree about a run, both lines are reported and nothing is written.
     """
     lines = plural(tables.merge(files, out), "line")
-    click.echo(f"{lines} of {plural(len(files), 'file')}: {out / 'results.csv'}, {out / 'leaderboard.csv'}")
+    click.echo(
+        f"{lines} of {plural(len(files), 'file')}: {out / 'results.csv'}, {out / 'leaderboard.csv'}"
+    )
 
 
 @click_command("add", within=command)
@@ -58,18 +60,31 @@ def add(
             metavar="DATASET=NUMBER",
         ),
     ],
-    times_100: Annotated[bool, Option(help="Confirms that scores of 1 or less are also times 100.")] = False,
-    runs: Annotated[int | None, Option(help="Number of runs that each score is a mean of.", low=1)] = None,
-    recalled: Annotated[bool, Option(help="The numbers were not read in the publication itself.")] = False,
+    times_100: Annotated[
+        bool, Option(help="Confirms that scores of 1 or less are also times 100.")
+    ] = False,
+    runs: Annotated[
+        int | None, Option(help="Number of runs that each score is a mean of.", low=1)
+    ] = None,
+    recalled: Annotated[
+        bool, Option(help="The numbers were not read in the publication itself.")
+    ] = False,
     output: Annotated[Path, OUTPUT] = Path("runs"),
     leaderboard: Annotated[
-        Path | None, Option(help="Table, if it is not in the store; the numbers go into external.csv in its folder.")
+        Path | None,
+        Option(
+            help="Table, if it is not in the store; the numbers go into external.csv in its folder."
+        ),
     ] = None,
 ) -> None:
     """Add published numbers of others.
 
     They appear in leaderboard.csv when it is written next."""
-    for text, option in ((model, "--model"), (source, "--source"), *([(version, "--version")] if version else [])):
+    for text, option in (
+        (model, "--model"),
+        (source, "--source"),
+        *([(version, "--version")] if version else []),
+    ):
         names.check(text, option, option)
     by_task: dict[str, float] = {}
     for text in scores:
@@ -95,7 +110,9 @@ def add(
     numbers = published.Printed(source, version, model, by_task, counts, printed, certainty)
     path = tables.place(output, leaderboard).with_name("external.csv")
     published.add(path, numbers)
-    click.echo(f"{model}: {plural(len(by_task), 'dataset')}{' and the mean' * (printed is not None)} added to {path}.")
+    click.echo(
+        f"{model}: {plural(len(by_task), 'dataset')}{' and the mean' * (printed is not None)} added to {path}."
+    )
 
 
 @click_command("validate", within=command)

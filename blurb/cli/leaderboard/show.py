@@ -33,12 +33,19 @@ class RankedRowRecord(TypedDict):
     """A row of the store."""
 
     row: Annotated[str, "model and configuration, or source"]
-    group: Annotated[str, 'the rows that it is ranked among; "" for the protocols of papers and the published rows']
+    group: Annotated[
+        str,
+        'the rows that it is ranked among; "" for the protocols of papers and the published rows',
+    ]
     best_rank: Annotated[Count | None, "rank; null if it is not ranked"]
-    worst_rank: Annotated[Count | None, "the same, or more if the intervals do not separate it from others"]
+    worst_rank: Annotated[
+        Count | None, "the same, or more if the intervals do not separate it from others"
+    ]
     probe: Annotated[bool, "a frozen encoder"]
     published: Annotated[bool, "numbers of a paper"]
-    runs: Annotated[list[Annotated[int, Rule("minimum", 1)]], "the numbers of runs that its scores are of"]
+    runs: Annotated[
+        list[Annotated[int, Rule("minimum", 1)]], "the numbers of runs that its scores are of"
+    ]
     note: Annotated[str, "what to know before comparing it"]
 
 
@@ -64,18 +71,26 @@ class PublishedRecord(TypedDict):
     row: Annotated[str, "model and source", From("name")]
     version: Annotated[str, "edition, table or date", From("version")]
     ner: Annotated[
-        float | None, "mean of the type, times 100; null if a dataset of it is missing", From(partial(_value, "ner"))
+        float | None,
+        "mean of the type, times 100; null if a dataset of it is missing",
+        From(partial(_value, "ner")),
     ]
     pico: Annotated[float | None, "likewise", From(partial(_value, "pico"))]
     relation: Annotated[float | None, "likewise", From(partial(_value, "relation"))]
     similarity: Annotated[float | None, "likewise", From(partial(_value, "similarity"))]
     document: Annotated[float | None, "likewise", From(partial(_value, "document"))]
     qa: Annotated[float | None, "likewise", From(partial(_value, "qa"))]
-    score: Annotated[float | None, "score as printed, or recomputed if none is", From(partial(_value, SCORE))]
-    recomputed: Annotated[
-        float | None, "mean of the six means; null if one is missing", From(lambda row: blurb_score(row.means()))
+    score: Annotated[
+        float | None, "score as printed, or recomputed if none is", From(partial(_value, SCORE))
     ]
-    numbers: Annotated[Literal["printed", "quoted", "recalled"], "how the numbers were come by", From("certainty")]
+    recomputed: Annotated[
+        float | None,
+        "mean of the six means; null if one is missing",
+        From(lambda row: blurb_score(row.means())),
+    ]
+    numbers: Annotated[
+        Literal["printed", "quoted", "recalled"], "how the numbers were come by", From("certainty")
+    ]
 
 
 PUBLISHED_COLUMNS = (
@@ -101,19 +116,29 @@ def command(
             flag="--sort",
         ),
     ] = None,
-    model: Annotated[str, Option(help="Show only models that match a pattern, such as 'bert*'.")] = "*",
+    model: Annotated[
+        str, Option(help="Show only models that match a pattern, such as 'bert*'.")
+    ] = "*",
     protocol: Annotated[str, Option(help="Show only protocols that match a pattern.")] = "*",
     head: Annotated[str, Option(help="Show only heads that match a pattern.")] = "*",
     suite: Annotated[
-        str | None, Option(help="Real or synthetic data.  [default: blurb, if it has rows]", choices=("blurb", "demo"))
+        str | None,
+        Option(
+            help="Real or synthetic data.  [default: blurb, if it has rows]",
+            choices=("blurb", "demo"),
+        ),
     ] = None,
     datasets: Annotated[
-        bool, Option(help="Show the datasets, too, with the skill of each row; in csv and json only them.")
+        bool,
+        Option(
+            help="Show the datasets, too, with the skill of each row; in csv and json only them."
+        ),
     ] = False,
     no_published: Annotated[bool, Option(help="Leave out the published rows.")] = False,
     no_intervals: Annotated[bool, Option(help="Leave out the intervals (faster).")] = False,
     without: Annotated[
-        str | None, Option(help="Score without the test examples that occur in train.", choices=("leaks",))
+        str | None,
+        Option(help="Score without the test examples that occur in train.", choices=("leaks",)),
     ] = None,
     data: Annotated[Path | None, Option(help="Data folder, for --without.")] = None,
     form: str,
@@ -132,29 +157,40 @@ def command(
         rows = ranking.select(ranking.read_rows(output, results, board), model, protocol, head)
         freeze_gc()  # of a large store they are a million objects, which stay to the end
     suites = {row.suite for row in rows}
-    asked, suite = suite, suite or ("blurb" if "blurb" in suites else "demo")  # the two never share a table
+    asked, suite = (
+        suite,
+        suite or ("blurb" if "blurb" in suites else "demo"),
+    )  # the two never share a table
     rows = [row for row in rows if row.suite == suite]
     own = sorted({name for row in rows for name in row.own_tasks})
     known = [*DATASETS, *own, *tasks.TYPES, SCORE, tasks.TWELVE]
     if column is not None and column not in known:
         raise UnknownName("column", column, known)
     stored = (row for row in rows if row.origin is Origin.STORE)
-    if lost := sorted({name for row in stored for name, one in row.datasets.items() if one.runs and not one.type}):
+    if lost := sorted(
+        {name for row in stored for name, one in row.datasets.items() if one.runs and not one.type}
+    ):
         click.echo(
             f"{', '.join(lost)}: the task type is not registered here; install its plug-in. Until then the figures of "
             "the store are shown, and count in no mean.",
             err=True,
         )
     if not rows:
-        _show_withdrawn(output, results, board, form, (model, protocol, head, asked) != ("*", "*", "*", None))
+        _show_withdrawn(
+            output, results, board, form, (model, protocol, head, asked) != ("*", "*", "*", None)
+        )
         return
     left_out = _leaks(rows, without, data)
     if no_intervals or left_out is not None:
-        values = [intervals.numbers(row, 0 if no_intervals else intervals.RESAMPLES, left_out) for row in rows]
+        values = [
+            intervals.numbers(row, 0 if no_intervals else intervals.RESAMPLES, left_out)
+            for row in rows
+        ]
     else:
         values = intervals.all_numbers(rows, output)
     entries = [
-        RankedRow(row, each, ranking.standing(row, board, together)) for row, each in zip(rows, values, strict=True)
+        RankedRow(row, each, ranking.standing(row, board, together))
+        for row, each in zip(rows, values, strict=True)
     ]
     if column is None:
         column = SCORE if any(SCORE in entry.values for entry in entries) else tasks.TWELVE
@@ -170,25 +206,35 @@ def command(
     show(columns, [_line(each, shown) for each in ranking.in_parts(entries, column)], form)
 
 
-def _show_withdrawn(output: Path, results: Sequence[Path], board: Board | None, form: str, chosen: bool) -> None:
+def _show_withdrawn(
+    output: Path, results: Sequence[Path], board: Board | None, form: str, chosen: bool
+) -> None:
     """Shows the rows that a board had, with the reasons; SettingsError where there are none to show.
 
     :param chosen: whether options choose among the rows
     """
     if not results and board is None and not output.is_dir():
-        raise SettingsError("no such folder", where=output, fix="blurb run writes one, or give another with --output.")
+        raise SettingsError(
+            "no such folder",
+            where=output,
+            fix="blurb run writes one, or give another with --output.",
+        )
     gone = [] if board is None or form != "table" else board.withdrawn()
     if not gone:
         raise SettingsError(
             "no finished row" + (" matches the options." if chosen else " yet"),
             where=", ".join(map(str, (board.folder if board else output, *results))),
-            fix="" if chosen else "blurb run and blurb score --add make rows; --output names another store.",
+            fix=""
+            if chosen
+            else "blurb run and blurb score --add make rows; --output names another store.",
         )
     for sentence in gone:
         click.echo(f"{sentence}.")
 
 
-def _print(ranks: Sequence[Ranked], column: str, with_datasets: bool, left_out: dict[str, set[str]] | None) -> None:
+def _print(
+    ranks: Sequence[Ranked], column: str, with_datasets: bool, left_out: dict[str, set[str]] | None
+) -> None:
     out = console(width=120)
     ranks = overview.own_first(ranks, column)
     own = [ranked.entry for ranked in ranks if not ranked.entry.row.published]
@@ -196,11 +242,15 @@ def _print(ranks: Sequence[Ranked], column: str, with_datasets: bool, left_out: 
     shown = own if with_datasets or len(alone) == len(ranks) else alone if len(alone) <= FEW else []
     tables = overview.datasets(shown, out.width)
     # Figures of one's own that only the datasets have stand above the means of others.
-    tables.insert(len(tables) if len(alone) == len(own) < len(ranks) else 0, overview.overview(ranks, column))
+    tables.insert(
+        len(tables) if len(alone) == len(own) < len(ranks) else 0, overview.overview(ranks, column)
+    )
     for table in tables:
         out.print(table)
     if any(map(overview.has_skill, shown)):
-        say("Per cent: skill, which is 0 at the best simple baseline and 100 at the best published score.")
+        say(
+            "Per cent: skill, which is 0 at the best simple baseline and 100 at the best published score."
+        )
     if any(overview.beside_means(entry) and entry not in shown for entry in own):
         say("Some datasets are in none of these means; --datasets shows them.")
     for text in grouped((ranked.entry.name, _words(ranked.entry, column)) for ranked in ranks):
@@ -223,9 +273,22 @@ def _line(ranked: Ranked, names: Sequence[str]) -> tuple[object, ...]:
     entry = ranked.entry
     row = entry.row
     values = (entry.values.get(name) for name in names)
-    scores = (score for one in values for score in ((None,) * 3 if one is None else (one.mean, one.low, one.high)))
+    scores = (
+        score
+        for one in values
+        for score in ((None,) * 3 if one is None else (one.mean, one.low, one.high))
+    )
     ranks = (None, None) if ranked.place is None else ranked.place
-    return row.name, ranked.part, *ranks, bool(entry.standing.mark), row.published, *scores, row.run_counts, entry.note
+    return (
+        row.name,
+        ranked.part,
+        *ranks,
+        bool(entry.standing.mark),
+        row.published,
+        *scores,
+        row.run_counts,
+        entry.note,
+    )
 
 
 def _leaks(rows: list[Row], without: str | None, folder: Path | None) -> dict[str, set[str]] | None:
@@ -243,14 +306,20 @@ def _leaks(rows: list[Row], without: str | None, folder: Path | None) -> dict[st
     names = {task for row in rows for task in row.records}
     if not names:
         raise SettingsError(
-            "No row has its predictions here, so none can be scored anew", fix="remove --without leaks."
+            "No row has its predictions here, so none can be scored anew",
+            fix="remove --without leaks.",
         )
     if lacking := [row.model for row in rows if not row.records]:
-        click.echo(f"With their leaks, as their predictions are not here: {', '.join(lacking)}", err=True)
+        click.echo(
+            f"With their leaks, as their predictions are not here: {', '.join(lacking)}", err=True
+        )
     for task in (task for task in tasks.all() if task.name in names and task.paper_order):
         splits = {split: data_.read_split(task, folder, split) for split in LEAKING}
         trials = [record.trial for row in rows for record in row.records_of(task.name).values()]
-        ways = {tuple(sorted(formulations.bind(task, trial.settings).options.items())): trial for trial in trials}
+        ways = {
+            tuple(sorted(formulations.bind(task, trial.settings).options.items())): trial
+            for trial in trials
+        }
         for trial in ways.values():  # HoC by sentence and by abstract have units of other names
             cut = formulations.bind(task, trial.settings)
             leaked.setdefault(task.name, set()).update(

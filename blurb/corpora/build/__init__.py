@@ -29,7 +29,9 @@ Builder = Callable[[Release, Task], Mapping[Split, str]]
 def builder(task: Task) -> Builder:
     """Returns the task's builder; DataError if its declaration names none (plug-ins need not)."""
     if not task.builder:
-        raise DataError(f"{task.title} has no builder", fix="put its files into the data folder yourself.")
+        raise DataError(
+            f"{task.title} has no builder", fix="put its files into the data folder yourself."
+        )
     build: Builder = load_object(task.builder, f"builder of {task.name}")
     return build
 
@@ -54,7 +56,8 @@ def prepare(task: Task, raw: Path, out: Path) -> tuple[DatasetVerification, list
         if verification.errors:
             where = str(verification.errors[0]).replace(f"{aside}/", "")
             raise DataError(
-                f"the files built from the originals of {task.title} do not follow BLURB's layout: {where}", raw
+                f"the files built from the originals of {task.title} do not follow BLURB's layout: {where}",
+                raw,
             )
         entry = manifest.entry(aside, verification, release.read)
     return verification, manifest.update(out, task.name, entry)
@@ -84,7 +87,9 @@ def written_aside(out: Path, name: str) -> Iterator[Path]:
             _remove(aside)
     except OSError as error:
         problem = error.strerror or error
-        raise DataError(f"cannot be written: {problem}. The existing files are unchanged.", out / name) from error
+        raise DataError(
+            f"cannot be written: {problem}. The existing files are unchanged.", out / name
+        ) from error
 
 
 def write(path: Path, text: str, within: Path) -> None:
@@ -96,7 +101,9 @@ def write(path: Path, text: str, within: Path) -> None:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.parent.resolve().is_relative_to(within.resolve()):
-        raise DataError(f"{path.parent.name} is a link to another folder", path, fix="remove it first.")
+        raise DataError(
+            f"{path.parent.name} is a link to another folder", path, fix="remove it first."
+        )
     path.unlink(missing_ok=True)
     path.write_bytes(text.encode())
 

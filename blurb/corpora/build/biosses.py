@@ -32,7 +32,10 @@ def build(release: Release, task: Task) -> dict[Split, str]:
         lines = ["pair_id\tsent1\tsent2\tscore\n"]
         for pair in listed("biosses")[split]:
             if pair not in sentences or pair not in means:
-                raise DataError(f"pair {pair} is missing in the table.", (scores if pair in sentences else pairs).path)
+                raise DataError(
+                    f"pair {pair} is missing in the table.",
+                    (scores if pair in sentences else pairs).path,
+                )
             lines.append("\t".join((pair, *sentences[pair], str(means[pair]))) + "\n")
         texts[split] = "".join(lines)
     return texts
@@ -40,7 +43,9 @@ def build(release: Release, task: Task) -> dict[Split, str]:
 
 def _mean(pair: str, marks: list[str], path: Path) -> float:
     if not all(mark in ("0", "1", "2", "3", "4") for mark in marks):
-        raise DataError(f"pair {pair[:20]!r}: the scores must be five whole numbers from 0 to 4.", path)
+        raise DataError(
+            f"pair {pair[:20]!r}: the scores must be five whole numbers from 0 to 4.", path
+        )
     return sum(map(int, marks)) / len(marks)
 
 
@@ -64,13 +69,19 @@ def table(file: SourceFile, columns: int, header: str) -> list[list[str]]:
         raise DataError(f"not the expected table: its first row is {first[:80]!r}.", file.path)
     for number, row in enumerate(rows[1:], 1):
         if len(row) != columns:
-            raise DataError(f"expected {columns} cells in row {number} of the table, found {len(row)}.", file.path)
+            raise DataError(
+                f"expected {columns} cells in row {number} of the table, found {len(row)}.",
+                file.path,
+            )
     return rows[1:]
 
 
 def _text(cell: Any) -> str:
     paragraphs = (
-        "".join((part.text or "") if part.tag == f"{W}t" else BETWEEN.get(part.tag, "") for part in paragraph.iter())
+        "".join(
+            (part.text or "") if part.tag == f"{W}t" else BETWEEN.get(part.tag, "")
+            for part in paragraph.iter()
+        )
         for paragraph in cell.iter(f"{W}p")
     )
     return re.sub(r"[\n\t]+", " ", "\n".join(paragraphs)).strip()

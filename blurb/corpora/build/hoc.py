@@ -16,12 +16,16 @@ ARCHIVES = ("Hallmarks-of-Cancer*", "HoC*", "text*", "labels*")
 def build(release: Release, task: Task) -> dict[Split, str]:
     """`labels TAB sentence TAB PMID_s<i>` with a header, labels as `0_0,1_1,...` in the order of the task."""
     pmids = [pmid for split in SPLITS for pmid in listed("hoc").get(split, [])]
-    sources = release.files([f"{kind}/{pmid}.txt" for kind in ("text", "labels") for pmid in pmids], ARCHIVES)
+    sources = release.files(
+        [f"{kind}/{pmid}.txt" for kind in ("text", "labels") for pmid in pmids], ARCHIVES
+    )
     texts = {}
     for split in SPLITS:
         lines = ["labels\tsentence\tindex\n"]
         for pmid in listed("hoc").get(split, []):
-            lines += _document(pmid, sources[f"text/{pmid}.txt"], sources[f"labels/{pmid}.txt"], task)
+            lines += _document(
+                pmid, sources[f"text/{pmid}.txt"], sources[f"labels/{pmid}.txt"], task
+            )
         texts[split] = "".join(lines)
     return texts
 
@@ -31,15 +35,23 @@ def _document(pmid: str, text: SourceFile, labels: SourceFile, task: Task) -> li
     _, *marked = labels.text().split("<")
     if len(marked) != len(sentences):
         raise DataError(
-            f"found labels for {len(marked)} sentences, but {text.path.name} has {len(sentences)}.", labels.path
+            f"found labels for {len(marked)} sentences, but {text.path.name} has {len(sentences)}.",
+            labels.path,
         )
     lines = []
     for index, (sentence, piece) in enumerate(zip(sentences, marked, strict=True)):
-        names = {label.split("--")[0].strip().lower() for label in piece.split("AND")} - {"", "null"}
+        names = {label.split("--")[0].strip().lower() for label in piece.split("AND")} - {
+            "",
+            "null",
+        }
         if unknown := names - set(task.labels):
-            raise DataError(f"sentence {index}: unknown hallmark {min(unknown)[:40]!r}.", labels.path)
+            raise DataError(
+                f"sentence {index}: unknown hallmark {min(unknown)[:40]!r}.", labels.path
+            )
         if "\t" in sentence:
             raise DataError("a sentence must not contain a TAB.", text.path, index + 1)
-        flags = ",".join(f"{place}_{int(label in names)}" for place, label in enumerate(task.labels))
+        flags = ",".join(
+            f"{place}_{int(label in names)}" for place, label in enumerate(task.labels)
+        )
         lines.append(f"{flags}\t{sentence}\t{pmid}_s{index}\n")
     return lines

@@ -11,7 +11,11 @@ from blurb.corpora.releases import BLANKS, MissingRelease, Release, SourceFile, 
 from blurb.messages import DataError
 from blurb.tasks import Split, Task
 
-TRAINING = ("trainining7b.json", "training7b.json", "BioASQ-trainingDataset7b.json")  # the first is the official name
+TRAINING = (
+    "trainining7b.json",
+    "training7b.json",
+    "BioASQ-trainingDataset7b.json",
+)  # the first is the official name
 BATCHES = tuple(f"7B{number}_golden.json" for number in range(1, 6))
 ARCHIVES = ("BioASQ-training*7b*", "Task7BGolden*", "BioASQ*")
 
@@ -53,7 +57,10 @@ def _questions(file: SourceFile, task: Task) -> Iterator[tuple[str, str]]:
             continue
         cells = _cells(question, task)
         if cells is None:
-            raise DataError(f"question {place} must have id, body, snippets, and exact_answer yes or no.", file.path)
+            raise DataError(
+                f"question {place} must have id, body, snippets, and exact_answer yes or no.",
+                file.path,
+            )
         yield cells[0], "\t".join(cells) + "\n"
 
 
@@ -61,10 +68,19 @@ def _cells(question: Any, task: Task) -> list[str] | None:
     if not isinstance(question, dict) or not isinstance(question.get("snippets", []), list):
         return None
     answer = question.get("exact_answer")
-    answer = answer[0] if isinstance(answer, list) and answer else answer  # some releases have a list of one answer
+    answer = (
+        answer[0] if isinstance(answer, list) and answer else answer
+    )  # some releases have a list of one answer
     answer = answer.strip().lower() if isinstance(answer, str) else answer
-    snippets = [item.get("text") if isinstance(item, dict) else None for item in question.get("snippets", [])]
-    texts = [text for text in (question.get("id"), question.get("body"), *snippets) if isinstance(text, str)]
+    snippets = [
+        item.get("text") if isinstance(item, dict) else None
+        for item in question.get("snippets", [])
+    ]
+    texts = [
+        text
+        for text in (question.get("id"), question.get("body"), *snippets)
+        if isinstance(text, str)
+    ]
     if answer not in task.labels or len(texts) < 2 + len(snippets) or not texts[0]:
         return None
     number, body, *passages = (text.translate(BLANKS) for text in texts)
@@ -94,13 +110,26 @@ def build_pubmedqa(release: Release, task: Task) -> dict[Split, str]:
     training, test = _cut(list(questions), 2, questions, task.labels, dice)
     dev, *others = _cut(training, FOLDS, questions, task.labels, dice)
     if set(test) != set(truth):
-        raise DataError(f"the test questions differ from the test split of {QUESTIONS}.", sources[TEST].path)
-    splits: dict[Split, list[str]] = {"train": [pmid for fold in others for pmid in fold], "dev": dev, "test": test}
-    return {split: json.dumps({pmid: questions[pmid] for pmid in ids}, indent=4) for split, ids in splits.items()}
+        raise DataError(
+            f"the test questions differ from the test split of {QUESTIONS}.", sources[TEST].path
+        )
+    splits: dict[Split, list[str]] = {
+        "train": [pmid for fold in others for pmid in fold],
+        "dev": dev,
+        "test": test,
+    }
+    return {
+        split: json.dumps({pmid: questions[pmid] for pmid in ids}, indent=4)
+        for split, ids in splits.items()
+    }
 
 
 def _cut(
-    ids: list[str], parts: int, questions: dict[str, Any], labels: tuple[str, ...], dice: random.Random
+    ids: list[str],
+    parts: int,
+    questions: dict[str, Any],
+    labels: tuple[str, ...],
+    dice: random.Random,
 ) -> list[list[str]]:
     """Stratified parts: each gets `ceil(n / parts)` questions of every answer, the last part the remainder.
 

@@ -44,9 +44,14 @@ def build_gad(release: Release, task: Task) -> dict[Split, str]:
     tested = [cells for _, cells in test.rows(3)]
     if tested[:1] != [GAD_HEADER]:
         raise DataError(f"expected the header {' | '.join(GAD_HEADER)}.", test.path, 1)
-    parts = {"train": rows[:GAD_CUT], "dev": rows[GAD_CUT:], "test": [cells[1:] for cells in tested[1:]]}
+    parts = {
+        "train": rows[:GAD_CUT],
+        "dev": rows[GAD_CUT:],
+        "test": [cells[1:] for cells in tested[1:]],
+    }
     header = "\t".join(GAD_HEADER) + "\n"
     return {
-        split: header + "".join(f"{index}\t{text}\t{label}\n" for index, (text, label) in enumerate(parts[split]))
+        split: header
+        + "".join(f"{index}\t{text}\t{label}\n" for index, (text, label) in enumerate(parts[split]))
         for split in SPLITS
     }

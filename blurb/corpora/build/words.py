@@ -18,7 +18,10 @@ def build_mtl(release: Release, task: Task) -> dict[Split, str]:
 
     BLURB's folder is named like the MTL folder, without `-IOB`; the splits are the same.
     """
-    names = {split: f"{task.files[split].split('/')[0]}-IOB/{name}.tsv" for split, name in MTL_FILES.items()}
+    names = {
+        split: f"{task.files[split].split('/')[0]}-IOB/{name}.tsv"
+        for split, name in MTL_FILES.items()
+    }
     sources = release.files(names.values(), ["MTL-Bioinformatics-2016*"])
     return {split: "".join(untyped(sources[name].lines())) for split, name in names.items()}
 
@@ -34,11 +37,15 @@ def build_jnlpba(release: Release, task: Task) -> dict[Split, str]:
 
     Headers `###MEDLINE:<id>` become `-DOCSTART- <id>`; the five types are dropped.
     """
-    training, test = (release.file(f"Genia4ER{name}2.iob2", archives=GENIA) for name in ("task", "eval"))
+    training, test = (
+        release.file(f"Genia4ER{name}2.iob2", archives=GENIA) for name in ("task", "eval")
+    )
     lines = _lines(training)
     train, dev = "".join(islice(lines, JNLPBA_CUT)), "".join(lines)
     if not dev:
-        raise DataError(f"the file ends before line {JNLPBA_CUT:,}, where dev starts.", training.path)
+        raise DataError(
+            f"the file ends before line {JNLPBA_CUT:,}, where dev starts.", training.path
+        )
     return {"train": train, "dev": dev, "test": "".join(_lines(test))}
 
 
@@ -72,11 +79,16 @@ def build_pico(release: Release, task: Task) -> dict[Split, str]:
     The annotations are the aggregated starting spans, for test those of experts (`test/gold`). If elements overlap,
     BLURB's kit prefers OUT over INT over PAR. Documents of a split are in the order of BLURB's lists.
     """
-    names = {pmid: pico_names(pmid, split) for split in SPLITS for pmid in listed("ebm_pico").get(split, [])}
+    names = {
+        pmid: pico_names(pmid, split)
+        for split in SPLITS
+        for pmid in listed("ebm_pico").get(split, [])
+    }
     sources = release.files([name for four in names.values() for name in four], EBM_NLP)
     return {
         split: "".join(
-            _document(pmid, *(sources[name] for name in names[pmid])) for pmid in listed("ebm_pico").get(split, [])
+            _document(pmid, *(sources[name] for name in names[pmid]))
+            for pmid in listed("ebm_pico").get(split, [])
         )
         for split in SPLITS
     }
@@ -84,7 +96,9 @@ def build_pico(release: Release, task: Task) -> dict[Split, str]:
 
 def pico_names(pmid: str, split: Split) -> tuple[str, ...]:
     level = "test/gold" if split == "test" else "train"
-    spans = (f"aggregated/starting_spans/{element}/{level}/{pmid}.AGGREGATED.ann" for element in ELEMENTS)
+    spans = (
+        f"aggregated/starting_spans/{element}/{level}/{pmid}.AGGREGATED.ann" for element in ELEMENTS
+    )
     return (f"documents/{pmid}.tokens", *spans)
 
 
@@ -99,10 +113,15 @@ def _document(pmid: str, tokens: SourceFile, *spans: SourceFile) -> str:
             raise DataError(what, file.path)
         for place, mark in enumerate(marks):
             if not mark.isdecimal():
-                raise DataError(f"expected a whole number, found {mark[:20]!r}.", file.path, place + 1)
+                raise DataError(
+                    f"expected a whole number, found {mark[:20]!r}.", file.path, place + 1
+                )
             if mark.strip("0"):
                 labels[place] = f"I-{label}"
-    lines = (f"{word}\t{label}\n" + "\n" * (word == ".") for word, label in zip(words, labels, strict=True))
+    lines = (
+        f"{word}\t{label}\n" + "\n" * (word == ".")
+        for word, label in zip(words, labels, strict=True)
+    )
     return f"-DOCSTART- ({pmid})\n\n" + "".join(lines)
 
 

@@ -30,7 +30,9 @@ def files(seed: int = 0) -> Mapping[str, str]:
     """
     words = lexicon.build(seed)
     modules = (ner, pico, relation, similarity, document, qa)
-    return MappingProxyType({path: content for module in modules for path, content in module.files(seed, words)})
+    return MappingProxyType(
+        {path: content for module in modules for path, content in module.files(seed, words)}
+    )
 
 
 def write(folder: Path, seed: int = 0) -> None:
@@ -49,7 +51,9 @@ def prepare(seed: int = 0) -> Path:
     if seed == 0 and (known := home() / "demo" / DIGEST).is_dir():
         return known
     content = files(seed)
-    digest = hashlib.sha256("".join(f"{path}\n{text}" for path, text in sorted(content.items())).encode()).hexdigest()
+    digest = hashlib.sha256(
+        "".join(f"{path}\n{text}" for path, text in sorted(content.items())).encode()
+    ).hexdigest()
     folder = home() / "demo" / digest[:16]
     if not folder.is_dir():
         with new_folder(folder) as aside:

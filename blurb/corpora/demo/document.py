@@ -45,7 +45,9 @@ def files(seed: int, words: Lexicon) -> Iterator[tuple[str, str]]:
                     template, hallmarks = sentence(rng)
                     text = plain(fill(template, terminals))
                 here.add(text)
-                labels = ",".join(f"{topic}_{int(topic in hallmarks)}" for topic in range(len(WORDS["hallmarks"])))
+                labels = ",".join(
+                    f"{topic}_{int(topic in hallmarks)}" for topic in range(len(WORDS["hallmarks"]))
+                )
                 lines.append(f"{labels}\t{text}\t{FIRST_PMID[split] + number}_s{place}")
         elsewhere |= here
         yield f"HoC/{split}.tsv", "\n".join(lines) + "\n"

@@ -21,7 +21,9 @@ from typing import Any
 
 Grammar = Mapping[str, Sequence[str]]
 
-WORDS: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
+WORDS: Mapping[str, Any] = tomllib.loads(
+    Path(__file__).with_name("words.toml").read_text(encoding="utf-8")
+)
 """The suffixes of the names, and the grammar of each module."""
 
 
@@ -54,7 +56,9 @@ def plain(text: str) -> str:
 
 def flip(rng: random.Random, label: str, others: Sequence[str], rate: float) -> str:
     """Label noise: returns another label with probability `rate`, so that no model reaches 100."""
-    return rng.choice([other for other in others if other != label]) if rng.random() < rate else label
+    return (
+        rng.choice([other for other in others if other != label]) if rng.random() < rate else label
+    )
 
 
 @dataclass(frozen=True)
@@ -81,11 +85,23 @@ class Lexicon:
 
     def terminals(self, rng: random.Random, split: str) -> dict[str, Callable[[], str]]:
         """Functions for `fill` that draw each kind of name."""
-        pools = {"CHEM": self.chemicals, "DIS": self.diseases, "GENE": self.genes, "CELL": self.cells}
+        pools = {
+            "CHEM": self.chemicals,
+            "DIS": self.diseases,
+            "GENE": self.genes,
+            "CELL": self.cells,
+        }
         return {kind: partial(pool.pick, rng, split) for kind, pool in pools.items()}
 
 
-def _pool(rng: random.Random, suffixes: Sequence[str], onsets: str, taken: set[str], seen: int, unseen: int) -> Pool:
+def _pool(
+    rng: random.Random,
+    suffixes: Sequence[str],
+    onsets: str,
+    taken: set[str],
+    seen: int,
+    unseen: int,
+) -> Pool:
     names, onset, rhyme = list[str](), WORDS["names"]["onsets"], WORDS["names"]["rhymes"]
     while len(names) < seen + unseen:
         first = rng.choice(

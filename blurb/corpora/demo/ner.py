@@ -29,12 +29,19 @@ def mention(rng: random.Random, kind: str, words: Lexicon, split: str) -> list[s
     if kind in WORDS["forms"]:
         name = words.terminals(rng, split)[kind]()
         return str(rng.choice(WORDS["forms"][kind])).format(name).split()
-    return [words.decoys.pick(rng, split).capitalize(), rng.choice(("score", "assay", "scale", "registry"))]
+    return [
+        words.decoys.pick(rng, split).capitalize(),
+        rng.choice(("score", "assay", "scale", "registry")),
+    ]
 
 
-def sentence(rng: random.Random, frames: Sequence[str], words: Lexicon, split: str) -> list[tuple[str, str]]:
+def sentence(
+    rng: random.Random, frames: Sequence[str], words: Lexicon, split: str
+) -> list[tuple[str, str]]:
     """One sentence as (token, tag) pairs, tags ``B-CHEM``, ``I-CHEM``, ... and ``O``."""
-    text = expand(rng, rng.choice(frames if rng.random() >= BARE else WORDS["anywhere"]), WORDS["grammar"])
+    text = expand(
+        rng, rng.choice(frames if rng.random() >= BARE else WORDS["anywhere"]), WORDS["grammar"]
+    )
     rows: list[tuple[str, str]] = []
     for token in text.split():
         terminal = re.fullmatch(r"<([A-Z]+)>", token)
@@ -47,7 +54,9 @@ def sentence(rng: random.Random, frames: Sequence[str], words: Lexicon, split: s
     return [(rows[0][0][:1].upper() + rows[0][0][1:], rows[0][1]), *rows[1:]]
 
 
-def _tsv(sentences: Sequence[Sequence[tuple[str, str]]], kinds: Sequence[str], first_document: int | None) -> str:
+def _tsv(
+    sentences: Sequence[Sequence[tuple[str, str]]], kinds: Sequence[str], first_document: int | None
+) -> str:
     """BLURB's layout: the tag's type is dropped, one blank line after a sentence, DOCSTART every five sentences."""
     lines: list[str] = []
     for place, rows in enumerate(sentences):

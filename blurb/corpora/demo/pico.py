@@ -39,8 +39,15 @@ def document(rng: random.Random, pmid: int, words: Lexicon, split: str) -> str:
     Some abstracts lose their last full stop, as in the real corpus: the next DOCSTART then follows without a blank
     line, and a reader must take it for a sentence break.
     """
-    sections = [name for name in SECTIONS if name in ("recruit", "treat", "endpoint", "result") or rng.random() < 0.4]
-    text = " ".join(fill(expand(rng, f"<{name}>", WORDS["pico"]), words.terminals(rng, split)) for name in sections)
+    sections = [
+        name
+        for name in SECTIONS
+        if name in ("recruit", "treat", "endpoint", "result") or rng.random() < 0.4
+    ]
+    text = " ".join(
+        fill(expand(rng, f"<{name}>", WORDS["pico"]), words.terminals(rng, split))
+        for name in sections
+    )
     if rng.random() < 0.05:
         text = text.removesuffix(" .")
     lines = [f"{token}\t{tag}" + ("\n" if token == "." else "") for token, tag in label(rng, text)]
@@ -51,5 +58,7 @@ def files(seed: int, words: Lexicon) -> Iterator[tuple[str, str]]:
     """(relative path, content) of every file of this type."""
     for split, size in SIZES.items():
         rng = stream(seed, "ebmnlp", split)
-        documents = [document(rng, FIRST_PMID[split] + number, words, split) for number in range(size)]
+        documents = [
+            document(rng, FIRST_PMID[split] + number, words, split) for number in range(size)
+        ]
         yield f"ebmnlp/{split}.tsv", "".join(documents)

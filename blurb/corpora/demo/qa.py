@@ -31,7 +31,9 @@ def draw_answers(rng: random.Random, answers: Sequence[tuple[str, int]], size: i
     return drawn
 
 
-def item(rng: random.Random, grammar: Grammar, answer: str, names: tuple[str, str]) -> tuple[str, dict[str, str]]:
+def item(
+    rng: random.Random, grammar: Grammar, answer: str, names: tuple[str, str]
+) -> tuple[str, dict[str, str]]:
     """The question about the two `names`, and the sections of a text that answers it with `answer`."""
     others = [name for name in ("yes", "no", "maybe") if name in grammar and name != answer]
     kind = rng.random()
@@ -49,7 +51,8 @@ def item(rng: random.Random, grammar: Grammar, answer: str, names: tuple[str, st
 def _text(rng: random.Random, text: str, grammar: Grammar, names: tuple[str, str]) -> str:
     """Expands the rules, inserts the names, and capitalizes each sentence."""
     return " ".join(
-        plain(sentence.strip()) for sentence in re.findall(r".+?[.?]", expand(rng, text, grammar).format(*names))
+        plain(sentence.strip())
+        for sentence in re.findall(r".+?[.?]", expand(rng, text, grammar).format(*names))
     )
 
 
@@ -82,13 +85,17 @@ def bioasq(rng: random.Random, split: str, words: Lexicon) -> str:
         question, sections = item(rng, WORDS["qa"]["bioasq"], answer, names)
         answer = flip(rng, answer, ("yes", "no"), NOISE)
         # Ids of the original are 24 hexadecimal digits.
-        lines.append(f"{FIRST_PMID[split] + number:024x}\t{question}\t{' '.join(sections.values())}\t{answer}")
+        lines.append(
+            f"{FIRST_PMID[split] + number:024x}\t{question}\t{' '.join(sections.values())}\t{answer}"
+        )
     return "\n".join(lines) + "\n"
 
 
 def files(seed: int, words: Lexicon) -> Iterator[tuple[str, str]]:
     """(relative path, content) of every file of this type."""
     for split in ("train", "dev", "test"):
-        where = "pubmedqa/test_set.json" if split == "test" else f"pubmedqa/pqal_fold0/{split}_set.json"
+        where = (
+            "pubmedqa/test_set.json" if split == "test" else f"pubmedqa/pqal_fold0/{split}_set.json"
+        )
         yield where, pubmedqa(stream(seed, "pubmedqa", split), split, words)
         yield f"BioASQ/{split}.tsv", bioasq(stream(seed, "BioASQ", split), split, words)

@@ -87,7 +87,9 @@ def sentence(rng: random.Random, corpus: DemoCorpus, overlap: bool) -> SentenceF
         pairs = [((head, tail, name), label), ((name, tail, head), corpus.negative)]
     elif overlap and corpus.overlap:
         pairs = [((corpus.overlap, other), corpus.negative)]
-    return SentenceFrame(frame, [(slots, flip(rng, label, labels, NOISE)) for slots, label in pairs])
+    return SentenceFrame(
+        frame, [(slots, flip(rng, label, labels, NOISE)) for slots, label in pairs]
+    )
 
 
 def identify(corpus: DemoCorpus, document: int, place: int, text: str) -> str:
@@ -98,7 +100,9 @@ def identify(corpus: DemoCorpus, document: int, place: int, text: str) -> str:
     return f"DDI-Demo.d{document % 100000}.s0.p{place}"
 
 
-def examples(seed: int, words: Lexicon, corpus: DemoCorpus, part: int, seen: set[str]) -> list[tuple[Example, Example]]:
+def examples(
+    seed: int, words: Lexicon, corpus: DemoCorpus, part: int, seen: set[str]
+) -> list[tuple[Example, Example]]:
     """The rows of a split, masked and unmasked; `seen` are the masked texts so far, which are not repeated."""
     split, size = SPLITS[part], corpus.sizes[part]
     rng, own = stream(seed, corpus.name, split), stream(seed, corpus.name, split, "originals")
@@ -113,7 +117,11 @@ def examples(seed: int, words: Lexicon, corpus: DemoCorpus, part: int, seen: set
             text = generated.text(slots)
             if text not in seen:
                 seen.add(text)
-                pair = str(len(pairs)) if corpus.name == "GAD" else identify(corpus, document, place, text)
+                pair = (
+                    str(len(pairs))
+                    if corpus.name == "GAD"
+                    else identify(corpus, document, place, text)
+                )
                 row = {"id": pair, "doc_id": pair.rsplit(".", 2)[0], "text": text, "label": label}
                 surfaces = [surface[slot] for slot in generated.order() if slots[slot] in BEHIND]
                 pairs.append((row, unmask(row, surfaces)))
@@ -134,13 +142,17 @@ def files(seed: int, words: Lexicon) -> Iterator[tuple[str, str]]:
                 yield f"originals/{corpus.name.lower()}/{split}.jsonl", "\n".join(lines) + "\n"
 
 
-def drawn_names(rows: Sequence[Sequence[str]], terminals: Mapping[str, Callable[[], str]]) -> list[str]:
+def drawn_names(
+    rows: Sequence[Sequence[str]], terminals: Mapping[str, Callable[[], str]]
+) -> list[str]:
     """The name in each slot of a sentence.
 
     :param rows: for each row of the sentence the dummy or name in every slot
     :param terminals: functions that draw names which no row shows
     """
-    drawn = [next((text for text in slot if text not in BEHIND), "") for slot in zip(*rows, strict=True)]
+    drawn = [
+        next((text for text in slot if text not in BEHIND), "") for slot in zip(*rows, strict=True)
+    ]
     for place, dummy in enumerate(rows[0]):
         if not drawn[place]:
             name = fill(BEHIND[dummy][0], terminals)
@@ -164,12 +176,17 @@ def unmask(row: Example, surfaces: Sequence[str]) -> Example:
     text, spans, types = first, list[tuple[int, int]](), list[str]()
     for dummy, after, name in zip(rest[::2], rest[1::2], surfaces, strict=True):
         start = len(text)
-        text += name if text else name[:1].upper() + name[1:]  # as at the start of every sentence of the suite
+        text += (
+            name if text else name[:1].upper() + name[1:]
+        )  # as at the start of every sentence of the suite
         spans.append((start, len(text)))
         types += BEHIND[dummy][1]
         text += after
     if len(spans) < len(types):
         start, end = spans[0]
         spans.append((start + surfaces[0].index("-") + 1, end))
-    head, tail = ({"start": start, "end": end, "type": kind} for (start, end), kind in zip(spans, types, strict=True))
+    head, tail = (
+        {"start": start, "end": end, "type": kind}
+        for (start, end), kind in zip(spans, types, strict=True)
+    )
     return {**row, "text": text, "head": head, "tail": tail}

@@ -24,7 +24,8 @@ def pair(rng: random.Random) -> tuple[str, str, float]:
     if rng.random() < 0.3:  # so that about half of the pairs share their topic
         second = first
     texts = [
-        expand(rng, "<claim>", WORDS["grammar"]).format(*rng.sample(topics[topic], 2)) for topic in (first, second)
+        expand(rng, "<claim>", WORDS["grammar"]).format(*rng.sample(topics[topic], 2))
+        for topic in (first, second)
     ]
     meant = relation["score"] + (0.5 if first == second else -0.5)
     votes = [min(4, max(0, round(meant + rng.uniform(-1.0, 1.0)))) for _ in range(5)]
@@ -41,5 +42,7 @@ def files(seed: int, words: Lexicon) -> Iterator[tuple[str, str]]:
         for _ in range(size):
             number += 1
             first, second, score = pair(rng)
-            lines.append(f"{number}\t{plain(fill(first, terminals))}\t{plain(fill(second, terminals))}\t{score:.1f}")
+            lines.append(
+                f"{number}\t{plain(fill(first, terminals))}\t{plain(fill(second, terminals))}\t{score:.1f}"
+            )
         yield f"BIOSSES/{split}.tsv", "\n".join(lines) + "\n"

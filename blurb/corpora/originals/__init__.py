@@ -37,7 +37,11 @@ def load_original(task: Task, folder: Path, splits: Iterable[Split] = SPLITS) ->
     publishes.
     """
     is_prepared = any(path_of(Release(folder).folder, task, split).exists() for split in SPLITS)
-    reader = read if is_prepared else load_object(task.original, f"reader of the originals of {task.name}")
+    reader = (
+        read
+        if is_prepared
+        else load_object(task.original, f"reader of the originals of {task.name}")
+    )
     rows = {split: list(reader(folder, task, split)) for split in splits}
     for split, read_rows in rows.items():
         if not read_rows:
@@ -51,7 +55,9 @@ def path_of(folder: Path, task: Task, split: Split) -> Path:
     return folder / "originals" / task.name / f"{split}.jsonl"
 
 
-def read(folder: Path, task: Task, split: Split, errors: ErrorCollector = FIRST) -> Iterator[Example]:
+def read(
+    folder: Path, task: Task, split: Split, errors: ErrorCollector = FIRST
+) -> Iterator[Example]:
     """Reads the examples of a split; DataError (file, line) for lines in another format."""
 
     def example(line: FileLine, row: Record) -> Example:
@@ -64,7 +70,9 @@ def read(folder: Path, task: Task, split: Split, errors: ErrorCollector = FIRST)
         if spans["head"]["start"] > spans["tail"]["start"]:
             raise line.error("tail starts before head; the entity that starts first is the head.")
         if is_dummified(row):  # or a run on "original text" would put markers around dummies
-            raise line.error("the entities are dummies; this file must have the original text with their names.")
+            raise line.error(
+                "the entities are dummies; this file must have the original text with their names."
+            )
         return {**row, **spans, "label": check_label(row["label"], task.labels, line)}
 
     return examples(json_lines(path_of(folder, task, split), errors), example, errors)

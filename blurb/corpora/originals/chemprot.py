@@ -42,24 +42,38 @@ def rows(release: Release, task: Task, split: Split) -> Iterator[Example]:
     for line, (pmid, title, abstract) in _table(release, split, "abstracts", 3):
         texts[pmid] = f"{title}\t{abstract}"
         if pmid not in ends or ends[pmid][-1] > len(texts[pmid]):
-            raise line.error(f"{pmid[:20]}: no abstract of ChemProt, so its sentences are not known.")
+            raise line.error(
+                f"{pmid[:20]}: no abstract of ChemProt, so its sentences are not known."
+            )
     entities: dict[str, list[Entity]] = {pmid: [] for pmid in texts}
     for line, (pmid, name, kind, first, last, _) in _table(release, split, "entities", 6):
         entity = _entity(name, kind, first, last, texts.get(pmid, ""))
         if entity is None:
-            raise line.error(f"{pmid[:20]} {name[:20]}: not a valid span of an abstract of this split.")
+            raise line.error(
+                f"{pmid[:20]} {name[:20]}: not a valid span of an abstract of this split."
+            )
         entities[pmid].append(entity)
     labels = {}
     for _, (pmid, group, _, _, first, second) in _table(release, split, "relations", 6):
-        labels[pmid, first.removeprefix("Arg1:"), second.removeprefix("Arg2:")] = group  # of repeated pairs the last
+        labels[pmid, first.removeprefix("Arg1:"), second.removeprefix("Arg2:")] = (
+            group  # of repeated pairs the last
+        )
     for pmid, text in texts.items():
         for start, end in _sentences(text, ends[pmid]):
-            inside = [entity for entity in entities[pmid] if start <= entity.start and entity.end <= end]
+            inside = [
+                entity for entity in entities[pmid] if start <= entity.start and entity.end <= end
+            ]
             for chemical in (entity for entity in inside if entity.type == "CHEMICAL"):
                 for gene in (entity for entity in inside if entity.type == "GENE"):
                     pair = (chemical, gene) if chemical.start < gene.start else (gene, chemical)
                     label = labels.get((pmid, chemical.id, gene.id), "false")
-                    yield _row(pmid, text[start:end], start, pair, label if label in task.labels else "false")
+                    yield _row(
+                        pmid,
+                        text[start:end],
+                        start,
+                        pair,
+                        label if label in task.labels else "false",
+                    )
 
 
 def _entity(name: str, kind: str, first: str, last: str, text: str) -> Entity | None:
@@ -70,7 +84,10 @@ def _entity(name: str, kind: str, first: str, last: str, text: str) -> Entity | 
 
 
 def _row(pmid: str, sentence: str, offset: int, pair: tuple[Entity, Entity], label: str) -> Example:
-    head, tail = ({"start": entity.start - offset, "end": entity.end - offset, "type": entity.type} for entity in pair)
+    head, tail = (
+        {"start": entity.start - offset, "end": entity.end - offset, "type": entity.type}
+        for entity in pair
+    )
     return {
         "id": f"{pmid}.{pair[0].id}.{pair[1].id}",
         "doc_id": pmid,
@@ -89,15 +106,26 @@ def _sentences(text: str, ends: Sequence[int]) -> Iterator[tuple[int, int]]:
         before = end
 
 
-def _table(release: Release, split: Split, kind: str, columns: int) -> Iterator[tuple[FileLine, list[str]]]:
+def _table(
+    release: Release, split: Split, kind: str, columns: int
+) -> Iterator[tuple[FileLine, list[str]]]:
     name, suffix = FILES[split]
     # The official test files are called `..._entities_gs.tsv`; some copies `..._gs_entities.tsv`.
-    names = dict.fromkeys([f"chemprot_{name}_{kind}{suffix}.tsv", f"chemprot_{name}{suffix}_{kind}.tsv"])
+    names = dict.fromkeys(
+        [f"chemprot_{name}_{kind}{suffix}.tsv", f"chemprot_{name}{suffix}_{kind}.tsv"]
+    )
     return release.file(*names, archives=ARCHIVES).rows(columns)
 
 
 @cache
 def _ends() -> Mapping[str, Sequence[int]]:
     """PMID -> end of each sentence, in code points of `title TAB abstract`: those of NLTK's English punkt model."""
-    lines = (files("blurb.corpora.originals") / "chemprot_sentences.tsv").read_text(encoding="utf-8").splitlines()
-    return {pmid: [int(end) for end in ends.split()] for pmid, _, ends in (line.partition("\t") for line in lines)}
+    lines = (
+        (files("blurb.corpora.originals") / "chemprot_sentences.tsv")
+        .read_text(encoding="utf-8")
+        .splitlines()
+    )
+    return {
+        pmid: [int(end) for end in ends.split()]
+        for pmid, _, ends in (line.partition("\t") for line in lines)
+    }

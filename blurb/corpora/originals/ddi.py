@@ -22,7 +22,9 @@ def read(folder: Path, task: Task, split: Split) -> Iterator[Example]:
 
 def rows(release: Release, task: Task, split: Split) -> Iterator[Example]:
     """Like `read`, from an open release."""
-    for file in release.files([f"{TOP}/{name}" for name in listed("ddi")[split]], ARCHIVES).values():
+    for file in release.files(
+        [f"{TOP}/{name}" for name in listed("ddi")[split]], ARCHIVES
+    ).values():
         yield from _document(file, task)
 
 
@@ -34,14 +36,20 @@ def _document(file: SourceFile, task: Task) -> Iterator[Example]:
 
 def _pairs(sentence: Any, document: str | None, task: Task, path: Path) -> Iterator[Example]:
     text = sentence.get("text", "").translate(BLANKS)
-    spans = {entity.get("id"): _span(entity.get("charOffset", ""), path) for entity in sentence.iter("entity")}
+    spans = {
+        entity.get("id"): _span(entity.get("charOffset", ""), path)
+        for entity in sentence.iter("entity")
+    }
     for pair in sentence.iter("pair"):
         try:
             # The sort is stable: entities with the same start keep the order of the pair.
-            first, second = sorted((spans[pair.get("e1")], spans[pair.get("e2")]), key=lambda span: span[0])
+            first, second = sorted(
+                (spans[pair.get("e1")], spans[pair.get("e2")]), key=lambda span: span[0]
+            )
         except KeyError as error:
             raise DataError(
-                f"pair {pair.get('id')} refers to the entity {error}, which is not in its sentence.", path
+                f"pair {pair.get('id')} refers to the entity {error}, which is not in its sentence.",
+                path,
             ) from None
         label = f"DDI-{pair.get('type')}" if pair.get("ddi") == "true" else "DDI-false"
         if label not in task.labels:
@@ -50,8 +58,17 @@ def _pairs(sentence: Any, document: str | None, task: Task, path: Path) -> Itera
             raise DataError(f"pair {pair.get('id')} has an entity outside its sentence.", path)
         if not pair.get("id"):
             raise DataError("a pair has no id.", path)
-        head, tail = ({"start": start, "end": end, "type": "DRUG"} for start, end in (first, second))
-        yield {"id": pair.get("id"), "doc_id": document, "text": text, "head": head, "tail": tail, "label": label}
+        head, tail = (
+            {"start": start, "end": end, "type": "DRUG"} for start, end in (first, second)
+        )
+        yield {
+            "id": pair.get("id"),
+            "doc_id": document,
+            "text": text,
+            "head": head,
+            "tail": tail,
+            "label": label,
+        }
 
 
 def _span(offsets: str, path: Path) -> tuple[int, int]:

@@ -33,7 +33,9 @@ def listed(name: str) -> Mapping[str, list[str]]:
     BioASQ: the 75 questions of dev, as BigBIO publishes them.
     """
     ids: dict[str, list[str]] = {}
-    for line in (files("blurb.corpora") / "lists" / f"{name}.tsv").read_text(encoding="utf-8").splitlines():
+    for line in (
+        (files("blurb.corpora") / "lists" / f"{name}.tsv").read_text(encoding="utf-8").splitlines()
+    ):
         split, each = line.split("\t")
         ids.setdefault(split, []).append(each)
     return ids
@@ -43,7 +45,12 @@ def xml(content: bytes, path: Path) -> Any:
     """The root of an XML document; DataError if it is not well-formed, or not safe."""
     try:
         return fromstring(content)
-    except (ParseError, DefusedXmlException, LookupError, ValueError) as error:  # LookupError: an unknown encoding
+    except (
+        ParseError,
+        DefusedXmlException,
+        LookupError,
+        ValueError,
+    ) as error:  # LookupError: an unknown encoding
         raise DataError(f"not well-formed or not safe XML: {error}.", path) from None
 
 
@@ -118,7 +125,9 @@ class Release:
         if left := [name for name in names if name not in by_name]:
             more = f" and {len(left) - 1:,} more of {len(names):,} files" if len(left) > 1 else ""
             raise self._missing(left[0] + more, archives)
-        return {name: by_name[name] for name in names}  # in the requested order, not that of an archive
+        return {
+            name: by_name[name] for name in names
+        }  # in the requested order, not that of an archive
 
     @cached_property
     def _paths(self) -> dict[str, list[str]]:
@@ -135,10 +144,17 @@ class Release:
                 folders.clear()
                 continue
             seen.add((status.st_dev, status.st_ino))
-            folders[:] = [name for name in folders if not name.startswith(".") and name != "__MACOSX"]
+            folders[:] = [
+                name for name in folders if not name.startswith(".") and name != "__MACOSX"
+            ]
             for name in names:
-                by_name.setdefault(name, []).append(Path(top, name).relative_to(self.folder).as_posix())
-        return {name: sorted(paths, key=lambda path: (path.count("/"), path)) for name, paths in by_name.items()}
+                by_name.setdefault(name, []).append(
+                    Path(top, name).relative_to(self.folder).as_posix()
+                )
+        return {
+            name: sorted(paths, key=lambda path: (path.count("/"), path))
+            for name, paths in by_name.items()
+        }
 
     def _on_disk(self, names: Iterable[str]) -> dict[str, SourceFile]:
         files = {}
@@ -154,7 +170,10 @@ class Release:
         self._check(place)
         try:
             if place.stat().st_size > MAX_FILE:
-                raise DataError(f"the file is larger than any file of a corpus (limit: {MAX_FILE:,} bytes).", place)
+                raise DataError(
+                    f"the file is larger than any file of a corpus (limit: {MAX_FILE:,} bytes).",
+                    place,
+                )
             content = place.read_bytes()
         except OSError as error:
             raise DataError(f"the file cannot be read: {error.strerror}.", place) from error
@@ -166,11 +185,21 @@ class Release:
         try:
             where = place.resolve()
         except (OSError, RuntimeError):
-            raise DataError("this is a link that leads to itself", place, fix="remove it.") from None
+            raise DataError(
+                "this is a link that leads to itself", place, fix="remove it."
+            ) from None
         if not where.is_relative_to(self._root):
-            raise DataError("this is a link out of the folder of the originals", place, fix="put the file itself here.")
+            raise DataError(
+                "this is a link out of the folder of the originals",
+                place,
+                fix="put the file itself here.",
+            )
         if not place.is_file():
-            raise DataError("this is no ordinary file (but a pipe, a device or a broken link)", place, fix="remove it.")
+            raise DataError(
+                "this is no ordinary file (but a pipe, a device or a broken link)",
+                place,
+                fix="remove it.",
+            )
 
     def _in_archives(self, names: Iterable[str], archives: Sequence[str]) -> dict[str, SourceFile]:
         left: dict[str, list[str]] = {}
@@ -178,7 +207,11 @@ class Release:
             left.setdefault(PurePosixPath(name).name, []).append(name)
 
         def fitting(member: str) -> list[str]:
-            return [name for name in left.get(PurePosixPath(member).name, []) if f"/{member}".endswith(f"/{name}")]
+            return [
+                name
+                for name in left.get(PurePosixPath(member).name, [])
+                if f"/{member}".endswith(f"/{name}")
+            ]
 
         files: dict[str, SourceFile] = {}
         for path in self._named(archives, SUFFIXES):
@@ -198,7 +231,12 @@ class Release:
 
     def _named(self, archives: Sequence[str], suffixes: tuple[str, ...]) -> list[str]:
         """Paths of the files with one of these suffixes that match a pattern, in the order of the patterns."""
-        paths = [path for name in sorted(self._paths) if name.lower().endswith(suffixes) for path in self._paths[name]]
+        paths = [
+            path
+            for name in sorted(self._paths)
+            if name.lower().endswith(suffixes)
+            for path in self._paths[name]
+        ]
         return [path for pattern in archives for path in paths if _fits(path, [pattern])]
 
     def _missing(self, what: str, archives: Sequence[str]) -> MissingRelease:
@@ -213,4 +251,6 @@ class Release:
 def _fits(path: str, patterns: Iterable[str]) -> bool:
     """Whether the name of an archive matches one of the patterns (`chemprot_*`), ignoring case."""
     name = PurePosixPath(path).name.lower()
-    return any(fnmatch(name, pattern.lower() + ending) for pattern in patterns for ending in ("", ".*"))
+    return any(
+        fnmatch(name, pattern.lower() + ending) for pattern in patterns for ending in ("", ".*")
+    )

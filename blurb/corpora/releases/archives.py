@@ -78,7 +78,9 @@ class _Budget:
 
     def refusal(self, problem: str) -> DataError:
         return DataError(
-            f"the archive was rejected: {problem}.", self.archive, fix="Download it again from its official page."
+            f"the archive was rejected: {problem}.",
+            self.archive,
+            fix="Download it again from its official page.",
         )
 
 
@@ -92,7 +94,9 @@ def members(archive: Path, wanted: Chosen, inner: Chosen) -> Members:
             yield from _members(stream, _Budget(archive), wanted, inner, DEPTH)
     except BROKEN as error:
         why = str(error) or type(error).__name__
-        raise DataError(f"the archive is truncated or damaged: {why}.", archive, fix="Download it again.") from error
+        raise DataError(
+            f"the archive is truncated or damaged: {why}.", archive, fix="Download it again."
+        ) from error
 
 
 def content_of(packed: bytes, name: str, path: Path) -> bytes:
@@ -105,12 +109,16 @@ def content_of(packed: bytes, name: str, path: Path) -> bytes:
                 return content
     except BROKEN as error:
         raise DataError(
-            f"truncated or damaged: {error or type(error).__name__}.", path, fix="Download it again."
+            f"truncated or damaged: {error or type(error).__name__}.",
+            path,
+            fix="Download it again.",
         ) from error
     raise DataError(f"the file does not contain {name}.", path)
 
 
-def _members(stream: IO[bytes], budget: _Budget, wanted: Chosen, inner: Chosen, depth: int) -> Members:
+def _members(
+    stream: IO[bytes], budget: _Budget, wanted: Chosen, inner: Chosen, depth: int
+) -> Members:
     def taken(name: str) -> bool:
         return wanted(name) or (depth > 1 and name.lower().endswith(SUFFIXES) and inner(name))
 
@@ -145,10 +153,14 @@ def _zip(stream: IO[bytes], budget: _Budget, taken: Chosen) -> Members:
                 continue
             budget.hold(name, info.file_size)
             if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                raise budget.refusal(f"{name} uses a compression method other than stored and deflated")
+                raise budget.refusal(
+                    f"{name} uses a compression method other than stored and deflated"
+                )
             content = _unpacked(file, info)
             if len(content) != info.file_size:
-                raise budget.refusal(f"{name} does not unpack to its declared size ({info.file_size:,} bytes)")
+                raise budget.refusal(
+                    f"{name} does not unpack to its declared size ({info.file_size:,} bytes)"
+                )
             budget.passed(len(content))
             yield name, content
 
@@ -168,7 +180,9 @@ def _unpacked(file: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     return bytes(content)
 
 
-def _tar(stream: IO[bytes] | gzip.GzipFile | bz2.BZ2File, budget: _Budget, taken: Chosen) -> Members:
+def _tar(
+    stream: IO[bytes] | gzip.GzipFile | bz2.BZ2File, budget: _Budget, taken: Chosen
+) -> Members:
     counted = cast(IO[bytes], _Counted(stream, budget))
     with tarfile.open(fileobj=counted, mode="r:") as file:
         while (member := file.next()) is not None:

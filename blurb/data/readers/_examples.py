@@ -18,7 +18,9 @@ T = TypeVar("T")
 
 
 def examples(
-    records: Iterable[tuple[FileLine, T]], example: Callable[[FileLine, T], Example], errors: ErrorCollector
+    records: Iterable[tuple[FileLine, T]],
+    example: Callable[[FileLine, T], Example],
+    errors: ErrorCollector,
 ) -> Iterator[Example]:
     """The examples of the records of a file; an id that occurs again is a fault.
 
@@ -33,7 +35,9 @@ def examples(
         if first is line:
             yield row
         else:
-            errors.add(line.error(f"the id {row['id'][:40]!r} already occurs in line {first.number}."))
+            errors.add(
+                line.error(f"the id {row['id'][:40]!r} already occurs in line {first.number}.")
+            )
 
 
 _cut: ContextVar[list[str] | None] = ContextVar("_cut", default=None)
@@ -90,7 +94,9 @@ def span_of(value: Any, role: str, text: str) -> dict[str, Any]:
     if not isinstance(kind, str) or not kind:
         raise DataError(f"the type of {role} must be a text.")
     if not 0 <= start < end <= len(text):
-        raise DataError(f"{role} is from {start} to {end} (exclusive), but the text has {len(text)} code points.")
+        raise DataError(
+            f"{role} is from {start} to {end} (exclusive), but the text has {len(text)} code points."
+        )
     return {"start": start, "end": end, "type": kind}
 
 
@@ -99,7 +105,9 @@ def check_label(label: str, allowed: tuple[str, ...], line: FileLine) -> str:
     return check_labels([label], allowed, line.below)[0]
 
 
-def check_labels(labels: Sequence[str], allowed: tuple[str, ...], line: Callable[[int], FileLine]) -> list[str]:
+def check_labels(
+    labels: Sequence[str], allowed: tuple[str, ...], line: Callable[[int], FileLine]
+) -> list[str]:
     """Labels as of `check_label`.
 
     :param line: gives the line of the label at a place
@@ -107,5 +115,7 @@ def check_labels(labels: Sequence[str], allowed: tuple[str, ...], line: Callable
     short = list(map(trimmed, labels))
     for place, label in enumerate(short):
         if label not in allowed:
-            raise line(place).error(f"unknown label {label[:40]!r}; expected one of: {', '.join(allowed)}.")
+            raise line(place).error(
+                f"unknown label {label[:40]!r}; expected one of: {', '.join(allowed)}."
+            )
     return short

@@ -16,12 +16,16 @@ Place = Callable[[int], FileLine]
 """Gives the line of the word at a place."""
 
 
-def read_ner(path: Path, task: Task, split: Split, errors: ErrorCollector = FIRST) -> Iterator[Example]:
+def read_ner(
+    path: Path, task: Task, split: Split, errors: ErrorCollector = FIRST
+) -> Iterator[Example]:
     """Reads sentences of an NER file; adds the dataset's single entity type to BLURB's bare `B` and `I`."""
     return _sentences(path, split, errors, lambda tags, line: bio(tags, task, line))
 
 
-def read_pico(path: Path, task: Task, split: Split, errors: ErrorCollector = FIRST) -> Iterator[Example]:
+def read_pico(
+    path: Path, task: Task, split: Split, errors: ErrorCollector = FIRST
+) -> Iterator[Example]:
     """Reads sentences of a PICO file; in BLURB's kit every token `.` ends a sentence."""
     allowed = (*(f"I-{label}" for label in task.labels), "O")
     return _sentences(path, split, errors, lambda tags, line: check_labels(tags, allowed, line))
@@ -50,7 +54,10 @@ def check_words(words: Sequence[str], line: FileLine) -> None:
 
 
 def _sentences(
-    path: Path, split: Split, errors: ErrorCollector, tagged: Callable[[list[str], Place], list[str]]
+    path: Path,
+    split: Split,
+    errors: ErrorCollector,
+    tagged: Callable[[list[str], Place], list[str]],
 ) -> Iterator[Example]:
     """The sentences of a file, numbered from 0 in file order: that number is the key of a BLURB submission."""
     number = count()
@@ -59,6 +66,11 @@ def _sentences(
         tokens, tags = map(list, zip(*sentence.rows, strict=True))
         check_words(tokens, line)
         named = tagged(tags, line.below)
-        return {"id": f"{split}.{next(number)}", "doc_id": sentence.document, "tokens": tokens, "tags": named}
+        return {
+            "id": f"{split}.{next(number)}",
+            "doc_id": sentence.document,
+            "tokens": tokens,
+            "tags": named,
+        }
 
     return examples(conll(path, errors, kit=True), example, errors)

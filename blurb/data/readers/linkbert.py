@@ -33,7 +33,9 @@ def read(path: Path, task: Task, split: Split, errors: ErrorCollector = FIRST) -
     _, build = LAYOUT[task.name]
     number = count()
     return examples(
-        json_lines(path, errors), lambda line, record: build(record, task, f"{split}.{next(number)}", line), errors
+        json_lines(path, errors),
+        lambda line, record: build(record, task, f"{split}.{next(number)}", line),
+        errors,
     )
 
 
@@ -49,18 +51,27 @@ def _texts(record: Record, keys: tuple[str, ...], line: FileLine) -> list[Any]:
 def _words(record: Record, line: FileLine) -> tuple[list[str], list[str]]:
     tokens, tags = record.get("tokens"), record.get("ner_tags")
     for values in (tokens, tags):
-        if not isinstance(values, list) or not all(isinstance(value, str) and value.strip() for value in values):
+        if not isinstance(values, list) or not all(
+            isinstance(value, str) and value.strip() for value in values
+        ):
             raise line.error("tokens and ner_tags must be lists of non-blank strings.")
     assert isinstance(tokens, list)
     assert isinstance(tags, list)
     if len(tokens) != len(tags) or not tokens:
-        raise line.error(f"expected one tag per token, found {len(tokens)} tokens and {len(tags)} tags.")
+        raise line.error(
+            f"expected one tag per token, found {len(tokens)} tokens and {len(tags)} tags."
+        )
     return tokens, tags
 
 
 def _ner(record: Record, task: Task, place: str, line: FileLine) -> Example:
     tokens, tags = _words(record, line)
-    return {"id": place, "doc_id": None, "tokens": tokens, "tags": bio(tags, task, lambda place: line)}
+    return {
+        "id": place,
+        "doc_id": None,
+        "tokens": tokens,
+        "tags": bio(tags, task, lambda place: line),
+    }
 
 
 def _pico(record: Record, task: Task, place: str, line: FileLine) -> Example:
@@ -91,7 +102,11 @@ def _similarity(record: Record, task: Task, place: str, line: FileLine) -> Examp
 def _document(record: Record, task: Task, place: str, line: FileLine) -> Example:
     name, text = _texts(record, ("id", "sentence"), line)
     flags = record.get("label")
-    if not isinstance(flags, list) or len(flags) != len(task.labels) or not all(flag in (0, 1) for flag in flags):
+    if (
+        not isinstance(flags, list)
+        or len(flags) != len(task.labels)
+        or not all(flag in (0, 1) for flag in flags)
+    ):
         raise line.error(f"label must be a list of {len(task.labels)} zeros and ones.")
     labels = [label for label, flag in zip(task.labels, flags, strict=True) if flag]
     return {"id": name, "doc_id": name, "text": text, "labels": labels}

@@ -24,7 +24,11 @@ def cut(path: Path, kind: str, form: str, shares: Sequence[float], seed: int) ->
     :param shares: of train, dev and test, with the sum 1
     :raises DataError: (file, line) for an example that cannot be read, or if a split would be empty
     """
-    text, parents, rows = text_of(path).replace("\r\n", "\n"), dict[str, str](), list[tuple[str, str, int, str]]()
+    text, parents, rows = (
+        text_of(path).replace("\r\n", "\n"),
+        dict[str, str](),
+        list[tuple[str, str, int, str]](),
+    )
     lines = text.split("\n")
 
     def root(key: str) -> str:
@@ -37,7 +41,11 @@ def cut(path: Path, kind: str, form: str, shares: Sequence[float], seed: int) ->
         said = " ".join(str([record[name] for name in TEXTS if name in record]).split())
         document = str(record.get("doc_id") or "")
         parents[root(said)] = root(f"document {document}" if document else said)
-        answer = bool({*record["tags"]} - {"O"}) if "tags" in record else record.get("label", record.get("labels"))
+        answer = (
+            bool({*record["tags"]} - {"O"})
+            if "tags" in record
+            else record.get("label", record.get("labels"))
+        )
         whole = "\n".join(lines[at : line.number]).strip("\n")
         rows.append((said, "" if document else str(answer), at, whole))
         at = line.number
@@ -48,9 +56,14 @@ def cut(path: Path, kind: str, form: str, shares: Sequence[float], seed: int) ->
     sides: list[list[tuple[str, str, int, str]]] = [[], [], []]
     for group in drawn:  # to the side that lacks most
         there = sum(map(len, sides)) + len(group)
-        max(zip(shares, sides, strict=True), key=lambda pair: pair[0] * there - len(pair[1]))[1].extend(group)
+        max(zip(shares, sides, strict=True), key=lambda pair: pair[0] * there - len(pair[1]))[
+            1
+        ].extend(group)
     if not all(sides):
         raise DataError(f"{len(drawn)} documents and texts are too few for three splits.", path)
     end = "\n\n" if form == "conll" else "\n"
-    parts = [[*lines[:first], *(row[3] for row in sorted(side, key=lambda row: row[2]))] for side in sides]
+    parts = [
+        [*lines[:first], *(row[3] for row in sorted(side, key=lambda row: row[2]))]
+        for side in sides
+    ]
     return {name: end.join(part) + end for name, part in zip(SPLITS, parts, strict=True)}

@@ -22,13 +22,19 @@ DUMMIES = {
 """Task -> the dummies of the two entities, and the one that replaces both if they overlap."""
 
 
-def read_pairs(path: Path, task: Task, split: Split, errors: ErrorCollector = FIRST) -> Iterator[Example]:
+def read_pairs(
+    path: Path, task: Task, split: Split, errors: ErrorCollector = FIRST
+) -> Iterator[Example]:
     """ChemProt and DDI: `pair TAB sentence TAB label`; a pair is `pmid.Ta.Tb`, or an id of DDI."""
     rows = rows_of(path, 3, errors=errors)
-    return examples(rows, lambda line, cells: relation(task, cells[0], cells[1], cells[2], line), errors)
+    return examples(
+        rows, lambda line, cells: relation(task, cells[0], cells[1], cells[2], line), errors
+    )
 
 
-def read_gad(path: Path, task: Task, split: Split, errors: ErrorCollector = FIRST) -> Iterator[Example]:
+def read_gad(
+    path: Path, task: Task, split: Split, errors: ErrorCollector = FIRST
+) -> Iterator[Example]:
     """`index TAB sentence TAB label` with a header; the index starts at 0 in every file and names no document."""
 
     def example(line: FileLine, cells: list[str]) -> Example:
@@ -42,26 +48,42 @@ def relation(task: Task, id_: str, text: str, label: str, line: FileLine) -> Exa
     pair, overlap = DUMMIES[task.name]
     doc_id = {"chemprot": id_.split(".")[0], "ddi": ".".join(id_.split(".")[:2])}.get(task.name)
     dummies = sorted({*pair, *([overlap] if overlap else [])})
-    spans = [(match.start(), match.end()) for match in re.finditer("|".join(map(re.escape, dummies)), text)]
+    spans = [
+        (match.start(), match.end())
+        for match in re.finditer("|".join(map(re.escape, dummies)), text)
+    ]
     names = [text[start:end] for start, end in spans]
     if names == [overlap]:
         spans = spans * 2
     elif sorted(names) != sorted(pair):
         expected = " and ".join(pair) + (f", or {overlap}" if overlap else "")
-        raise line.error(f"expected exactly {expected} in the sentence; found {', '.join(names) or 'none'}.")
-    head, tail = ({"start": start, "end": end, "type": text[start + 1 : end - 1]} for start, end in spans)
+        raise line.error(
+            f"expected exactly {expected} in the sentence; found {', '.join(names) or 'none'}."
+        )
+    head, tail = (
+        {"start": start, "end": end, "type": text[start + 1 : end - 1]} for start, end in spans
+    )
     label = check_label(label, task.labels, line)
     return {"id": id_, "doc_id": doc_id, "text": text, "head": head, "tail": tail, "label": label}
 
 
-def read_similarity(path: Path, task: Task, split: Split, errors: ErrorCollector = FIRST) -> Iterator[Example]:
+def read_similarity(
+    path: Path, task: Task, split: Split, errors: ErrorCollector = FIRST
+) -> Iterator[Example]:
     """BIOSSES: `pair_id TAB sent1 TAB sent2 TAB score`, the score being a mean of five annotators, from 0 to 4."""
 
     def example(line: FileLine, cells: list[str]) -> Example:
         pair, first, second, score = cells
-        return {"id": pair, "text_a": first, "text_b": second, "score": check_score(score, 0, 4, line)}
+        return {
+            "id": pair,
+            "text_a": first,
+            "text_b": second,
+            "score": check_score(score, 0, 4, line),
+        }
 
-    return examples(rows_of(path, 4, ("pair_id", "sent1", "sent2", "score"), errors), example, errors)
+    return examples(
+        rows_of(path, 4, ("pair_id", "sent1", "sent2", "score"), errors), example, errors
+    )
 
 
 def check_score(value: Any, low: float, high: float, line: FileLine) -> float:
@@ -75,7 +97,9 @@ def check_score(value: Any, low: float, high: float, line: FileLine) -> float:
     return score
 
 
-def read_hoc(path: Path, task: Task, split: Split, errors: ErrorCollector = FIRST) -> Iterator[Example]:
+def read_hoc(
+    path: Path, task: Task, split: Split, errors: ErrorCollector = FIRST
+) -> Iterator[Example]:
     """HoC: `labels TAB sentence TAB PMID_s<i>`, labels as `0_0,1_1,...,9_0` in alphabetical order of the hallmarks.
 
     `doc_id` is the abstract, which is what is scored.
@@ -86,28 +110,43 @@ def read_hoc(path: Path, task: Task, split: Split, errors: ErrorCollector = FIRS
         flags, text, index = cells
         given = [trimmed(flag) for flag in flags.split(",")]
         wanted = [(f"{place}_0", f"{place}_1") for place in range(size)]
-        if len(given) != size or not all(flag in pair for flag, pair in zip(given, wanted, strict=True)):
-            raise line.error(f"expected labels 0_x,1_x,...,{size - 1}_x with x 0 or 1; found {flags[:60]!r}.")
+        if len(given) != size or not all(
+            flag in pair for flag, pair in zip(given, wanted, strict=True)
+        ):
+            raise line.error(
+                f"expected labels 0_x,1_x,...,{size - 1}_x with x 0 or 1; found {flags[:60]!r}."
+            )
         doc_id, separator, sentence = index.rpartition("_s")
         if not separator or not sentence.isdigit():
             raise line.error(f"expected an index like 12345678_s0, found {index[:40]!r}.")
-        labels = [label for label, flag in zip(task.labels, given, strict=True) if flag.endswith("_1")]
+        labels = [
+            label for label, flag in zip(task.labels, given, strict=True) if flag.endswith("_1")
+        ]
         return {"id": index, "doc_id": doc_id, "text": text, "labels": labels}
 
     return examples(rows_of(path, 3, ("labels", "sentence", "index"), errors), example, errors)
 
 
-def read_bioasq(path: Path, task: Task, split: Split, errors: ErrorCollector = FIRST) -> Iterator[Example]:
+def read_bioasq(
+    path: Path, task: Task, split: Split, errors: ErrorCollector = FIRST
+) -> Iterator[Example]:
     """BioASQ: `id TAB question TAB passage TAB label`; the passage is all snippets joined by blanks."""
 
     def example(line: FileLine, cells: list[str]) -> Example:
         id_, question, passage, label = cells
-        return {"id": id_, "question": question, "context": passage, "label": check_label(label, task.labels, line)}
+        return {
+            "id": id_,
+            "question": question,
+            "context": passage,
+            "label": check_label(label, task.labels, line),
+        }
 
     return examples(rows_of(path, 4, errors=errors), example, errors)
 
 
-def read_pubmedqa(path: Path, task: Task, split: Split, errors: ErrorCollector = FIRST) -> Iterator[Example]:
+def read_pubmedqa(
+    path: Path, task: Task, split: Split, errors: ErrorCollector = FIRST
+) -> Iterator[Example]:
     """PubMedQA's own JSON, in the reasoning-required setting: question and CONTEXTS; never the LONG_ANSWER."""
     text, top = text_of(path), FileLine(path, 1)
 
@@ -116,19 +155,31 @@ def read_pubmedqa(path: Path, task: Task, split: Split, errors: ErrorCollector =
             return _question(task, *entry)
         except DataError as error:
             place = max(0, text.find(json.dumps(entry[0])))
-            raise line.below(text.count("\n", 0, place)).error(f"question {entry[0]!r}: {error.what}") from None
+            raise line.below(text.count("\n", 0, place)).error(
+                f"question {entry[0]!r}: {error.what}"
+            ) from None
 
     return examples(((top, entry) for entry in json_object(text, top).items()), example, errors)
 
 
 def _question(task: Task, pmid: str, content: Mapping[str, Any]) -> Example:
     try:
-        question, contexts, label = content["QUESTION"], content["CONTEXTS"], content["final_decision"]
+        question, contexts, label = (
+            content["QUESTION"],
+            content["CONTEXTS"],
+            content["final_decision"],
+        )
     except (KeyError, TypeError):
         raise DataError("expected an object with QUESTION, CONTEXTS and final_decision.") from None
-    if not (isinstance(question, str) and isinstance(contexts, list) and all(isinstance(c, str) for c in contexts)):
+    if not (
+        isinstance(question, str)
+        and isinstance(contexts, list)
+        and all(isinstance(c, str) for c in contexts)
+    ):
         raise DataError("QUESTION must be a string and CONTEXTS a list of strings.")
     label = trimmed(label) if isinstance(label, str) else label
     if label not in task.labels:
-        raise DataError(f"final_decision must be {', '.join(task.labels)} (got {str(label)[:20]!r}).")
+        raise DataError(
+            f"final_decision must be {', '.join(task.labels)} (got {str(label)[:20]!r})."
+        )
     return {"id": pmid, "question": question, "context": " ".join(contexts), "label": label}

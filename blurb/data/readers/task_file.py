@@ -16,7 +16,17 @@ from blurb.data.schema import Example
 from blurb.inputs import tagging
 from blurb.messages import FIRST, DataError, ErrorCollector
 from blurb.system.text_files import refuse_separators
-from blurb.table_files import FileLine, Record, Sentence, cells_of, conll, csv_rows, json_lines, lines_of, text_of
+from blurb.table_files import (
+    FileLine,
+    Record,
+    Sentence,
+    cells_of,
+    conll,
+    csv_rows,
+    json_lines,
+    lines_of,
+    text_of,
+)
 from blurb.tasks import Split, Task, types
 from blurb.tasks._task import Layout
 
@@ -30,7 +40,10 @@ def read(path: Path, task: Task, split: Split, errors: ErrorCollector = FIRST) -
     number = count()
 
     def example(line: FileLine, each: Any) -> Example:
-        unnamed = {"id": f"{split}.{next(number)}", **({"doc_id": None} if "doc_id" in task.task_type.columns else {})}
+        unnamed = {
+            "id": f"{split}.{next(number)}",
+            **({"doc_id": None} if "doc_id" in task.task_type.columns else {}),
+        }
         return {**unnamed, **_row(record(line, each), task, line)}
 
     return examples(given, example, errors)
@@ -49,7 +62,9 @@ def _row(record: Record, task: Task, line: FileLine) -> Example:
         if columns[field] == "text" and field != "label" and not isinstance(row[field], str):
             raise line.error(f"{field} must be a string (got {str(row[field])[:40]!r}).")
     for field in row.keys() & {"label", "labels"}:
-        labels = [check_label(label, task.labels, line) for label in labels_of(row[field], field, line)]
+        labels = [
+            check_label(label, task.labels, line) for label in labels_of(row[field], field, line)
+        ]
         row[field] = labels if field == "labels" else labels[0]
     if "score" in row:
         low, high = (float(str(task.metric_options[bound])) for bound in ("low", "high"))
@@ -78,7 +93,9 @@ def labels_of(value: Any, field: str, line: FileLine) -> list[str]:
     try:
         labels = [label_text(each) for each in (value if isinstance(value, list) else [value])]
     except (TypeError, ValueError, OverflowError):
-        raise line.error(f"{field} must be a text, a number, or a list of these (got {str(value)[:40]!r}).") from None
+        raise line.error(
+            f"{field} must be a text, a number, or a list of these (got {str(value)[:40]!r})."
+        ) from None
     labels = labels if field == "label" else [label for label in labels if label]
     if field == "label" and len(labels) != 1:
         fix = "several labels an example are a task of type document."
@@ -121,7 +138,9 @@ def _tags(tags: list[str], task: Task, line: Callable[[int], FileLine]) -> list[
     legal = written if declared == tagging.IOB1 else tagging.convert(written, scheme, scheme)
     for place, (tag, other) in enumerate(zip(written, legal, strict=True)):
         if tag != other:
-            more = f" {tagging.IOB1} also reads entities that begin with I." if scheme == "bio" else ""
+            more = (
+                f" {tagging.IOB1} also reads entities that begin with I." if scheme == "bio" else ""
+            )
             fix = f"check 'scheme' in [format] ({', '.join(tagging.READ)}).{more}"
             raise line(place).error(f"the tag {tag} is not allowed here in {declared.upper()}", fix)
     return tagging.convert(written, scheme, "bio")
@@ -138,7 +157,9 @@ def _entities(record: Record, task: Task, line: FileLine) -> Example:
     pattern = "|".join(map(re.escape, sorted(dummies, key=len, reverse=True)))
     matches = list(re.finditer(pattern, text))
     if len(matches) != 2:
-        raise line.error(f"expected two of the dummies {', '.join(dummies)} in the text; found {len(matches)}.")
+        raise line.error(
+            f"expected two of the dummies {', '.join(dummies)} in the text; found {len(matches)}."
+        )
     return {
         role: {"start": match.start(), "end": match.end(), "type": match[0].strip("@$")}
         for role, match in zip(("head", "tail"), matches, strict=True)
@@ -156,10 +177,18 @@ def _conll(path: Path, layout: Layout, fields: Sequence[str], errors: ErrorColle
     def record(line: FileLine, sentence: Sentence) -> Record:
         width = len(sentence.rows[0])
         if not (-width <= token < width and -width <= tag < width):
-            raise line.error(f"expected columns {token} and {tag} as in [format], found {width} columns.")
+            raise line.error(
+                f"expected columns {token} and {tag} as in [format], found {width} columns."
+            )
         tokens, tags = ([row[place] for row in sentence.rows] for place in (token, tag))
         check_words(tokens, line)
-        return {"id": sentence.id, "doc_id": sentence.document, "tokens": tokens, "tags": tags, "line": line.below}
+        return {
+            "id": sentence.id,
+            "doc_id": sentence.document,
+            "tokens": tokens,
+            "tags": tags,
+            "line": line.below,
+        }
 
     return conll(path, errors), record
 
@@ -174,7 +203,9 @@ def _table(path: Path, layout: Layout, fields: Sequence[str], errors: ErrorColle
         line, first = next(rows)
         header = [name.strip() for name in first]
         if len(header) == 1:
-            refuse_separators(first[0], path, ";" if quoted else ";,", "commas" if quoted else "TABs")
+            refuse_separators(
+                first[0], path, ";" if quoted else ";,", "commas" if quoted else "TABs"
+            )
         _places(header, fields, columns, line, ", ".join(header))
 
     def record(line: FileLine, cells: list[str]) -> Record:
@@ -183,7 +214,10 @@ def _table(path: Path, layout: Layout, fields: Sequence[str], errors: ErrorColle
             cut = "" if quoted else "TAB-separated "
             raise line.error(f"expected {len(names)} {cut}columns, found {len(cells)}.")
         places = _places(names, fields, columns, line, f"{len(cells)} without header")
-        values: Record = {"present": names, **{field: cells[place] for field, place in places.items()}}
+        values: Record = {
+            "present": names,
+            **{field: cells[place] for field, place in places.items()},
+        }
         if "labels" in values:
             parts = values["labels"].split(layout.get("separator", "|"))
             values["labels"] = [trimmed(label) for label in parts if label.strip()]
@@ -193,7 +227,11 @@ def _table(path: Path, layout: Layout, fields: Sequence[str], errors: ErrorColle
 
 
 def _places(
-    names: Sequence[str], fields: Sequence[str], columns: Mapping[str, Any], line: FileLine, shown: str
+    names: Sequence[str],
+    fields: Sequence[str],
+    columns: Mapping[str, Any],
+    line: FileLine,
+    shown: str,
 ) -> dict[str, int]:
     """Field -> place of its column; DataError for a column that is not there, or twice.
 
@@ -216,10 +254,15 @@ def _places(
 def _jsonl(path: Path, layout: Layout, fields: Sequence[str], errors: ErrorCollector) -> Cut:
     """One JSON object per line; keys are the names of the fields, or those given in `columns`."""
     columns = layout.get("columns", {})
-    names = {field: columns.get(field, field) for field in ("id", "doc_id", *fields, "head", "tail")}
+    names = {
+        field: columns.get(field, field) for field in ("id", "doc_id", *fields, "head", "tail")
+    }
 
     def record(line: FileLine, content: Record) -> Record:
-        return {"present": list(content), **{field: content[name] for field, name in names.items() if name in content}}
+        return {
+            "present": list(content),
+            **{field: content[name] for field, name in names.items() if name in content},
+        }
 
     return json_lines(path, errors), record
 
@@ -281,8 +324,14 @@ def _renamed(path: Path, columns: Mapping[str, object], form: str) -> dict[str, 
     """`label` for the field `labels`, or the other way round, where the file has only that."""
     if form == "conll":
         return {}
-    first: Any = {"jsonl": json_lines, "csv": lambda path: csv_rows(text_of(path), path)}.get(form, _tabbed)
+    first: Any = {"jsonl": json_lines, "csv": lambda path: csv_rows(text_of(path), path)}.get(
+        form, _tabbed
+    )
     names = next(first(path))[1]
     present = {name.strip() for name in names}
     pairs = (("label", "labels"), ("labels", "label"))
-    return {field: other for field, other in pairs if field in columns and field not in present and other in present}
+    return {
+        field: other
+        for field, other in pairs
+        if field in columns and field not in present and other in present
+    }

@@ -16,7 +16,12 @@ if TYPE_CHECKING:
     from blurb.execution.engine import Engine, Launch
 
 engines: Registry[type[Engine]] = Registry(
-    "engine", "blurb.execution.engines", "ENGINE", "blurb.engines", "blurb.execution.engine:Engine", classes=True
+    "engine",
+    "blurb.execution.engines",
+    "ENGINE",
+    "blurb.engines",
+    "blurb.execution.engine:Engine",
+    classes=True,
 )
 DEFAULT = "local"
 

@@ -36,7 +36,11 @@ class LocalEngine(Engine):
     options_hint = "How many trials run at a time is --jobs."
 
     def order(self, jobs: Sequence[Job]) -> Sequence[int]:
-        return range(len(jobs)) if self.launch.workers == 1 and not gpus_for(jobs) else longest_first(jobs)
+        return (
+            range(len(jobs))
+            if self.launch.workers == 1 and not gpus_for(jobs)
+            else longest_first(jobs)
+        )
 
     def work(self, sweep: Sweep, turns: JobQueue) -> None:
         gpus = gpus_for(sweep.jobs)
@@ -47,7 +51,9 @@ class LocalEngine(Engine):
         with data_sources.handed_over(job.data for job in sweep.jobs) as folder, clean_start():
             self._work_in_lanes(turns, folder, gpus)
 
-    def _work_in_lanes(self, turns: JobQueue, folder: Path | None, gpus: Sequence[str] = ()) -> None:
+    def _work_in_lanes(
+        self, turns: JobQueue, folder: Path | None, gpus: Sequence[str] = ()
+    ) -> None:
         """Has turns taken in lanes: threads with one worker process each, which is replaced if it dies or is spoilt."""
         jobs, lanes = turns.jobs, min(self.launch.workers, len(turns.jobs))
         at_hand: set[int] = set()
@@ -67,9 +73,13 @@ class LocalEngine(Engine):
                         outcome = running.result()
                         died = outcome.status == "failed" and CUDA_ERROR in outcome.message
                     except (BrokenProcessPool, SystemExit):  # killed, or told to end
-                        if stop.wait(1):  # with the whole command: it may be told a moment later than its workers
+                        if stop.wait(
+                            1
+                        ):  # with the whole command: it may be told a moment later than its workers
                             return
-                        message = "The worker process died (killed, or out of memory); try fewer --jobs."
+                        message = (
+                            "The worker process died (killed, or out of memory); try fewer --jobs."
+                        )
                         outcome, died = TrialOutcome(jobs[index], "failed", message=message), True
                         note_death(jobs[index], message)
                     if died:
@@ -86,14 +96,20 @@ class LocalEngine(Engine):
             try:
                 for future in worker_threads:
                     future.result()
-            except BaseException:  # an interrupt, or an error in `on_finished`: nobody waits for the trials at hand
+            except (
+                BaseException
+            ):  # an interrupt, or an error in `on_finished`: nobody waits for the trials at hand
                 stop.set()
                 _end_workers([jobs[index] for index in list(at_hand)])
-                while wait(worker_threads, 0.5).not_done:  # a lane may have been about to start its worker
+                while wait(
+                    worker_threads, 0.5
+                ).not_done:  # a lane may have been about to start its worker
                     _end_workers([jobs[index] for index in list(at_hand)])
                 raise
 
-    def _pool(self, folder: Path | None = None, told: Connection | None = None) -> ProcessPoolExecutor:
+    def _pool(
+        self, folder: Path | None = None, told: Connection | None = None
+    ) -> ProcessPoolExecutor:
         return ProcessPoolExecutor(
             1,
             mp_context=multiprocessing.get_context("spawn"),
@@ -122,11 +138,15 @@ def _listen(heard: Connection, tell: Callable[[TrialProgress], None]) -> None:
             tell(heard.recv())
 
 
-def _work(run: Callable[[Job, Callable[[TrialProgress], None]], TrialOutcome], job: Job) -> TrialOutcome:
+def _work(
+    run: Callable[[Job, Callable[[TrialProgress], None]], TrialOutcome], job: Job
+) -> TrialOutcome:
     """In a worker process: runs a job and reports its progress to the command."""
 
     def tell(news: TrialProgress) -> None:
-        with contextlib.suppress(OSError):  # nobody listens any more: whoever ends the command ends this process, too
+        with contextlib.suppress(
+            OSError
+        ):  # nobody listens any more: whoever ends the command ends this process, too
             for told in _told:
                 told.send(news)
 

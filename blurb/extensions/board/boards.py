@@ -11,9 +11,23 @@ from typing import Annotated, TypedDict
 
 from blurb import __version__
 from blurb.extensions.board import ledger
-from blurb.extensions.board.ledger import BEFORE, FOLDER, MOST_SIGNALS, MOST_TEXT, Event, LedgerEntry, append
+from blurb.extensions.board.ledger import (
+    BEFORE,
+    FOLDER,
+    MOST_SIGNALS,
+    MOST_TEXT,
+    Event,
+    LedgerEntry,
+    append,
+)
 from blurb.extensions.board.listing import sentence
-from blurb.extensions.board.verification import Level, Reproduction, RowVerification, beside_others, verify_row
+from blurb.extensions.board.verification import (
+    Level,
+    Reproduction,
+    RowVerification,
+    beside_others,
+    verify_row,
+)
 from blurb.messages import DataError, SettingsError, UnknownName
 from blurb.results.row import DEMO
 from blurb.row_files.reading import ROWS, manifest_of, read, rows_on
@@ -27,7 +41,9 @@ class BoardRow(TypedDict):
     model: Annotated[str, "name of the model"]
     level: Annotated[Level, "how far its figures are believed now"]
     recorded: Annotated[str, "level of its last verification in the ledger; empty if it has none"]
-    unseen: Annotated[list[str], "datasets that you have no data of, if the other figures of the row are right"]
+    unseen: Annotated[
+        list[str], "datasets that you have no data of, if the other figures of the row are right"
+    ]
     signals: Annotated[list[str], "what is odd about it, also beside the other rows"]
     manifest: Annotated[str, "SHA-256 of the MANIFEST.json of the files that were looked at"]
 
@@ -37,11 +53,17 @@ class VerifiedBoard(TypedDict):
 
     rows: Annotated[list[BoardRow], "the rows by name"]
     new: Annotated[list[str], "entries that the ledger of the earlier release does not have"]
-    problems: Annotated[list[str], "what does not fit between rows and ledger, or was changed since"]
+    problems: Annotated[
+        list[str], "what does not fit between rows and ledger, or was changed since"
+    ]
 
 
 def verify_board(
-    board: Path, data: Path, since: Path | None = None, submitted: bool = False, reruns: Mapping[str, str] | None = None
+    board: Path,
+    data: Path,
+    since: Path | None = None,
+    submitted: bool = False,
+    reruns: Mapping[str, str] | None = None,
 ) -> VerifiedBoard:
     """Recomputes the figures of every row, beside all others, and looks whether rows and ledger fit.
 
@@ -64,7 +86,9 @@ def verify_board(
     alone = [verify_row(each, data) for each in rows_on(board)]
     if alone and not any(each.figures for each in alone):
         raise DataError("has no dataset of any row.", data)
-    checked = [beside_others(each, [other for other in alone if other is not each], data) for each in alone]
+    checked = [
+        beside_others(each, [other for other in alone if other is not each], data) for each in alone
+    ]
     by_name = {each.row.folder.name: each for each in checked}
     for name in (*(reruns or {}), *(reruns or {}).values()):
         if name not in by_name:
@@ -94,7 +118,9 @@ def verify_board(
         for name, rerun in again.items()
         if (objections := Reproduction(by_name[name], rerun, data=data).content["objections"])
     ]
-    return VerifiedBoard(rows=rows, new=[f"{entry.row}: {sentence(entry)}" for entry in new], problems=problems)
+    return VerifiedBoard(
+        rows=rows, new=[f"{entry.row}: {sentence(entry)}" for entry in new], problems=problems
+    )
 
 
 def fails(verified: VerifiedBoard) -> bool:
@@ -112,7 +138,10 @@ def _recorded(board: Path) -> dict[str, LedgerEntry]:
 
 
 def _level(
-    row: RowVerification, recorded: Mapping[str, LedgerEntry], reruns: Mapping[str, RowVerification], data: Path
+    row: RowVerification,
+    recorded: Mapping[str, LedgerEntry],
+    reruns: Mapping[str, RowVerification],
+    data: Path,
 ) -> Level:
     """As somebody recorded it who knew that two parties were two, or as a rerun says that is named now.
 
@@ -124,7 +153,9 @@ def _level(
     if name in reruns:
         return Reproduction(row, reruns[name], data=data).level
     last = recorded.get(name)
-    known = last is not None and last.level == Level.REPRODUCED and last.manifest == row.row.manifest
+    known = (
+        last is not None and last.level == Level.REPRODUCED and last.manifest == row.row.manifest
+    )
     return Level.REPRODUCED if known else row.level
 
 
@@ -147,15 +178,25 @@ def submit(board: Path, row: Path, name: str, by: str, date: str) -> Path:
         hashes = ledger.hashes(board)
         recorded, alike = hashes.get(name), ledger.same_folders({name, *hashes})
         if alike:
-            raise SettingsError(f"{' and '.join(alike[0])} are one folder on macOS and Windows.", where=place)
+            raise SettingsError(
+                f"{' and '.join(alike[0])} are one folder on macOS and Windows.", where=place
+            )
         if place.exists():
-            raise SettingsError(f"the name is on the board already (got '{name[:40]}').", where=place)
+            raise SettingsError(
+                f"the name is on the board already (got '{name[:40]}').", where=place
+            )
         if recorded not in (None, manifest):
             fix = "withdraw it first, or submit the files that it had."
-            raise SettingsError(f"the ledger has a row '{name}' of other files, which are gone", where=place, fix=fix)
+            raise SettingsError(
+                f"the ledger has a row '{name}' of other files, which are gone",
+                where=place,
+                fix=fix,
+            )
         for other in rows_on(board):
             if manifest_of(other.folder) == manifest:
-                raise SettingsError(f"these very files are on the board already, as {other.folder.name}.", where=row)
+                raise SettingsError(
+                    f"these very files are on the board already, as {other.folder.name}.", where=row
+                )
         aside = board / ROWS / f".{name}"
         shutil.rmtree(aside, ignore_errors=True)  # of a submission that was killed
         aside.mkdir(parents=True)
@@ -185,7 +226,10 @@ def withdraw(board: Path, name: str, by: str, reason: str, date: str) -> None:
             raise SettingsError(f"there is no row '{name[:40]}'.", where=board / ROWS)
         if is_recorded:
             append(board, LedgerEntry(date, Event.WITHDRAWN, name, by, reason=reason))
-        for there in (place, *(place.with_name(f".{name}{end}") for end in ("", BEFORE))):  # what a kill left, too
+        for there in (
+            place,
+            *(place.with_name(f".{name}{end}") for end in ("", BEFORE)),
+        ):  # what a kill left, too
             if there.is_dir():
                 shutil.rmtree(there)
 
@@ -208,11 +252,22 @@ def record(board: Path, verified: VerifiedBoard, by: str, date: str) -> tuple[in
                 changed.append(name)
                 continue
             before = recorded[name]
-            signals = tuple(" ".join(signal.split())[:MOST_TEXT] for signal in row["signals"][:MOST_SIGNALS])
+            signals = tuple(
+                " ".join(signal.split())[:MOST_TEXT] for signal in row["signals"][:MOST_SIGNALS]
+            )
             better = row["unseen"] and before.level
             if not better and (before.level, before.signals) != (row["level"], signals):
                 append(
-                    board, LedgerEntry(date, Event.VERIFIED, name, by, manifest, level=row["level"], signals=signals)
+                    board,
+                    LedgerEntry(
+                        date,
+                        Event.VERIFIED,
+                        name,
+                        by,
+                        manifest,
+                        level=row["level"],
+                        signals=signals,
+                    ),
                 )
                 count += 1
         return count, changed
@@ -234,11 +289,15 @@ def found(folder: Path, title: str, suite: str = "blurb", requirement: str = "")
     """
     requirement = requirement or f"blurb-bench=={__version__}"
     if not TITLE.fullmatch(title) or not REQUIREMENT.fullmatch(requirement):
-        raise SettingsError("the title and the requirement must be plain words without quotes, $ or line breaks.")
+        raise SettingsError(
+            "the title and the requirement must be plain words without quotes, $ or line breaks."
+        )
     if folder.exists() and any(not path.name.startswith(".") for path in folder.iterdir()):
         raise SettingsError("the folder is not empty", where=folder, fix="give a new one.")
     if (folder / WORKFLOWS).exists():
-        raise SettingsError("there are workflows already", where=folder / WORKFLOWS, fix="give a new folder.")
+        raise SettingsError(
+            "there are workflows already", where=folder / WORKFLOWS, fix="give a new folder."
+        )
     demo = suite == DEMO
     values = {
         "@DATA@\n": "" if demo else _template("data.yml", {}),
@@ -247,7 +306,9 @@ def found(folder: Path, title: str, suite: str = "blurb", requirement: str = "")
         "@TITLE@": title,
     }
     contents = {
-        folder / "README.md": _template("README.md", {**values, "@SUITE@": "--suite demo" if demo else "--data DATA"}),
+        folder / "README.md": _template(
+            "README.md", {**values, "@SUITE@": "--suite demo" if demo else "--data DATA"}
+        ),
         folder / WORKFLOWS / "verify.yml": _template(
             "verify.yml", {**values, "@SUITE@": "--suite demo" if demo else "--data data"}
         ),

@@ -47,7 +47,13 @@ class SignalKind(StrEnum):
     COPIED = "predictions of another row"
 
 
-FATAL = (SignalKind.FIGURE, SignalKind.EXAMPLES, SignalKind.DATA, SignalKind.METRICS, SignalKind.UNSEEN)
+FATAL = (
+    SignalKind.FIGURE,
+    SignalKind.EXAMPLES,
+    SignalKind.DATA,
+    SignalKind.METRICS,
+    SignalKind.UNSEEN,
+)
 """Signals with which a figure is not recomputed."""
 
 
@@ -78,7 +84,9 @@ def signals(row: RowFiles) -> Iterator[Signal]:
     about = row.about
     yield from _trial_signals(row)
     yield from _protocol_signals(about)
-    for run in about["runs"]:  # no learner answers everything right on test and not on dev by itself
+    for run in about[
+        "runs"
+    ]:  # no learner answers everything right on test and not on dev by itself
         metric = run["metric"]
         if run["dev"] and run["test"] and run["test"][metric] >= 1 > run["dev"][metric]:
             count = len(list(run_predictions(row, run, "test")))
@@ -87,7 +95,9 @@ def signals(row: RowFiles) -> Iterator[Signal]:
                 what = f"all {count} answers on test are right, and dev has {dev}"
                 yield Signal(SignalKind.GAP, f"{run['task']}, seed {run['seed']}", what)
     for task in dict.fromkeys([*about["planned"], *(run["task"] for run in about["runs"])]):
-        yield from _dataset_signals(about, task, [run for run in about["runs"] if run["task"] == task])
+        yield from _dataset_signals(
+            about, task, [run for run in about["runs"] if run["task"] == task]
+        )
 
 
 def kinds_of(about: RowRecord) -> list[learners.LearnerKind]:
@@ -103,26 +113,43 @@ def _trial_signals(row: RowFiles) -> Iterator[Signal]:
     """The hashes of trials that do not follow from the rest of the row."""
     about, kinds = row.about, kinds_of(row.about)
     runs = about["runs"]
-    wrong = [(run, hashes) for run in runs if run["trial"] not in (hashes := _hashes(row, run, kinds))]
+    wrong = [
+        (run, hashes) for run in runs if run["trial"] not in (hashes := _hashes(row, run, kinds))
+    ]
     repeated = len({run["trial"] for run in runs}) < len(runs)
     if not wrong and not repeated:
         return
     known = [(run, hashes[0]) for run, hashes in wrong if hashes]
     if repeated:
-        yield Signal(SignalKind.TRIAL, WHOLE, "two runs have one trial hash, which names the seed and the dataset")
+        yield Signal(
+            SignalKind.TRIAL,
+            WHOLE,
+            "two runs have one trial hash, which names the seed and the dataset",
+        )
     if not kinds:
-        yield Signal(SignalKind.UNCHECKED, WHOLE, f"trial hashes of the learner '{about['learner']}'")
+        yield Signal(
+            SignalKind.UNCHECKED, WHOLE, f"trial hashes of the learner '{about['learner']}'"
+        )
     elif about["blurb"] != __version__:
-        yield Signal(SignalKind.UNCHECKED, WHOLE, f"trial hashes of blurb {about['blurb']}; this is {__version__}")
+        yield Signal(
+            SignalKind.UNCHECKED,
+            WHOLE,
+            f"trial hashes of blurb {about['blurb']}; this is {__version__}",
+        )
     elif known:
         run, hash_ = known[0]
         count = f"{len(wrong)} of {plural(len(runs), 'trial')}"
         what = (
-            f"{count} have another hash than the row gives them; it says {run['trial']}, and its content gives {hash_}"
+            f"{count} have another hash than the row gives them; it says {run['trial']}, and its content gives "
+            f"{hash_}"
         )
         yield Signal(SignalKind.TRIAL, f"{run['task']}, seed {run['seed']}", what)
     elif wrong:
-        yield Signal(SignalKind.TRIAL, WHOLE, f"the recipe '{about['recipe']}' is no number, so no trial has it")
+        yield Signal(
+            SignalKind.TRIAL,
+            WHOLE,
+            f"the recipe '{about['recipe']}' is no number, so no trial has it",
+        )
 
 
 def _hashes(row: RowFiles, run: RunRecord, kinds: Sequence[learners.LearnerKind]) -> list[str]:
@@ -165,7 +192,9 @@ def _protocol_signals(about: RowRecord) -> Iterator[Signal]:
     if shipped is not None and shipped.name != named.protocol:
         shipped = None  # of another version
     if shipped is not None and shipped.hash != named.protocol_hash:
-        differing = f"its hash is {named.protocol_hash[:12]}, that of {shipped.name} is {shipped.hash[:12]}"
+        differing = (
+            f"its hash is {named.protocol_hash[:12]}, that of {shipped.name} is {shipped.hash[:12]}"
+        )
         yield Signal(SignalKind.PROTOCOL, named.protocol, differing)
     elif shipped is not None:
         for run in about["runs"]:
@@ -174,7 +203,9 @@ def _protocol_signals(about: RowRecord) -> Iterator[Signal]:
         differing = f"its hash is {named.protocol_hash[:12]}, which is not that in its name"
         yield Signal(SignalKind.PROTOCOL, named.protocol, differing)
     else:
-        what = f"hash and settings of the protocol '{named.protocol}', which this blurb does not have"
+        what = (
+            f"hash and settings of the protocol '{named.protocol}', which this blurb does not have"
+        )
         yield Signal(SignalKind.UNCHECKED, WHOLE, what)
 
 
@@ -183,7 +214,9 @@ def _settings_signals(about: RowRecord, run: RunRecord, shipped: Protocol) -> It
     try:
         expected = _expected(about, run, shipped)
     except (BlurbError, TypeError, ValueError) as error:
-        yield Signal(SignalKind.PROTOCOL, run["task"], f"its overrides are none: {str(error)[:200]}")
+        yield Signal(
+            SignalKind.PROTOCOL, run["task"], f"its overrides are none: {str(error)[:200]}"
+        )
         return
     for name, value in run["settings"].items():
         if expected and not any(_equal(name, value, given) for given in expected.get(name, ())):
@@ -201,7 +234,11 @@ def _expected(about: RowRecord, run: RunRecord, shipped: Protocol) -> Mapping[st
     limits += [shipped.small[0]] if shipped.small else []
     sizes = [0, *(round(limit * 1e6) for limit in limits)]
     tables = {kind.name if kind.own_training else "" for kind in kinds}
-    found = [vars(shipped.settings(task, about["overrides"], size, table)) for size in sizes for table in tables]
+    found = [
+        vars(shipped.settings(task, about["overrides"], size, table))
+        for size in sizes
+        for table in tables
+    ]
     values = {name: [each[name] for each in found] for name in found[0]}
     searched = shipped.axes(about["overrides"], task.name)
     return {name: [*given, *searched.get(name, ())] for name, given in values.items()}
@@ -221,7 +258,11 @@ def _dataset_signals(about: RowRecord, task: str, runs: Sequence[RunRecord]) -> 
         yield Signal(SignalKind.SEEDS, task, count)
     if seeds - planned:
         yield Signal(SignalKind.UNPLANNED, task, ", ".join(map(str, sorted(seeds - planned))))
-    if planned and max(planned) - min(planned) >= len(planned) and not learners.row_kind(about["learner"]).claimed:
+    if (
+        planned
+        and max(planned) - min(planned) >= len(planned)
+        and not learners.row_kind(about["learner"]).claimed
+    ):
         listed = ", ".join(map(str, sorted(planned)))
         yield Signal(SignalKind.UNPLANNED, task, f"seeds {listed} were planned; blurb plans 1 to N")
     for name in ("settings", "plugins", "data"):
@@ -229,4 +270,6 @@ def _dataset_signals(about: RowRecord, task: str, runs: Sequence[RunRecord]) -> 
             yield Signal(SignalKind.UNEQUAL, task, f"its runs differ in their {name}")
     without = [str(run["seed"]) for run in runs if not run["dev"]]
     if without and not learners.row_kind(about["learner"]).claimed:
-        yield Signal(SignalKind.NO_DEV, task, f"seeds {', '.join(without)}; every run of blurb has them")
+        yield Signal(
+            SignalKind.NO_DEV, task, f"seeds {', '.join(without)}; every run of blurb has them"
+        )

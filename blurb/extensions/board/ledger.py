@@ -25,7 +25,8 @@ TEXT = re.compile(rf"[^\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]
 """Texts of an entry: none moves the cursor or turns the direction of what follows."""
 DATE = re.compile(r"20\d\d-[01]\d-[0-3]\d")
 FOLDER = re.compile(
-    r"(?!(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$))[a-z0-9](?:[a-z0-9._-]{0,98}[a-z0-9_-])?", re.IGNORECASE | re.ASCII
+    r"(?!(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$))[a-z0-9](?:[a-z0-9._-]{0,98}[a-z0-9_-])?",
+    re.IGNORECASE | re.ASCII,
 )
 """Names of a row's folder that every system takes: Windows has no `con`, and no name that ends with a dot."""
 
@@ -100,7 +101,11 @@ def is_board(folder: Path) -> bool:
 def check(board: Path) -> None:
     """Raises a SettingsError for a folder that is no board."""
     if not is_board(board):
-        raise SettingsError(f"is no board, as it has no {FILE}", where=board, fix="blurb leaderboard init makes one.")
+        raise SettingsError(
+            f"is no board, as it has no {FILE}",
+            where=board,
+            fix="blurb leaderboard init makes one.",
+        )
 
 
 def read(path: Path) -> list[LedgerEntry]:
@@ -131,9 +136,18 @@ def _entry(line: str, path: Path, number: int) -> LedgerEntry:
     if content.get("event") not in list(Event):
         raise DataError(f"event must be one of {', '.join(Event)}.", path, number)
     event = Event(content["event"])
-    if missing := [name for name in ("date", "row", "by", *WANTED[event]) if content.get(name) in ("", None)]:
+    if missing := [
+        name for name in ("date", "row", "by", *WANTED[event]) if content.get(name) in ("", None)
+    ]:
         raise DataError(f"{event}: {missing[0]} is missing.", path, number)
-    known = {"date", "event", "row", "by", *WANTED[event], *(["signals"] if event is Event.VERIFIED else [])}
+    known = {
+        "date",
+        "event",
+        "row",
+        "by",
+        *WANTED[event],
+        *(["signals"] if event is Event.VERIFIED else []),
+    }
     if odd := sorted(content.keys() - known):
         raise DataError(f"{event}: an entry of this kind has no {odd[0]}.", path, number)
     if event is Event.VERIFIED and content["level"] not in list(Level):
@@ -142,8 +156,14 @@ def _entry(line: str, path: Path, number: int) -> LedgerEntry:
         raise DataError("date must be year-month-day, and row the name of a folder.", path, number)
     signals = tuple(content.get("signals", ()))
     texts = (*signals, *(value for value in content.values() if isinstance(value, str)))
-    if len(signals) > MOST_SIGNALS or not all(isinstance(text, str) and TEXT.fullmatch(text) for text in texts):
-        raise DataError("has a text that is too long or has control characters, or too many signals.", path, number)
+    if len(signals) > MOST_SIGNALS or not all(
+        isinstance(text, str) and TEXT.fullmatch(text) for text in texts
+    ):
+        raise DataError(
+            "has a text that is too long or has control characters, or too many signals.",
+            path,
+            number,
+        )
     if not all(-100 <= content.get(name, 0) <= 100 for name in ("old", "new")):
         raise DataError("old and new must be scores.", path, number)
     return LedgerEntry(**{**content, "event": event, "signals": signals})

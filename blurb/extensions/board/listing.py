@@ -46,12 +46,18 @@ class BoardListing:
     def verified(self) -> LedgerEntry | None:
         """Its last verification, if it was of these files, since they were put on the board."""
         last = self.history[-1] if self.history else None
-        return last if last is not None and (last.event, last.manifest) == (Event.VERIFIED, self.manifest) else None
+        return (
+            last
+            if last is not None and (last.event, last.manifest) == (Event.VERIFIED, self.manifest)
+            else None
+        )
 
     @property
     def added(self) -> str:
         """The day on which it was added last."""
-        return next((entry.date for entry in reversed(self.history) if entry.event is Event.ADDED), "")
+        return next(
+            (entry.date for entry in reversed(self.history) if entry.event is Event.ADDED), ""
+        )
 
     @property
     def verifier(self) -> str:
@@ -125,12 +131,16 @@ class BoardFolder:
 
     def is_claimed(self, row: Row) -> bool:
         """Whether nobody recomputed the figures of one of its rows."""
-        return any(each.scores.key == row.key and each.level is Level.CLAIMED for each in self.listings)
+        return any(
+            each.scores.key == row.key and each.level is Level.CLAIMED for each in self.listings
+        )
 
     def withdrawn(self) -> list[str]:
         """The rows that were taken from it, a sentence each, earliest first; also those that were added again."""
         entries = ledger.read(self.folder / ledger.FILE)
-        return [f"{entry.row}: {sentence(entry)}" for entry in entries if entry.event is Event.WITHDRAWN]
+        return [
+            f"{entry.row}: {sentence(entry)}" for entry in entries if entry.event is Event.WITHDRAWN
+        ]
 
 
 def read(board: Path) -> list[BoardListing]:
@@ -142,7 +152,12 @@ def read(board: Path) -> list[BoardListing]:
     ledger.check(board)
     entries = ledger.read(board / ledger.FILE)
     listings = [
-        BoardListing(scores(row), row.about, row.manifest, [each for each in entries if each.row == row.folder.name])
+        BoardListing(
+            scores(row),
+            row.about,
+            row.manifest,
+            [each for each in entries if each.row == row.folder.name],
+        )
         for row in rows_on(board)
     ]
     named = labelled([replace(each.scores, remarks=(standing(each),)) for each in listings])
@@ -168,7 +183,9 @@ def sentence(entry: LedgerEntry) -> str:
     """The events of a row, with date and author."""
     what = {
         Event.ADDED: "added",
-        Event.VERIFIED: "looked at, and not recomputed" if entry.level == Level.CLAIMED else entry.level,
+        Event.VERIFIED: "looked at, and not recomputed"
+        if entry.level == Level.CLAIMED
+        else entry.level,
         Event.RESCORED: f"scored again: {entry.old or 0:.2f} to {entry.new or 0:.2f}",
         Event.WITHDRAWN: f"withdrawn: {entry.reason}",
     }[entry.event]

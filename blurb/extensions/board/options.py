@@ -9,7 +9,9 @@ import click
 from blurb.extensions.board.listing import BoardFolder
 
 
-def _board(context: click.Context, parameter: click.Parameter, value: Path | None) -> BoardFolder | None:
+def _board(
+    context: click.Context, parameter: click.Parameter, value: Path | None
+) -> BoardFolder | None:
     return None if value is None else BoardFolder(value)
 
 

@@ -63,7 +63,9 @@ class RunAnswers:
         if np.array_equal(ids, self.ids):
             return self
         places = np.searchsorted(self.ids, ids)
-        return RunAnswers(ids, self.answers[places], self.usual[places], self.right[places], self.are_numbers)
+        return RunAnswers(
+            ids, self.answers[places], self.usual[places], self.right[places], self.are_numbers
+        )
 
 
 def plain(answer: Any) -> str:
@@ -115,7 +117,9 @@ def alike(first: RunAnswers, other: RunAnswers) -> float:
     return float(same.mean()) if near and same[telling].mean() > SHARED else 0.0
 
 
-def equal_seed_pairs(row: RowFiles, runs: Sequence[RunRecord], data: Path | None) -> list[tuple[int, int, float]]:
+def equal_seed_pairs(
+    row: RowFiles, runs: Sequence[RunRecord], data: Path | None
+) -> list[tuple[int, int, float]]:
     """The pairs of seeds of a dataset that are hardly two runs, with the share of equal answers."""
     answers = [_answers(row, run["task"], run["seed"], data) for run in runs]
     return [
@@ -131,9 +135,14 @@ def equal_share(row: RowFiles, other: RowFiles, task: str, data: Path | None = N
 
     :param data: a data folder, by which runs are told from copies that agree on what is right
     """
-    seeds = [[run["seed"] for run in side.about["runs"] if run["task"] == task] for side in (row, other)]
+    seeds = [
+        [run["seed"] for run in side.about["runs"] if run["task"] == task] for side in (row, other)
+    ]
     pairs = ((first, second) for first in seeds[0] for second in seeds[1])
-    shares = (alike(_answers(row, task, first, data), _answers(other, task, second, data)) for first, second in pairs)
+    shares = (
+        alike(_answers(row, task, first, data), _answers(other, task, second, data))
+        for first, second in pairs
+    )
     return max(shares, default=0.0)
 
 
@@ -143,7 +152,9 @@ def shown(share: float) -> str:
     >>> shown(1.0), shown(0.9951)
     ('the same predictions', '99.5 % of the predictions the same')
     """
-    return "the same predictions" if share == 1 else f"{100 * share:.1f} % of the predictions the same"
+    return (
+        "the same predictions" if share == 1 else f"{100 * share:.1f} % of the predictions the same"
+    )
 
 
 RATE = 0.01
@@ -183,25 +194,42 @@ class Beside:
 
     def signals(self) -> list[Signal]:
         """Everything odd, by dataset."""
-        measures = {SignalKind.GAP: self._beside(_gap), SignalKind.LEAKED: self._beside(self.leaked)}
+        measures = {
+            SignalKind.GAP: self._beside(_gap),
+            SignalKind.LEAKED: self._beside(self.leaked),
+        }
         share = self.rate / max(1, sum(map(len, measures.values())) + len(self._pooled()))
-        excessive = (signal for kind, pairs in measures.items() for signal in _excessive(kind, pairs, share))
+        excessive = (
+            signal for kind, pairs in measures.items() for signal in _excessive(kind, pairs, share)
+        )
         return [*excessive, *self._pooled_signals(share), *self._answer_signals()]
 
-    def _beside(self, measure: Callable[[RowFiles], Measured]) -> Mapping[str, tuple[float, list[float]]]:
+    def _beside(
+        self, measure: Callable[[RowFiles], Measured]
+    ) -> Mapping[str, tuple[float, list[float]]]:
         """Dataset -> a figure of the row, and of each other row on the same data; with enough of these."""
         if len(self.others) < ENOUGH:
             return {}
         mine, others = measure(self.row), [measure(other) for other in self.others]
-        figures = {key: (value, [each[key] for each in others if key in each]) for key, value in mine.items()}
+        figures = {
+            key: (value, [each[key] for each in others if key in each])
+            for key, value in mine.items()
+        }
         return {task: pair for (task, _), pair in figures.items() if len(pair[1]) >= ENOUGH}
 
     def _pooled(self) -> Mapping[str, tuple[list[float], list[float]]]:
         """Dataset -> test scores of the row's runs, and of enough runs of other rows of its recipe."""
         about = dict(self.row.about)
-        alike = [other for other in self.others if all(dict(other.about)[name] == about[name] for name in RUNS)]
+        alike = [
+            other
+            for other in self.others
+            if all(dict(other.about)[name] == about[name] for name in RUNS)
+        ]
         mine, others = _scores(self.row), [_scores(other) for other in alike]
-        pools = {key: (value, [score for each in others for score in each.get(key, ())]) for key, value in mine.items()}
+        pools = {
+            key: (value, [score for each in others for score in each.get(key, ())])
+            for key, value in mine.items()
+        }
         return {task: pair for (task, _), pair in pools.items() if len(pair[1]) >= ENOUGH}
 
     def _pooled_signals(self, share: float) -> Iterator[Signal]:
@@ -216,7 +244,9 @@ class Beside:
             error = deviation * math.sqrt(1 / len(mine) + 1 / len(pool))
             difference = fmean(mine) - fmean(pool)
             if difference > t_critical(freedom, 2 * share) * error:
-                usual = f"{difference:+.2f} beside {len(pool)} runs of these weights under this recipe"
+                usual = (
+                    f"{difference:+.2f} beside {len(pool)} runs of these weights under this recipe"
+                )
                 yield Signal(SignalKind.BETTER, task, f"{fmean(mine):.2f}, {usual}")
 
     def _answer_signals(self) -> Iterator[Signal]:
@@ -230,10 +260,14 @@ class Beside:
                 if again and not self.row.varies:
                     continue
                 if share := equal_share(self.row, other, task, self.data):
-                    yield Signal(SignalKind.COPIED, task, f"{shown(share)} as {other.about['model']}")
+                    yield Signal(
+                        SignalKind.COPIED, task, f"{shown(share)} as {other.about['model']}"
+                    )
 
 
-def _excessive(kind: SignalKind, pairs: Mapping[str, tuple[float, list[float]]], share: float) -> Iterator[Signal]:
+def _excessive(
+    kind: SignalKind, pairs: Mapping[str, tuple[float, list[float]]], share: float
+) -> Iterator[Signal]:
     """The datasets on which a figure is above what a further row like the others would have."""
     for task, (figure, others) in pairs.items():
         error = max(stdev(others), SMALLEST) * math.sqrt(1 + 1 / len(others))
@@ -263,7 +297,9 @@ def _by_data(points: Iterable[tuple[RunRecord, float]]) -> dict[tuple[str, str],
 
 def _scores(row: RowFiles) -> dict[tuple[str, str], list[float]]:
     """(dataset, data hash) -> scores on test, times 100."""
-    return _by_data((run, 100 * run["test"][run["metric"]]) for run in row.about["runs"] if run["test"])
+    return _by_data(
+        (run, 100 * run["test"][run["metric"]]) for run in row.about["runs"] if run["test"]
+    )
 
 
 @cache
@@ -279,7 +315,9 @@ def added(row: RowFiles, data: Path) -> Mapping[tuple[str, str], float]:
             ids = _leaked(run["task"], tuple(sorted(formulation.options.items())), data)
             if ids and run["test"]:
                 metric = run["metric"]
-                scores = [figures_of(row, run, "test", data, without)[metric] for without in ((), ids)]
+                scores = [
+                    figures_of(row, run, "test", data, without)[metric] for without in ((), ids)
+                ]
                 points.append((run, 100 * (scores[0] - scores[1])))
     return _means(points)
 
@@ -288,4 +326,6 @@ def added(row: RowFiles, data: Path) -> Mapping[tuple[str, str], float]:
 def _leaked(task: str, options: tuple[tuple[str, Any], ...], data: Path) -> frozenset[str]:
     """The ids of these examples, as a formulation with these options cuts them."""
     formulation = formulations.bind(tasks.get(task), dict(options))
-    return frozenset(leaks({split: matching.units_of(formulation, data, split) for split in ("train", "test")}))
+    return frozenset(
+        leaks({split: matching.units_of(formulation, data, split) for split in ("train", "test")})
+    )

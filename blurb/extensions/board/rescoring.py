@@ -14,7 +14,14 @@ from blurb.messages import DataError, SettingsError
 from blurb.results.score import shares_of
 from blurb.row_files.reading import ROWS, RowFiles, manifest_of, read
 from blurb.row_files.scores import figures_of, scores
-from blurb.row_files.writing import ABOUT, MANIFEST, RowRecord, RunRecord, description, manifest as manifest_file
+from blurb.row_files.writing import (
+    ABOUT,
+    MANIFEST,
+    RowRecord,
+    RunRecord,
+    description,
+    manifest as manifest_file,
+)
 from blurb.scoring import matching
 from blurb.system.files import read_json
 from blurb.tasks import SCORED
@@ -41,10 +48,15 @@ def rescore(board: Path, name: str, data: Path, by: str, date: str) -> LedgerEnt
         entries = [entry for entry in ledger.read(board / ledger.FILE) if entry.row == name]
         if all(run["metrics_version"] == metrics.VERSION for run in row.about["runs"]):
             raise SettingsError(
-                f"version {metrics.VERSION} of the metrics, which this blurb has, scored it.", where=place
+                f"version {metrics.VERSION} of the metrics, which this blurb has, scored it.",
+                where=place,
             )
         about = RowRecord(
-            **{**row.about, "blurb": __version__, "runs": [_run(row, run, data) for run in row.about["runs"]]}
+            **{
+                **row.about,
+                "blurb": __version__,
+                "runs": [_run(row, run, data) for run in row.about["runs"]],
+            }
         )
         # A copy of the row with another description, beside it.
         aside = place.with_name(f".{name}")
@@ -52,7 +64,10 @@ def rescore(board: Path, name: str, data: Path, by: str, date: str) -> LedgerEnt
         shutil.copytree(place, aside)
         content = description(about)
         (aside / ABOUT).write_bytes(content)
-        hashes = {**read_json(aside / MANIFEST)["sha256"], ABOUT: hashlib.sha256(content).hexdigest()}
+        hashes = {
+            **read_json(aside / MANIFEST)["sha256"],
+            ABOUT: hashlib.sha256(content).hexdigest(),
+        }
         (aside / MANIFEST).write_bytes(manifest_file(hashes))
         manifest = manifest_of(aside)
         if entries and entries[-1].event is Event.RESCORED and entries[-1].manifest == manifest:

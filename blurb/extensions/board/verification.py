@@ -50,7 +50,9 @@ class CheckedFigure(TypedDict):
     seed: Annotated[int, "seed of the run"]
     split: Annotated[str, "dev or test"]
     claimed: Annotated[float, "score in the row"]
-    recomputed: Annotated[float | None, "score of the predictions on your data; null if it cannot be computed"]
+    recomputed: Annotated[
+        float | None, "score of the predictions on your data; null if it cannot be computed"
+    ]
 
 
 class VerificationRecord(TypedDict):
@@ -58,10 +60,14 @@ class VerificationRecord(TypedDict):
 
     model: Annotated[str, "name of the model", From(lambda found: found.row.about["model"])]
     level: Annotated[Level, "how far the figures are believed"]
-    unseen: Annotated[list[str], "datasets that you have no data of, if the other figures of the row are right"]
+    unseen: Annotated[
+        list[str], "datasets that you have no data of, if the other figures of the row are right"
+    ]
     figures: Annotated[list[CheckedFigure], "a score for each run and split"]
     signals: Annotated[
-        list[str], "what is odd about the row, with figures", From(lambda found: map(str, found.signals))
+        list[str],
+        "what is odd about the row, with figures",
+        From(lambda found: map(str, found.signals)),
     ]
 
 
@@ -98,7 +104,9 @@ def verify(folder: Path, data: Path, beside: Path | None = None) -> RowVerificat
     alone = verify_row(row, data)
     if not alone.figures:
         raise DataError("has no dataset of the row.", data)
-    others = [] if beside is None else [other for other in rows_in(beside) if other.about != row.about]
+    others = (
+        [] if beside is None else [other for other in rows_in(beside) if other.about != row.about]
+    )
     return beside_others(alone, [verify_row(other, data) for other in others], data)
 
 
@@ -108,8 +116,12 @@ def verify_row(row: RowFiles, data: Path) -> RowVerification:
     signals: list[Signal] = []
     for run in row.about["runs"]:
         task = tasks.get(run["task"])
-        if lacking := " and ".join(split for split in SPLITS if not path_of(task, data, split).exists()):
-            signals.append(Signal(SignalKind.UNSEEN, run["task"], f"your data folder lacks its {lacking}"))
+        if lacking := " and ".join(
+            split for split in SPLITS if not path_of(task, data, split).exists()
+        ):
+            signals.append(
+                Signal(SignalKind.UNSEEN, run["task"], f"your data folder lacks its {lacking}")
+            )
             continue
         signals += _data_signals(row, run, data)
         for split in SCORED:
@@ -122,7 +134,11 @@ def verify_row(row: RowFiles, data: Path) -> RowVerification:
         if cap := run["settings"].get("max_eval"):
             caps.setdefault(cap, []).append(run["task"])
     for cap, names in caps.items():
-        signals.append(Signal(SignalKind.CAPPED, ", ".join(dict.fromkeys(names)), f"at most {cap} of dev and test"))
+        signals.append(
+            Signal(
+                SignalKind.CAPPED, ", ".join(dict.fromkeys(names)), f"at most {cap} of dev and test"
+            )
+        )
     signals += consistency.signals(row)
     for task_name in dict.fromkeys(run["task"] for run in row.about["runs"]) if row.varies else ():
         runs = [run for run in row.about["runs"] if run["task"] == task_name]
@@ -132,10 +148,14 @@ def verify_row(row: RowFiles, data: Path) -> RowVerification:
     return RowVerification(row, figures, list(dict.fromkeys(signals)))
 
 
-def beside_others(found: RowVerification, others: Sequence[RowVerification], data: Path) -> RowVerification:
+def beside_others(
+    found: RowVerification, others: Sequence[RowVerification], data: Path
+) -> RowVerification:
     """The verification of a row, with its oddities beside other rows; those only claimed are no measure."""
     rows = [other.row for other in others if other.level is not Level.CLAIMED or other.unseen]
-    beside = plausibility.Beside(found.row, rows, data=data, leaked=lambda each: plausibility.added(each, data))
+    beside = plausibility.Beside(
+        found.row, rows, data=data, leaked=lambda each: plausibility.added(each, data)
+    )
     return replace(found, signals=list(dict.fromkeys([*found.signals, *beside.signals()])))
 
 
@@ -147,22 +167,34 @@ def _data_signals(row: RowFiles, run: RunRecord, data: Path) -> Iterator[Signal]
     """The oddities of the data of a run."""
     known = matching.facts(tasks.get(run["task"]), data)
     if known.hash != run["data"]:
-        yield Signal(SignalKind.DATA, _name(run), f"its data hash is {run['data'][:12]}, yours {known.hash[:12]}")
+        yield Signal(
+            SignalKind.DATA,
+            _name(run),
+            f"its data hash is {run['data'][:12]}, yours {known.hash[:12]}",
+        )
     elif row.about["suite"] != DEMO and run["verdict"] != known.verdict:
         told = f"it says that its data are {run['verdict'] or 'not known'}, and they are {known.verdict}"
         yield Signal(SignalKind.DATA, run["task"], told)
     elif row.about["suite"] != DEMO and known.verdict == "differs":
-        yield Signal(SignalKind.SUBSTITUTE, run["task"], "your data and its are the same, and not BLURB's")
+        yield Signal(
+            SignalKind.SUBSTITUTE, run["task"], "your data and its are the same, and not BLURB's"
+        )
     if run["metrics_version"] != metrics.VERSION:
         version = f"{run['metrics_version']}, this blurb has {metrics.VERSION}"
         yield Signal(SignalKind.METRICS, _name(run), version)
 
 
-def _checked_split(row: RowFiles, run: RunRecord, split: ScoredSplit, data: Path) -> tuple[CheckedFigure, list[Signal]]:
+def _checked_split(
+    row: RowFiles, run: RunRecord, split: ScoredSplit, data: Path
+) -> tuple[CheckedFigure, list[Signal]]:
     """The score of a run on a split, and every figure of it that is not what the predictions give."""
     claimed = run[split]
     checked = CheckedFigure(
-        task=run["task"], seed=run["seed"], split=split, claimed=100 * claimed[run["metric"]], recomputed=None
+        task=run["task"],
+        seed=run["seed"],
+        split=split,
+        claimed=100 * claimed[run["metric"]],
+        recomputed=None,
     )
     signals: list[Signal] = []
     try:
@@ -171,7 +203,9 @@ def _checked_split(row: RowFiles, run: RunRecord, split: ScoredSplit, data: Path
         return checked, [*signals, Signal(SignalKind.EXAMPLES, _name(run), error.what)]
     checked["recomputed"] = 100 * figures[run["metric"]] if run["metric"] in figures else None
     for name in {*figures, *claimed}:
-        if not math.isclose(figures.get(name, math.nan), claimed.get(name, math.nan), rel_tol=SAME, abs_tol=SAME):
+        if not math.isclose(
+            figures.get(name, math.nan), claimed.get(name, math.nan), rel_tol=SAME, abs_tol=SAME
+        ):
             told = f"claimed {_shown(claimed, name)}, its predictions give {_shown(figures, name)}"
             signals.append(Signal(SignalKind.FIGURE, f"{_name(run)}, {name} on {split}", told))
     return checked, signals
@@ -192,7 +226,9 @@ class RerunScore(TypedDict):
 
     task: Annotated[str, "name of the dataset"]
     difference: Annotated[float, "mean of the row minus mean of the rerun, on test"]
-    within: Annotated[float | None, "the smallest margin within which both are equivalent; null if it is unknown"]
+    within: Annotated[
+        float | None, "the smallest margin within which both are equivalent; null if it is unknown"
+    ]
 
 
 class Reproduced(TypedDict):
@@ -234,7 +270,11 @@ class Reproduction:
         parts = {}
         for task, (mine, others) in self._scores().items():
             varying = self.row.row.varies
-            parts[task] = compare(mine, others) if varying else WelchComparison(fmean(mine) - fmean(others), 0.0)
+            parts[task] = (
+                compare(mine, others)
+                if varying
+                else WelchComparison(fmean(mine) - fmean(others), 0.0)
+            )
         mean = combined([(share, parts[task]) for task, share in shares_of(parts).items()])
         scores = [
             RerunScore(task=task, difference=part.difference or 0.0, within=within(part))
@@ -270,12 +310,17 @@ class Reproduction:
         if missing := _by_dataset(self.row).keys() - _by_dataset(self.rerun).keys():
             yield f"not run again: {', '.join(sorted(missing))}"
 
-    def _score_doubts(self, parts: Mapping[str, WelchComparison], mean: WelchComparison) -> Iterator[str]:
+    def _score_doubts(
+        self, parts: Mapping[str, WelchComparison], mean: WelchComparison
+    ) -> Iterator[str]:
         """Of kinds whose runs vary too few of them, and runs that are copies; and what is not equivalent."""
         there = self._scores() if self.row.row.varies else {}
         if single := [task for task, sides in there.items() if min(map(len, sides)) < 2]:
             yield f"fewer than two runs a side, so that their variance is unknown: {', '.join(single)}"
-        shares = {task: plausibility.equal_share(self.row.row, self.rerun.row, task, self.data) for task in there}
+        shares = {
+            task: plausibility.equal_share(self.row.row, self.rerun.row, task, self.data)
+            for task in there
+        }
         if copied := [task for task, share in shares.items() if share]:
             yield (
                 f"{plausibility.shown(min(shares[task] for task in copied))} as in the row: {', '.join(copied)}; "

@@ -22,11 +22,16 @@ def shortfalls(expected: Estimate, sbatch: Mapping[str, str], parts: int) -> Ite
     """
     limit = slurm_seconds(sbatch.get("time", ""))
     for saves, then in (
-        (True, "it is saved in time, queued again, and goes on; with more time it ends in one job."),
+        (
+            True,
+            "it is saved in time, queued again, and goes on; with more time it ends in one job.",
+        ),
         (False, "it does not save itself and would begin anew each time: give it more."),
     ):
         waiting = [trial for trial in expected.waiting if trial.job.learner.resumes is saves]
-        if long := [trial for trial in waiting if limit and trial.seconds > max(0.0, limit - SAVING)]:
+        if long := [
+            trial for trial in waiting if limit and trial.seconds > max(0.0, limit - SAVING)
+        ]:
             longest = max(long, key=lambda trial: trial.seconds)
             others = f" (and {len(long) - 1:,} more)" if len(long) > 1 else ""
             takes = f"the {duration(longest.seconds)} that {_name(longest)} is predicted to take{others}"
@@ -36,7 +41,9 @@ def shortfalls(expected: Estimate, sbatch: Mapping[str, str], parts: int) -> Ite
     if not given and "mem" not in asked:
         cpus = sbatch.get("cpus-per-task", "1")
         given = bytes_of(asked.get("mem-per-cpu", "")) * (int(cpus) if cpus.isdecimal() else 1)
-    here = [trial for trial in expected.waiting if choose_device(trial.job.place).type != "cuda"]  # a GPU has its own
+    here = [
+        trial for trial in expected.waiting if choose_device(trial.job.place).type != "cuda"
+    ]  # a GPU has its own
     if given and here:
         largest = max(here, key=lambda trial: trial.cost.memory)
         if largest.memory > given:

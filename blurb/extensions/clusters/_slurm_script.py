@@ -62,15 +62,28 @@ class Script:
     def text(self) -> str:
         """The script."""
         # -P: a file torch.py in the folder where the job starts is not the torch that is meant.
-        command = [sys.executable, "-P", "-m", "blurb", "worker", "--sweep", str(self.folder.absolute())]
+        command = [
+            sys.executable,
+            "-P",
+            "-m",
+            "blurb",
+            "worker",
+            "--sweep",
+            str(self.folder.absolute()),
+        ]
         command += ["--max-failures", str(self.failures), "--allow-code", self.code]
-        command += [] if self.leaderboard is None else ["--leaderboard", str(self.leaderboard.absolute())]
+        command += (
+            [] if self.leaderboard is None else ["--leaderboard", str(self.leaderboard.absolute())]
+        )
         by_hand = "\n".join(
             f"#     sbatch --array={block} {shlex.quote(str(self.path.absolute()))} {offset}"
             for block, offset in offsets(self.blocks)
         )
         # Slurm itself reads this line: it replaces %A, and a blank or # ends it.
-        log = re.sub(r"([ #'\"])", r"\\\1", str(self.folder.absolute()).replace("%", "%%")) + "/%A_%a.log"
+        log = (
+            re.sub(r"([ #'\"])", r"\\\1", str(self.folder.absolute()).replace("%", "%%"))
+            + "/%A_%a.log"
+        )
         return TEXT.format(
             by_hand=by_hand,
             parts=plural(self.parts, "part"),
@@ -79,7 +92,9 @@ class Script:
             log=log,
             saving=SAVING,
             starts=STARTS,
-            asked="".join(f"\n#SBATCH --{name}={value}" for name, value in sorted(self.sbatch.items())),
+            asked="".join(
+                f"\n#SBATCH --{name}={value}" for name, value in sorted(self.sbatch.items())
+            ),
             setup=f"\n. {shlex.quote(str(Path(self.setup).absolute()))}" if self.setup else "",
             spread=f'\nsleep "$((RANDOM % {self.start_within + 1}))"' if self.start_within else "",
             command=shlex.join(command),

@@ -45,7 +45,12 @@ class RayEngine(Engine):
     without_jobs = "as many run at a time as the cluster has room for, by ray,cpus=N,gpus=N of each"
 
     def __init__(
-        self, launch: Launch, address: str = "", cpus: float = 1.0, gpus: float | str = "", retries: int = 3
+        self,
+        launch: Launch,
+        address: str = "",
+        cpus: float = 1.0,
+        gpus: float | str = "",
+        retries: int = 3,
     ) -> None:
         super().__init__(launch)
         for name, number, wrong, must_be in (
@@ -55,7 +60,9 @@ class RayEngine(Engine):
         ):
             if wrong:
                 shown = f"{number:g}" if isinstance(number, float) else number
-                raise SettingsError(f"{opt('engine', 'ray')}: {name} must be {must_be} (got {shown}).")
+                raise SettingsError(
+                    f"{opt('engine', 'ray')}: {name} must be {must_be} (got {shown})."
+                )
         self.address, self.cpus, self.retries = address, cpus, retries
         self.gpus = None if gpus == "" else _number(gpus)
 
@@ -91,7 +98,9 @@ class RayEngine(Engine):
                     if not running:
                         time.sleep(LOOK)
                         continue
-                    ended, _ = ray.wait(list(running), num_returns=min(len(running), AT_ONCE), timeout=LOOK)
+                    ended, _ = ray.wait(
+                        list(running), num_returns=min(len(running), AT_ONCE), timeout=LOOK
+                    )
                     for ref in ended:
                         index = running.pop(ref)
                         turns.end(index, _outcome(ray, ref, sweep.jobs[index]))
@@ -99,7 +108,9 @@ class RayEngine(Engine):
                 with contextlib.suppress(Exception):
                     for ref in running:
                         ray.cancel(ref)
-                    ray.wait(list(running), num_returns=len(running), timeout=signals.STEP_LIMIT + SAVING)
+                    ray.wait(
+                        list(running), num_returns=len(running), timeout=signals.STEP_LIMIT + SAVING
+                    )
                 # A signal within a function of Ray's comes out as an error of Python itself.
                 if isinstance(error.__cause__, signals.Terminated | KeyboardInterrupt):
                     raise error.__cause__ from None
@@ -147,7 +158,9 @@ def _outcome(ray: Any, task: Any, job: Job) -> TrialOutcome:
     except ray.exceptions.RayTaskError as error:
         return TrialOutcome(job, "failed", message=safe_message(error.cause))
     except ray.exceptions.RayError as error:
-        message = f"The process or the machine of the trial died, several times: {safe_message(error)}"
+        message = (
+            f"The process or the machine of the trial died, several times: {safe_message(error)}"
+        )
         note_death(job, message)
         return TrialOutcome(job, "failed", message=message.split("\n")[0])
     return TrialOutcome(job, status, seconds, message)
@@ -166,7 +179,10 @@ def _cluster(address: str) -> Iterator[Any]:
             with clean_start(), at_root():
                 ray.init(address=given or "local", log_to_driver=False, include_dashboard=False)
             if threading.current_thread() is threading.main_thread():
-                for number, handler in handlers.items():  # Ray has its own for some, which end the process at once
+                for (
+                    number,
+                    handler,
+                ) in handlers.items():  # Ray has its own for some, which end the process at once
                     signal.signal(number, handler)
     except (ConnectionError, ValueError, RuntimeError) as error:
         raise SettingsError(

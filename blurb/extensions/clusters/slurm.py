@@ -29,7 +29,18 @@ if TYPE_CHECKING:
 
 MOST_ELEMENTS = 1001
 """MaxArraySize where it cannot be asked: Slurm's default."""
-TAKEN = ("array", "output", "error", "requeue", "signal", "open-mode", "wrap", "parsable", "job-name", "chdir")
+TAKEN = (
+    "array",
+    "output",
+    "error",
+    "requeue",
+    "signal",
+    "open-mode",
+    "wrap",
+    "parsable",
+    "job-name",
+    "chdir",
+)
 """Options of sbatch that the script sets itself."""
 
 
@@ -45,12 +56,24 @@ class SlurmEngine(Engine):
     :param sbatch: other options, as sbatch knows them: partition, account, time, gres, mem, cpus_per_task, ...
     """
 
-    summary = "submits trials as array jobs of Slurm; passes options that it does not know to sbatch"
+    summary = (
+        "submits trials as array jobs of Slurm; passes options that it does not know to sbatch"
+    )
     hands_over = True
     other_options = True
     of_file = (
         *("minutes", "trials", "at_once", "start_within", "failures"),
-        *("partition", "account", "qos", "constraint", "time", "mem", "cpus_per_task", "gres", "gpus"),
+        *(
+            "partition",
+            "account",
+            "qos",
+            "constraint",
+            "time",
+            "mem",
+            "cpus_per_task",
+            "gres",
+            "gpus",
+        ),
     )
     without_jobs = "slurm,at_once=N is the number of jobs that run at a time"
 
@@ -81,7 +104,11 @@ class SlurmEngine(Engine):
         self.start_within, self.failures, self.setup = start_within, failures, setup
         self.sbatch = {name.replace("_", "-"): value for name, value in sbatch.items()}
         for name, value in self.sbatch.items():
-            if name in TAKEN or not re.fullmatch(r"[a-z][a-z-]*", name) or re.search(r"[\s\x00-\x1f]", value):
+            if (
+                name in TAKEN
+                or not re.fullmatch(r"[a-z][a-z-]*", name)
+                or re.search(r"[\s\x00-\x1f]", value)
+            ):
                 raise SettingsError(
                     f"{opt('engine', 'slurm')}: '{name}={value}' cannot be passed on to sbatch: blurb sets "
                     f"{', '.join(TAKEN)} "
@@ -112,7 +139,11 @@ class SlurmEngine(Engine):
         return "SLURM_JOB_ID" in os.environ
 
     def run(
-        self, jobs: Sequence[Job], on_finished: OnFinished, on_progress: OnProgress, keep_sweep: bool = False
+        self,
+        jobs: Sequence[Job],
+        on_finished: OnFinished,
+        on_progress: OnProgress,
+        keep_sweep: bool = False,
     ) -> list[TrialOutcome]:
         done = [sweeps.is_done(job) for job in jobs]
         waiting = [job for job, over in zip(jobs, done, strict=True) if not over]
@@ -137,7 +168,11 @@ class SlurmEngine(Engine):
         for earlier in sweeps.folders(store):
             noted = sweeps.read_parts(earlier)
             taken = range(noted["taken"])
-            queued = {job.path.absolute() for job in sweeps.jobs_of_parts(earlier, taken)} if taken else set()
+            queued = (
+                {job.path.absolute() for job in sweeps.jobs_of_parts(earlier, taken)}
+                if taken
+                else set()
+            )
             alive = [] if trials.isdisjoint(queued) else _alive(noted["submitted"])
             if alive:
                 raise SlurmError(
@@ -148,17 +183,23 @@ class SlurmEngine(Engine):
         packed = self._packed([job.predicted for job in jobs])
         # A job ends when its time is over, whatever its trial is doing, and the next one goes on. Parts are of the
         # name: another packing of the same trials is another sweep, and jobs that are queued keep theirs.
-        folder, code = sweeps.write(store, [replace(job, resume=True) for job in jobs], {"parts": packed})
+        folder, code = sweeps.write(
+            store, [replace(job, resume=True) for job in jobs], {"parts": packed}
+        )
         sweeps.write_parts(folder, packed)
         asked = dict(self.sbatch)
         longest = max(sum(jobs[index].predicted for index in part) for part in packed)
-        if "time" not in asked and longest:  # wrong is harmless: a job goes on from where its trial was saved
+        if (
+            "time" not in asked and longest
+        ):  # wrong is harmless: a job goes on from where its trial was saved
             asked["time"] = str(math.ceil(2 * longest / 60) + 10)
         most = limit_of_site("MaxArraySize")
         script = Script(
             folder,
             code,
-            arrays(len(packed), self.parts_at_once, MOST_ELEMENTS if most is None else max(1, most)),
+            arrays(
+                len(packed), self.parts_at_once, MOST_ELEMENTS if most is None else max(1, most)
+            ),
             len(packed),
             asked,
             self.setup,
@@ -217,7 +258,9 @@ def submit(script: Script) -> list[str]:
 
 def _number(result: subprocess.CompletedProcess[str]) -> str:
     """The number of a job: the last line that is one, as sites print greetings before it."""
-    lines = [line for line in result.stdout.splitlines() if re.fullmatch(r"[0-9]+(;\S+)?", line.strip())]
+    lines = [
+        line for line in result.stdout.splitlines() if re.fullmatch(r"[0-9]+(;\S+)?", line.strip())
+    ]
     return lines[-1].strip().partition(";")[0] if lines else ""
 
 

@@ -35,8 +35,14 @@ class PlotFile:
 
 
 def _plot(module: str, about: str) -> click.Option:
-    def picture(context: click.Context, parameter: click.Parameter, value: Path | None) -> PlotFile | None:
-        return None if value is None else PlotFile(value, import_module(f"blurb.extensions.reports.plots.{module}"))
+    def picture(
+        context: click.Context, parameter: click.Parameter, value: Path | None
+    ) -> PlotFile | None:
+        return (
+            None
+            if value is None
+            else PlotFile(value, import_module(f"blurb.extensions.reports.plots.{module}"))
+        )
 
     kind = click.Path(path_type=Path, dir_okay=False)
     return click.Option(["--plot"], type=kind, metavar="FILE", callback=picture, help=about)

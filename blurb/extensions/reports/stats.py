@@ -150,14 +150,21 @@ def lengths(sizes: Sequence[int], ids: Sequence[str]) -> LengthSummary:
     LengthSummary(mean=6.75, quantiles={5: 3, 25: 3, 50: 6, 75: 9, 95: 9}, longest=9, longest_id='b')
     """
     ordered = sorted(sizes)
-    quantiles = {part: ordered[max(0, math.ceil(part * len(ordered) / 100) - 1)] for part in QUANTILES}
-    return LengthSummary(sum(sizes) / len(sizes), quantiles, ordered[-1], ids[sizes.index(ordered[-1])])
+    quantiles = {
+        part: ordered[max(0, math.ceil(part * len(ordered) / 100) - 1)] for part in QUANTILES
+    }
+    return LengthSummary(
+        sum(sizes) / len(sizes), quantiles, ordered[-1], ids[sizes.index(ordered[-1])]
+    )
 
 
 def label_counts(task: Task, rows: Sequence[Example]) -> dict[str, int]:
     """Frequency of each label in the gold answers, in declared order; a document has the labels of its parts."""
     counts = task.task_type.label_counts(rows)
-    return {label: counts[label] for label in (*task.labels, *(name for name in counts if name not in task.labels))}
+    return {
+        label: counts[label]
+        for label in (*task.labels, *(name for name in counts if name not in task.labels))
+    }
 
 
 def adjacent(rows: Sequence[Example]) -> int:
@@ -166,7 +173,11 @@ def adjacent(rows: Sequence[Example]) -> int:
     >>> adjacent([{"tags": ["B-X", "B-X", "I-X", "O", "B-X", "B-Y"]}])
     1
     """
-    return sum(after[0] == "B" and before[2:] == after[2:] for row in rows for before, after in pairwise(row["tags"]))
+    return sum(
+        after[0] == "B" and before[2:] == after[2:]
+        for row in rows
+        for before, after in pairwise(row["tags"])
+    )
 
 
 def io_ceiling(rows: Sequence[Example]) -> float:

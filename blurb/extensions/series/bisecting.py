@@ -79,7 +79,9 @@ class Bisection:
                     f" {self.asked:.1%} was asked for, and {MOST} fine-tunings of a checkpoint, the maximum, do not "
                     "reach this error: take a dataset that sees the fall better (blurb series) or a dearer protocol."
                 )
-        lost = f" Step {', '.join(map(str, self.failed))} could not be scored." if self.failed else ""
+        lost = (
+            f" Step {', '.join(map(str, self.failed))} could not be scored." if self.failed else ""
+        )
         return (
             f"The first bad checkpoint is step {self.first_bad}, after step {self.last_good} "
             f"({self.drop:+.2f} points at the end; {count} scored, judged by the {self.measure}). If there is one "
@@ -205,7 +207,9 @@ class _Search:
         if min(there, len(line.bad)) < 2 or self.before(line, there, there - 1) <= self.error:
             return 0
         numbers = range(there + 1, MOST + 1)
-        return next((runs for runs in numbers if self.before(line, runs, runs - 1) <= self.error), MOST)
+        return next(
+            (runs for runs in numbers if self.before(line, runs, runs - 1) <= self.error), MOST
+        )
 
     def before(self, line: _Line, runs: int, freedom: int) -> float:
         """The estimate from the ends alone; each decision may be of the side that is wrong more often."""
@@ -230,9 +234,20 @@ class _Search:
             sides[is_bad].append(values)
             looks.append(BisectionLook(self.steps[place], mean, len(values), is_bad))
             low, high = (low, place) if is_bad else (place, high)
-        stated = None if runs < 2 else max(self.before(line, runs, runs - 1), self.after(line, runs, sides.values()))
+        stated = (
+            None
+            if runs < 2
+            else max(self.before(line, runs, runs - 1), self.after(line, runs, sides.values()))
+        )
         return Bisection(
-            self.steps[high], self.steps[low], tuple(looks), measure, change, stated, tuple(self.failed), self.error
+            self.steps[high],
+            self.steps[low],
+            tuple(looks),
+            measure,
+            change,
+            stated,
+            tuple(self.failed),
+            self.error,
         )
 
     def after(self, line: _Line, runs: int, sides: Iterable[Sequence[Sequence[float]]]) -> float:

@@ -51,7 +51,11 @@ def within(
     while runs:
         for run in list(runs):
             own = {step.step: step for step in steps if step.run == run and step.name not in failed}
-            known = {at: level for at, step in own.items() if (level := _value(rows, step, value)) is not None}
+            known = {
+                at: level
+                for at, step in own.items()
+                if (level := _value(rows, step, value)) is not None
+            }
             if (at := following(list(own), known, smoothing.logarithmic(list(own)))) is None:
                 runs.remove(run)
                 continue
@@ -65,17 +69,26 @@ def within(
     return tuple(Scored(step, rows.get(step.name)) for step in steps)
 
 
-def _value(rows: Mapping[str, Row], step: Step, value: Callable[[Row], float | None]) -> float | None:
+def _value(
+    rows: Mapping[str, Row], step: Step, value: Callable[[Row], float | None]
+) -> float | None:
     return value(rows[step.name]) if step.name in rows else None
 
 
 def best_and_last(series: Series, score: Score, protocol: str) -> tuple[Scored, ...]:
     """The best checkpoint of each run, by its trend, and the last, under a dearer protocol."""
-    chosen = [one.step for run in series.runs for one in (series.best(run), series.last(run)) if one is not None]
+    chosen = [
+        one.step
+        for run in series.runs
+        for one in (series.best(run), series.last(run))
+        if one is not None
+    ]
     return everything(list({step.name: step for step in chosen}.values()), score, protocol)
 
 
-def following(steps: Sequence[int], known: Mapping[int, float], logarithmic: bool = True) -> int | None:
+def following(
+    steps: Sequence[int], known: Mapping[int, float], logarithmic: bool = True
+) -> int | None:
     """The step to look at next: the first, the last, the geometric middle, then where the curve bends; None at the end.
 
     Between two known steps the curve is unknown by as much as the lines through their neighbours disagree there; the
@@ -92,7 +105,9 @@ def following(steps: Sequence[int], known: Mapping[int, float], logarithmic: boo
             return step
     there = [step for step in steps if step in known]
     where, values = places(there, logarithmic), np.asarray([known[step] for step in there])
-    gaps = [place for place in range(len(there) - 1) if _inside(steps, there[place], there[place + 1])]
+    gaps = [
+        place for place in range(len(there) - 1) if _inside(steps, there[place], there[place + 1])
+    ]
     if not gaps:
         return None
     unknown = [_disagreement(where, values, place) for place in gaps]
@@ -100,7 +115,9 @@ def following(steps: Sequence[int], known: Mapping[int, float], logarithmic: boo
     widest = max(widths)
     # Of gaps that the curve says nothing of, the widest: so a straight line is halved again and again.
     floor = 1e-3 * (float(np.ptp(values)) or 1.0)
-    chosen = max(range(len(gaps)), key=lambda number: (unknown[number] + floor) * (widths[number] / widest))
+    chosen = max(
+        range(len(gaps)), key=lambda number: (unknown[number] + floor) * (widths[number] / widest)
+    )
     low, high = there[gaps[chosen]], there[gaps[chosen] + 1]
     candidates = _inside(steps, low, high)
     middle = float(np.mean(places([low, high], logarithmic)))
@@ -178,9 +195,17 @@ def watch(
             finished.add(step.name)
             newest = pace.now()
         # A run has ended when its last planned step has a score.
-        scored = [step for step in checkpoints.steps if step.planned is not None and step.name in finished]
-        ended = {step.run for step in scored if step.planned is not None and step.step >= step.planned}
-        whole = bool(ended) and ended == {step.run for step in checkpoints.steps} and len(ready) == len(waiting)
+        scored = [
+            step for step in checkpoints.steps if step.planned is not None and step.name in finished
+        ]
+        ended = {
+            step.run for step in scored if step.planned is not None and step.step >= step.planned
+        }
+        whole = (
+            bool(ended)
+            and ended == {step.run for step in checkpoints.steps}
+            and len(ready) == len(waiting)
+        )
         if whole or pace.now() - newest > pace.idle:
             return checkpoints
         if not ready:

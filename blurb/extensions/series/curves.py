@@ -63,7 +63,13 @@ class Step:
 
     def earlier(self, step: int) -> Step:
         """A checkpoint of the same run that is gone: words as planned for it, and nothing else."""
-        return Step(self.run, step, "", self.words and round(self.words * step / self.step), planned=self.planned)
+        return Step(
+            self.run,
+            step,
+            "",
+            self.words and round(self.words * step / self.step),
+            planned=self.planned,
+        )
 
     def at(self, axis: str) -> float | None:
         """Its place on an axis: step, words or tokens."""
@@ -93,11 +99,15 @@ def read(run: str, step: int, folder: Path) -> Step:
     state = _json(folder / STATE)
     planned = _count(state.get("max_steps"))
     plans = [_json(place / PLAN).get("recipe") for place in (folder.parent, folder.parent.parent)]
-    words = next((_count(plan.get("words")) for plan in plans if plan and isinstance(plan, dict)), None)
+    words = next(
+        (_count(plan.get("words")) for plan in plans if plan and isinstance(plan, dict)), None
+    )
     seen = round(words * step / planned) if words and planned else None
     losses = [loss for at, loss in logged_losses(state).items() if at <= step]
     figures = {"training loss": float(losses[-1])} if losses and is_number(losses[-1]) else {}
-    own = {name: float(value) for name, value in _json(folder / FIGURES).items() if is_number(value)}
+    own = {
+        name: float(value) for name, value in _json(folder / FIGURES).items() if is_number(value)
+    }
     tokens = _count(state.get("num_input_tokens_seen"))
     return Step(run, step, str(folder.absolute()), seen, tokens, planned, {**own, **figures})
 
@@ -123,7 +133,11 @@ def is_number(value: Any) -> bool:
 
 
 def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < MOST_COUNT else None
+    return (
+        value
+        if isinstance(value, int) and not isinstance(value, bool) and 0 < value < MOST_COUNT
+        else None
+    )
 
 
 def _json(file: Path) -> Mapping[str, Any]:
@@ -207,7 +221,11 @@ class Family:
         if self.measure is Measure.LOSS:
             return max(0.0, value - half), value + half
         is_score = self.measure is Measure.SCORE
-        return within(value - half, value + half, self.dataset) if is_score else (value - half, value + half)
+        return (
+            within(value - half, value + half, self.dataset)
+            if is_score
+            else (value - half, value + half)
+        )
 
     @cached_property
     def _pairs(self) -> list[tuple[Floats, Floats]]:
@@ -261,22 +279,31 @@ class Family:
         trend = curve.sign * (weights @ values)
         if self.noise is None:
             return trend, None
-        return trend, t_critical(self.noise.freedom) * self.noise.deviation * np.linalg.norm(weights, axis=1)
+        return trend, t_critical(self.noise.freedom) * self.noise.deviation * np.linalg.norm(
+            weights, axis=1
+        )
 
 
 def families(scored: Sequence[Scored], datasets: Sequence[str], split: Split) -> Iterator[Family]:
     """All curves: the mean and each dataset by score, each dataset by loss, then the figures of the pretraining."""
     figures = dict.fromkeys(key for checkpoint in scored for key in checkpoint.step.figures)
     wanted = [(MEAN, Measure.SCORE)] if len(datasets) > 1 else []
-    wanted += [(name, Measure.SCORE) for name in datasets] + [(name, Measure.LOSS) for name in datasets]
+    wanted += [(name, Measure.SCORE) for name in datasets] + [
+        (name, Measure.LOSS) for name in datasets
+    ]
     wanted += [(name, Measure.FIGURE) for name in figures]
     runs = list(dict.fromkeys(checkpoint.step.run for checkpoint in scored))
-    spaced = smoothing.logarithmic(*([each.step.step for each in scored if each.step.run == run] for run in runs))
+    spaced = smoothing.logarithmic(
+        *([each.step.step for each in scored if each.step.run == run] for run in runs)
+    )
     for dataset, measure in wanted:
         curves = []
         for run in runs:
             own = [checkpoint for checkpoint in scored if checkpoint.step.run == run]
-            values = [(checkpoint, _values(checkpoint, dataset, measure, datasets, split)) for checkpoint in own]
+            values = [
+                (checkpoint, _values(checkpoint, dataset, measure, datasets, split))
+                for checkpoint in own
+            ]
             is_score = measure is Measure.SCORE
             points = [
                 Point(
@@ -296,7 +323,9 @@ def families(scored: Sequence[Scored], datasets: Sequence[str], split: Split) ->
             yield Family(dataset, measure, tuple(curves), spaced)
 
 
-def _values(checkpoint: Scored, dataset: str, measure: Measure, datasets: Sequence[str], split: Split) -> list[float]:
+def _values(
+    checkpoint: Scored, dataset: str, measure: Measure, datasets: Sequence[str], split: Split
+) -> list[float]:
     """The values of all fine-tunings of a checkpoint."""
     if measure is Measure.FIGURE:
         return [checkpoint.step.figures[dataset]] if dataset in checkpoint.step.figures else []

@@ -33,7 +33,9 @@ class FoundCheckpoints:
     left_out: tuple[str, ...] = ()
 
 
-def find(places: Sequence[str | Path], pattern: str | None = None, with_tokenizer: bool = True) -> FoundCheckpoints:
+def find(
+    places: Sequence[str | Path], pattern: str | None = None, with_tokenizer: bool = True
+) -> FoundCheckpoints:
     """The checkpoints of runs.
 
     :param places: folders of runs; `org/model@PATTERN` for the revisions of a repository
@@ -53,7 +55,9 @@ def find(places: Sequence[str | Path], pattern: str | None = None, with_tokenize
     return checkpoints
 
 
-def there(places: Sequence[str | Path], pattern: str | None = None, with_tokenizer: bool = True) -> FoundCheckpoints:
+def there(
+    places: Sequence[str | Path], pattern: str | None = None, with_tokenizer: bool = True
+) -> FoundCheckpoints:
     """The checkpoints that are there by now, of runs that may not have begun or cannot be reached for a while."""
 
     def look(place: str | Path, run: str) -> FoundCheckpoints:
@@ -67,12 +71,17 @@ def there(places: Sequence[str | Path], pattern: str | None = None, with_tokeniz
 
 def _joined(runs: Sequence[FoundCheckpoints]) -> FoundCheckpoints:
     return FoundCheckpoints(
-        tuple(step for run in runs for step in run.steps), tuple(note for run in runs for note in run.left_out)
+        tuple(step for run in runs for step in run.steps),
+        tuple(note for run in runs for note in run.left_out),
     )
 
 
 def _of(place: str | Path, run: str, pattern: str | None, with_tokenizer: bool) -> FoundCheckpoints:
-    return _on_hub(str(place), run) if _is_remote(place) else _in_folder(Path(place), run, pattern, with_tokenizer)
+    return (
+        _on_hub(str(place), run)
+        if _is_remote(place)
+        else _in_folder(Path(place), run, pattern, with_tokenizer)
+    )
 
 
 def check_places(places: Sequence[str | Path]) -> None:
@@ -88,7 +97,10 @@ def _is_remote(place: str | Path) -> bool:
 
 def _names(places: Sequence[str | Path]) -> list[str]:
     """A name for each run: that of its folder, with the folder above where two are alike."""
-    paths = [os.path.abspath(place) if not _is_remote(place) else str(place).partition("@")[0] for place in places]
+    paths = [
+        os.path.abspath(place) if not _is_remote(place) else str(place).partition("@")[0]
+        for place in places
+    ]
     for place, count in Counter(paths).items():
         if count > 1:
             raise SettingsError(f"{place} is named twice", fix="name each run once.")
@@ -98,17 +110,26 @@ def _names(places: Sequence[str | Path]) -> list[str]:
         if all(count == 1 for count in alike.values()):
             break
         parts = [Path(path).parts for path in paths]
-        last = [name if alike[name] == 1 else "-".join(own[-depth:]) for name, own in zip(last, parts, strict=True)]
+        last = [
+            name if alike[name] == 1 else "-".join(own[-depth:])
+            for name, own in zip(last, parts, strict=True)
+        ]
         alike = Counter(last)
     return last
 
 
-def _in_folder(folder: Path, run: str, pattern: str | None, with_tokenizer: bool) -> FoundCheckpoints:
+def _in_folder(
+    folder: Path, run: str, pattern: str | None, with_tokenizer: bool
+) -> FoundCheckpoints:
     if not folder.is_dir():
         raise DataError("there is no such folder.", folder)
     if (folder / INSIDE).is_dir() and not (pattern and _matching(folder, pattern)):
         folder = folder / INSIDE
-    there = [path for path in _matching(folder, pattern or "*") if path.is_dir() and not path.name.startswith(".")]
+    there = [
+        path
+        for path in _matching(folder, pattern or "*")
+        if path.is_dir() and not path.name.startswith(".")
+    ]
     left_out: list[str] = []
     whole: dict[int, list[Path]] = {}
     for path in there:
@@ -131,10 +152,18 @@ def _in_folder(folder: Path, run: str, pattern: str | None, with_tokenizer: bool
     states = {step: curves.state_of(paths[0]) for step, paths in whole.items()}
     left_out += _drop_other_attempts(whole, states)
     for step, paths in whole.items():
-        if lost := [at for at, loss in curves.logged_losses(states[step]).items() if not curves.is_number(loss)]:
-            what = f"its training loss is no number from step {lost[0]} on; it is scored all the same."
+        if lost := [
+            at
+            for at, loss in curves.logged_losses(states[step]).items()
+            if not curves.is_number(loss)
+        ]:
+            what = (
+                f"its training loss is no number from step {lost[0]} on; it is scored all the same."
+            )
             left_out.append(f"{paths[0]}: {what}")
-    return FoundCheckpoints(tuple(curves.read(run, step, whole[step][0]) for step in sorted(whole)), tuple(left_out))
+    return FoundCheckpoints(
+        tuple(curves.read(run, step, whole[step][0]) for step in sorted(whole)), tuple(left_out)
+    )
 
 
 def _matching(folder: Path, pattern: str) -> list[Path]:
@@ -158,7 +187,9 @@ def incomplete(folder: Path, with_tokenizer: bool = False) -> str:
     return ""
 
 
-def _drop_other_attempts(whole: dict[int, list[Path]], states: Mapping[int, Mapping[str, Any]]) -> list[str]:
+def _drop_other_attempts(
+    whole: dict[int, list[Path]], states: Mapping[int, Mapping[str, Any]]
+) -> list[str]:
     """Takes out checkpoints of an attempt that was given up, if the run began again from an earlier step.
 
     A Trainer that goes on takes the log of its checkpoint with it, so all checkpoints of one attempt agree on the
@@ -166,14 +197,17 @@ def _drop_other_attempts(whole: dict[int, list[Path]], states: Mapping[int, Mapp
     only which of two attempts is the one that went on.
     """
     logs = {
-        step: {at: repr(loss) for at, loss in curves.logged_losses(state).items()} for step, state in states.items()
+        step: {at: repr(loss) for at, loss in curves.logged_losses(state).items()}
+        for step, state in states.items()
     }
     if not (known := [step for step in logs if logs[step]]):
         return []
     newest = max(known, key=lambda step: ((whole[step][0] / curves.STATE).stat().st_mtime, step))
     left_out = []
     for step in sorted(known):
-        differing = [at for at in logs[step] if at in logs[newest] and logs[step][at] != logs[newest][at]]
+        differing = [
+            at for at in logs[step] if at in logs[newest] and logs[step][at] != logs[newest][at]
+        ]
         ahead = step > newest and any(at not in logs[step] for at in logs[newest])
         if differing or ahead:
             at = f"from step {min(differing)} on" if differing else f"beyond step {newest}"
@@ -190,13 +224,17 @@ def _on_hub(place: str, run: str) -> FoundCheckpoints:
     names = [name for name in hub.revisions(repository) if fnmatch.fnmatchcase(name, pattern)]
     numbered = {name: curves.number(name) for name in names}
     left_out = [
-        f"{repository}@{name}: no step in its name, so it is left out." for name in names if numbered[name] is None
+        f"{repository}@{name}: no step in its name, so it is left out."
+        for name in names
+        if numbered[name] is None
     ]
     alike = Counter(numbered.values())
     there = []
     for name, step in numbered.items():
         if step is not None and alike[step] > 1:
-            left_out.append(f"{repository}@{name}: another revision has step {step}, too; both are left out.")
+            left_out.append(
+                f"{repository}@{name}: another revision has step {step}, too; both are left out."
+            )
         elif step is not None:
             there.append(Step(run, step, f"{repository}@{name}"))
     return FoundCheckpoints(tuple(sorted(there, key=lambda step: step.step)), tuple(left_out))

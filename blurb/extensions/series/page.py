@@ -29,14 +29,19 @@ if TYPE_CHECKING:
 
 
 def sentences(
-    families: Sequence[Family], leading: Family | None, scored: Sequence[Scored], datasets: Sequence[str]
+    families: Sequence[Family],
+    leading: Family | None,
+    scored: Sequence[Scored],
+    datasets: Sequence[str],
 ) -> Iterator[str]:
     """Which sets see the runs change, by which measure; where they suddenly fall; the best step of each run.
 
     :param leading: the scores that decide on the best step
     """
     there = [
-        name for name in datasets if any(name not in each.lacks([name]) for each in scored if each.row is not None)
+        name
+        for name in datasets
+        if any(name not in each.lacks([name]) for each in scored if each.row is not None)
     ]
     if not there:
         yield "No checkpoint has a score yet."
@@ -52,9 +57,14 @@ def sentences(
     for family in families:
         for curve in family.curves:
             if steps := [str(point.step.step) for point in curve.points if point.constant]:
-                which = f"step {', '.join(steps)}" if len(steps) < len(curve.points) else "every step"
+                which = (
+                    f"step {', '.join(steps)}" if len(steps) < len(curve.points) else "every step"
+                )
                 yield f"{curve.run}: {family.dataset} has the score of a constant answer at {which}."
-    pieces = {run: [one for one in scored if one.step.run == run] for run in dict.fromkeys(o.step.run for o in scored)}
+    pieces = {
+        run: [one for one in scored if one.step.run == run]
+        for run in dict.fromkeys(o.step.run for o in scored)
+    }
     for run, own in pieces.items():
         if lost := [str(one.step.step) for one in own if one.row is None]:
             yield f"{run}: {plural(len(lost), 'checkpoint')} of {len(own)} without scores: step {', '.join(lost)}."
@@ -67,7 +77,9 @@ def _seen(families: Sequence[Family]) -> Iterator[str]:
     by_measure: dict[Measure, dict[bool | None, list[str]]] = {}
     for family in families:
         if family.measure is not Measure.FIGURE:
-            by_measure.setdefault(family.measure, {}).setdefault(family.seen, []).append(family.dataset)
+            by_measure.setdefault(family.measure, {}).setdefault(family.seen, []).append(
+                family.dataset
+            )
     for measure, said in by_measure.items():
         name = "By score" if measure is Measure.SCORE else "By the loss of the head on dev"
         parts = []
@@ -88,7 +100,11 @@ def _falls(families: Sequence[Family]) -> Iterator[str]:
         for curve, place, size, chance in family.falls(LEVEL / alike):
             before, after = (point.step.step for point in curve.points[place : place + 2])
             digits = family.measure.digits
-            name = f"the loss on {family.dataset}" if family.measure is Measure.LOSS else family.dataset
+            name = (
+                f"the loss on {family.dataset}"
+                if family.measure is Measure.LOSS
+                else family.dataset
+            )
             said = f"{name} by {size:.{digits}f} (noise: {chance:.{digits}f})"
             there.setdefault((curve.run, before, after), []).append(said)
     for (run, before, after), parts in there.items():
@@ -101,17 +117,25 @@ def _falls(families: Sequence[Family]) -> Iterator[str]:
 def _best(family: Family, curve: Curve) -> str:
     best = family.best(curve)
     points = curve.points
-    if len(points) > 1 and max(point.value for point in points) - min(point.value for point in points) < SAME:
+    if (
+        len(points) > 1
+        and max(point.value for point in points) - min(point.value for point in points) < SAME
+    ):
         return f"{curve.run}: {family.dataset} is {points[0].value:.2f} at all {len(points)} checkpoints: none is best."
     at = points[best.place].step.step
     text = f"{curve.run}: the trend of {family.dataset} is highest at step {at}, {best.value:.2f}"
     if best.half is None or best.gain is None or best.trend_gain is None:
         return f"{text}; with {plural(len(points), 'checkpoint')} nothing is known of its noise."
     others = [points[place].step.step for place in best.alike if place != best.place]
-    alike = f"not told from it: step {', '.join(map(str, others))}" if others else "all other steps are below it"
+    alike = (
+        f"not told from it: step {', '.join(map(str, others))}"
+        if others
+        else "all other steps are below it"
+    )
     single = max(points, key=lambda point: point.value)
     chance = (
-        f"if nothing changed at all, the highest of {len(points)} values would look {best.gain:.2f} better than it is"
+        f"if nothing changed at all, the highest of {len(points)} values would look {best.gain:.2f} better "
+        "than it is"
     )
     return (
         f"{text} ± {best.half:.2f} ({alike}; the interval is of a step that was chosen for its height, and may "
@@ -137,7 +161,12 @@ def text(series: Series, picture: bool = True) -> str:
             (dataset, (series.family(dataset), series.family(dataset, Measure.LOSS)))
             for dataset in (MEAN, *series.datasets)
         ],
-        shown=[each for kind in (Measure.SCORE, Measure.FIGURE) for each in series.families if each.measure is kind],
+        shown=[
+            each
+            for kind in (Measure.SCORE, Measure.FIGURE)
+            for each in series.families
+            if each.measure is kind
+        ],
         ratio=ratio,
     )
 
@@ -183,11 +212,15 @@ def _charts(path: Path) -> list[SeriesChart]:
         except (ValueError, TypeError) as error:
             raise at.error("step, value and trend must be numbers.") from error
         points.setdefault(line["dataset"], {}).setdefault(original(line["run"]), []).append(point)
-    spaced = logarithmic(*([step for step, *_ in own] for runs in points.values() for own in runs.values()))
+    spaced = logarithmic(
+        *([step for step, *_ in own] for runs in points.values() for own in runs.values())
+    )
     return [SeriesChart(dataset, spaced, list(runs.items())) for dataset, runs in points.items()]
 
 
-def _series(context: click.Context, parameter: click.Parameter, value: Path | None) -> SeriesFolder | None:
+def _series(
+    context: click.Context, parameter: click.Parameter, value: Path | None
+) -> SeriesFolder | None:
     return None if value is None else SeriesFolder(value)
 
 
@@ -208,16 +241,25 @@ class Line(TypedDict):
     words: Annotated[Count | None, "words of text seen by then, if its files say it"]
     tokens: Annotated[Count | None, "sub-tokens seen by then, likewise"]
     protocol: Annotated[str, "protocol of the fine-tuning; empty for figures of the pretraining"]
-    dataset: Annotated[str, "dataset, `mean` over all of them, or name of a figure of the pretraining"]
-    measure: Annotated[str, "score (times 100), loss (of the head on dev) or figure (of the pretraining)"]
+    dataset: Annotated[
+        str, "dataset, `mean` over all of them, or name of a figure of the pretraining"
+    ]
+    measure: Annotated[
+        str, "score (times 100), loss (of the head on dev) or figure (of the pretraining)"
+    ]
     split: Annotated[str, "dev or test; empty for figures"]
     value: Annotated[float, "mean over fine-tunings"]
     half: Annotated[float | None, "half of its 95 % interval over fine-tunings; null for one"]
     runs: Annotated[Count, "number of fine-tunings"]
     trend: Annotated[float | None, "the trend of the run at this step"]
     trend_half: Annotated[float | None, "half of its 95 % interval; null with too few checkpoints"]
-    noise: Annotated[float | None, "standard deviation of single checkpoints about the trend, pooled over the runs"]
-    constant: Annotated[bool, "whether it is the score of a constant answer, where its predictions are there"]
+    noise: Annotated[
+        float | None,
+        "standard deviation of single checkpoints about the trend, pooled over the runs",
+    ]
+    constant: Annotated[
+        bool, "whether it is the score of a constant answer, where its predictions are there"
+    ]
 
 
 COLUMNS = tuple(Line.__annotations__)

@@ -39,7 +39,12 @@ def plot(
 ) -> Figure | None:
     """The plot in the format given by the suffix of `path`, or the figure without one."""
     figures = [
-        [family.dataset, family.measure, curve.run, [[each.step.step, round(each.value, 6)] for each in curve.points]]
+        [
+            family.dataset,
+            family.measure,
+            curve.run,
+            [[each.step.step, round(each.value, 6)] for each in curve.points],
+        ]
         for family in families
         for curve in family.curves
     ]
@@ -62,29 +67,49 @@ def draw(families: Sequence[Family], split: Split, beside: Sequence[Row] = ()) -
     for axes, family in zip(panels, families, strict=False):
         for curve in family.curves:
             marks.setdefault(curve.run, _curve(axes, family, curve, runs.index(curve.run)))
-        what = {Measure.SCORE: f"{split} × 100", Measure.LOSS: "loss on dev", Measure.FIGURE: ""}[family.measure]
-        axes.set_title(f"{family.dataset}{', ' if what else ''}{what}", loc="left", fontsize=7, parse_math=False)
+        what = {Measure.SCORE: f"{split} × 100", Measure.LOSS: "loss on dev", Measure.FIGURE: ""}[
+            family.measure
+        ]
+        axes.set_title(
+            f"{family.dataset}{', ' if what else ''}{what}",
+            loc="left",
+            fontsize=7,
+            parse_math=False,
+        )
         if family.logarithmic:
             axes.set_xscale("log")
         axes.tick_params(labelsize=6)
         axes.grid(axis="y", color=GRID, linewidth=0.6)
         axes.set_axisbelow(True)
-        levels = {row.name: row.means(split).get(family.dataset) for row in beside if family.measure is Measure.SCORE}
+        levels = {
+            row.name: row.means(split).get(family.dataset)
+            for row in beside
+            if family.measure is Measure.SCORE
+        }
         for number, (name, level) in enumerate(levels.items()):
             if level is not None:
                 style = ("--", ":", "-.")[number % 3]
-                marks.setdefault(name, axes.axhline(level, color=QUIET, linewidth=0.8, linestyle=style))
+                marks.setdefault(
+                    name, axes.axhline(level, color=QUIET, linewidth=0.8, linestyle=style)
+                )
         axes.set_ylim(*_limits(family, [level for level in levels.values() if level is not None]))
     for axes in list(panels):
         axes.set_visible(False)
     for axes in figure.axes[len(families) :]:
         axes.set_visible(False)
     legend = figure.legend(
-        list(marks.values()), list(marks), loc="outside upper left", frameon=False, fontsize=7, ncols=2
+        list(marks.values()),
+        list(marks),
+        loc="outside upper left",
+        frameon=False,
+        fontsize=7,
+        ncols=2,
     )
     for text in legend.get_texts():
         text.set_parse_math(False)
-    figure.supxlabel(f"step{' (logarithmic)' if families[0].logarithmic else ''}; {NOTE}", fontsize=6)
+    figure.supxlabel(
+        f"step{' (logarithmic)' if families[0].logarithmic else ''}; {NOTE}", fontsize=6
+    )
     return figure
 
 
@@ -96,7 +121,9 @@ def _curve(axes: Axes, family: Family, curve: Curve, number: int) -> Any:
     # A line across a hole would claim what nobody measured.
     pieces = [
         [place for place, _ in group]
-        for _, group in groupby(enumerate(steps), key=lambda one: sum(hole < one[1] for hole in lost))
+        for _, group in groupby(
+            enumerate(steps), key=lambda one: sum(hole < one[1] for hole in lost)
+        )
     ]
     for piece in pieces:
         own, level = [steps[place] for place in piece], trend[piece]
@@ -105,17 +132,29 @@ def _curve(axes: Axes, family: Family, curve: Curve, number: int) -> Any:
             noise = family.noise.deviation
             for edge in (level - noise, level + noise):
                 axes.plot(own, edge, ":", color=colour, linewidth=0.7)
-            band = [family.ends(*pair) for pair in zip(level.tolist(), half[piece].tolist(), strict=True)]
+            band = [
+                family.ends(*pair)
+                for pair in zip(level.tolist(), half[piece].tolist(), strict=True)
+            ]
             low, high = zip(*band, strict=True)
             axes.fill_between(own, low, high, color=colour, alpha=0.16, linewidth=0)
     for step, point in zip(steps, curve.points, strict=True):
         if point.half is not None:
-            axes.plot([step, step], family.ends(point.value, point.half), color=colour, linewidth=0.7)
-    (marks,) = axes.plot(steps, [point.value for point in curve.points], shape, markersize=2.8, color=colour)
+            axes.plot(
+                [step, step], family.ends(point.value, point.half), color=colour, linewidth=0.7
+            )
+    (marks,) = axes.plot(
+        steps, [point.value for point in curve.points], shape, markersize=2.8, color=colour
+    )
     if lost:  # at the foot of the panel, where no score is
         foot = axes.get_xaxis_transform()
         axes.plot(
-            [max(step, 0.5) for step in lost], [0.05] * len(lost), "x", markersize=4, color=colour, transform=foot
+            [max(step, 0.5) for step in lost],
+            [0.05] * len(lost),
+            "x",
+            markersize=4,
+            color=colour,
+            transform=foot,
         )
     return marks
 
@@ -164,7 +203,9 @@ class Series(Tabular):
 
     def family(self, dataset: str, measure: Measure | str = Measure.SCORE) -> Family | None:
         """The curves of a dataset by a measure; None where nothing is known."""
-        fits = (each for each in self.families if (each.dataset, each.measure) == (dataset, measure))
+        fits = (
+            each for each in self.families if (each.dataset, each.measure) == (dataset, measure)
+        )
         return next(fits, None)
 
     @property
@@ -179,7 +220,10 @@ class Series(Tabular):
 
     def best(self, run: str) -> Scored | None:
         """The checkpoint at which the trend of a run is highest; None without scores."""
-        curve = next((each for each in (self.leading.curves if self.leading else ()) if each.run == run), None)
+        curve = next(
+            (each for each in (self.leading.curves if self.leading else ()) if each.run == run),
+            None,
+        )
         if curve is None or self.leading is None:
             return None
         step = curve.points[self.leading.best(curve).place].step
@@ -216,7 +260,9 @@ class Series(Tabular):
         :raises SettingsError: without Matplotlib, or for another kind of file
         """
         shown = [
-            each for each in self.families if each.measure is not Measure.LOSS or len(self.datasets) <= LOSSES_SHOWN
+            each
+            for each in self.families
+            if each.measure is not Measure.LOSS or len(self.datasets) <= LOSSES_SHOWN
         ]
         return plot(shown, path, self.split, self.beside)
 

@@ -9,7 +9,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.functional import pad
 
-from blurb.heads.linear_chain_crf.partition import Potentials, flip, forward_backward, log_partition, sweep
+from blurb.heads.linear_chain_crf.partition import (
+    Potentials,
+    flip,
+    forward_backward,
+    log_partition,
+    sweep,
+)
 from blurb.inputs.tagging import TaggingRules
 
 BARRED = 1e9
@@ -31,7 +37,9 @@ class Chain(nn.Module):
     learning_rate_scale = 100.0
     """AdamW changes a weight by about the learning rate per step; an encoder's 5e-5 would leave these scores near 0."""
 
-    def __init__(self, tags: int, rules: TaggingRules | None = None, constrained: bool = False) -> None:
+    def __init__(
+        self, tags: int, rules: TaggingRules | None = None, constrained: bool = False
+    ) -> None:
         super().__init__()
         self.constrained = constrained
         self.start_transitions = nn.Parameter(torch.zeros(tags))
@@ -39,7 +47,11 @@ class Chain(nn.Module):
         self.end_transitions = nn.Parameter(torch.zeros(tags))
         for name in Potentials._fields:
             shape = self.get_parameter(name).shape
-            allowed = torch.ones(shape, dtype=torch.bool) if rules is None else torch.from_numpy(getattr(rules, name))
+            allowed = (
+                torch.ones(shape, dtype=torch.bool)
+                if rules is None
+                else torch.from_numpy(getattr(rules, name))
+            )
             if allowed.shape != shape:
                 raise ValueError(
                     f"the rules have shape {tuple(allowed.shape)} for {name}; the chain needs {tuple(shape)}."
@@ -56,10 +68,14 @@ class Chain(nn.Module):
         with torch.autocast(emissions.device.type, enabled=False):
             emissions = _clean(emissions, mask)
             potentials = self._potentials(training=True)
-            scores = _score(emissions, potentials, tags, mask) - log_partition(emissions, potentials, mask)
+            scores = _score(emissions, potentials, tags, mask) - log_partition(
+                emissions, potentials, mask
+            )
         if self.constrained and not torch.isfinite(scores).all():
             row = int((~scores.isfinite()).nonzero()[0])
-            raise ValueError(f"the tags of sequence {row} violate the tagging scheme: {tags[row][mask[row]].tolist()}.")
+            raise ValueError(
+                f"the tags of sequence {row} violate the tagging scheme: {tags[row][mask[row]].tolist()}."
+            )
         return scores
 
     @torch.no_grad()
@@ -75,7 +91,9 @@ class Chain(nn.Module):
             tags, possible = viterbi(*self._at_edges(emissions, mask, inside), mask)
         if not possible.all():
             row = int((~possible).nonzero()[0])
-            raise ValueError(f"the rules allow no tag sequence for sequence {row} with {int(mask[row].sum())} words.")
+            raise ValueError(
+                f"the rules allow no tag sequence for sequence {row} with {int(mask[row].sum())} words."
+            )
         return tags
 
     @torch.no_grad()
@@ -91,7 +109,9 @@ class Chain(nn.Module):
             found = (forward + backward - emissions).softmax(-1)
         return found.masked_fill(~mask.unsqueeze(-1), 0)
 
-    def _at_edges(self, emissions: Tensor, mask: Tensor, inside: Tensor | None) -> tuple[Tensor, Potentials]:
+    def _at_edges(
+        self, emissions: Tensor, mask: Tensor, inside: Tensor | None
+    ) -> tuple[Tensor, Potentials]:
         """Emissions and potentials that forbid first and last tags only where a sequence does not go on."""
         if inside is None:
             return emissions, self._potentials()
@@ -102,7 +122,9 @@ class Chain(nn.Module):
         # Not -inf: marginals subtract emissions.
         return emissions - BARRED * barred, self._potentials(obeyed=("transitions",))
 
-    def _potentials(self, training: bool = False, obeyed: Sequence[str] = Potentials._fields) -> Potentials:
+    def _potentials(
+        self, training: bool = False, obeyed: Sequence[str] = Potentials._fields
+    ) -> Potentials:
         """The scores, -inf for what the rules forbid; in training only if that is constrained, and in transitions."""
         forbidden = (("transitions",) if self.constrained else ()) if training else obeyed
         return Potentials(
@@ -130,10 +152,21 @@ def _score(emissions: Tensor, potentials: Potentials, tags: Tensor, mask: Tensor
     """Score of the path `tags`, (batch,)."""
     start_transitions, transitions, end_transitions = potentials
     tags = tags.masked_fill(~mask, 0)
-    words = emissions.gather(-1, tags.unsqueeze(-1)).squeeze(-1).sum(1)  # (batch,); emissions are 0 in the padding
-    moves = transitions.flatten()[tags[:, :-1] * len(start_transitions) + tags[:, 1:]]  # (batch, words - 1)
-    last = tags.gather(1, mask.sum(1, keepdim=True) - 1).squeeze(1)  # (batch,): the tag of the last real word
-    return words + moves.masked_fill(~mask[:, 1:], 0).sum(1) + start_transitions[tags[:, 0]] + end_transitions[last]
+    words = (
+        emissions.gather(-1, tags.unsqueeze(-1)).squeeze(-1).sum(1)
+    )  # (batch,); emissions are 0 in the padding
+    moves = transitions.flatten()[
+        tags[:, :-1] * len(start_transitions) + tags[:, 1:]
+    ]  # (batch, words - 1)
+    last = tags.gather(1, mask.sum(1, keepdim=True) - 1).squeeze(
+        1
+    )  # (batch,): the tag of the last real word
+    return (
+        words
+        + moves.masked_fill(~mask[:, 1:], 0).sum(1)
+        + start_transitions[tags[:, 0]]
+        + end_transitions[last]
+    )
 
 
 def check(emissions: Tensor, mask: Tensor, tags: Tensor | None = None) -> None:
@@ -142,23 +175,32 @@ def check(emissions: Tensor, mask: Tensor, tags: Tensor | None = None) -> None:
     :raises ValueError: if shapes do not match, a sequence is empty, the mask has a gap, scores are not finite, or a tag
         is out of range; the message has the shapes and the first position
     """
-    if emissions.ndim != 3 or mask.shape != emissions.shape[:2] or (tags is not None and tags.shape != mask.shape):
+    if (
+        emissions.ndim != 3
+        or mask.shape != emissions.shape[:2]
+        or (tags is not None and tags.shape != mask.shape)
+    ):
         raise ValueError(
             "shapes must be emissions (batch, words, tags), mask and tags (batch, words); "
             f"got {_shapes(emissions, mask, tags)}."
         )
     if mask.dtype != torch.bool:
-        raise ValueError(f"the mask must be torch.bool (got {mask.dtype}): {_shapes(emissions, mask, tags)}.")
+        raise ValueError(
+            f"the mask must be torch.bool (got {mask.dtype}): {_shapes(emissions, mask, tags)}."
+        )
     if mask.numel() == 0:
         raise ValueError(f"an empty sequence or batch: {_shapes(emissions, mask, tags)}.")
     size = emissions.shape[-1]
     troubles = {
         "sequence {} is empty (its first word is masked)": ~mask[:, 0],
         "the mask has a gap before [sequence, word] {}": pad(mask[:, 1:] & ~mask[:, :-1], (1, 0)),
-        "the emissions are not finite at [sequence, word, tag] {}": ~emissions.isfinite() & mask.unsqueeze(-1),
+        "the emissions are not finite at [sequence, word, tag] {}": ~emissions.isfinite()
+        & mask.unsqueeze(-1),
     }
     if tags is not None:
-        troubles[f"the tag at [sequence, word] {{}} is not in 0..{size - 1}"] = ((tags < 0) | (tags >= size)) & mask
+        troubles[f"the tag at [sequence, word] {{}} is not in 0..{size - 1}"] = (
+            (tags < 0) | (tags >= size)
+        ) & mask
     if not torch.stack([trouble.any() for trouble in troubles.values()]).any():
         return
     for message, trouble in troubles.items():
@@ -184,11 +226,18 @@ def viterbi(emissions: Tensor, potentials: Potentials, mask: Tensor) -> tuple[Te
     batch, words, tags = emissions.shape
     rows = torch.arange(batch, device=mask.device)
     lengths = mask.sum(1)
-    states = sweep(emissions, potentials, mask, words // 2 + 1, torch.amax)  # (steps, 2, batch, tags)
+    states = sweep(
+        emissions, potentials, mask, words // 2 + 1, torch.amax
+    )  # (steps, 2, batch, tags)
     steps = torch.arange(len(states), device=mask.device)
     middle = (lengths - 1) // 2
-    meeting = torch.stack([middle, lengths // 2])  # (2, batch): the same word, counted from both ends
-    both = states[meeting, torch.arange(2, device=mask.device).unsqueeze(1), rows].sum(0) - emissions[rows, middle]
+    meeting = torch.stack(
+        [middle, lengths // 2]
+    )  # (2, batch): the same word, counted from both ends
+    both = (
+        states[meeting, torch.arange(2, device=mask.device).unsqueeze(1), rows].sum(0)
+        - emissions[rows, middle]
+    )
     best, tag = both.max(-1, keepdim=True)  # (batch, 1)
     # Which tag came before each tag; beyond the middle a path stands still.
     moves = torch.stack([potentials.transitions.t(), potentials.transitions]).unsqueeze(1)
@@ -203,4 +252,6 @@ def viterbi(emissions: Tensor, potentials: Potentials, mask: Tensor) -> tuple[Te
     halves = torch.cat(path[::-1], -1)  # (2, batch, steps): from each end towards the middle
     halves = functional.pad(halves, (0, words - len(states)))
     first = torch.arange(words, device=mask.device) <= middle.unsqueeze(-1)
-    return torch.where(first, halves[0], flip(halves[1], mask)).masked_fill(~mask, 0), best.squeeze(-1) > -torch.inf
+    return torch.where(first, halves[0], flip(halves[1], mask)).masked_fill(~mask, 0), best.squeeze(
+        -1
+    ) > -torch.inf

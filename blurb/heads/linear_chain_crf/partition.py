@@ -41,7 +41,9 @@ def sequential(emissions: Tensor, potentials: Potentials, mask: Tensor) -> Tenso
     return total
 
 
-def forward_backward(emissions: Tensor, potentials: Potentials, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def forward_backward(
+    emissions: Tensor, potentials: Potentials, mask: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
     """Forward and backward variables, (batch, words, tags), and the log partition function, (batch,).
 
     Both variables include the emission of their own word.
@@ -102,7 +104,9 @@ Reduce = Callable[[Tensor, int], Tensor]
 """`torch.logsumexp` over all ways to reach a tag, or `torch.amax` for the best of them."""
 
 
-def sweep(emissions: Tensor, potentials: Potentials, mask: Tensor, steps: int, reduce: Reduce) -> Tensor:
+def sweep(
+    emissions: Tensor, potentials: Potentials, mask: Tensor, steps: int, reduce: Reduce
+) -> Tensor:
     """Scores of the partial paths that end in each tag, including its emission.
 
     Both directions are rows of one batch, which halves the number of steps. As the reversed sequences start with their
@@ -112,10 +116,12 @@ def sweep(emissions: Tensor, potentials: Potentials, mask: Tensor, steps: int, r
     :returns: (steps, 2, batch, tags): [t, 0] after the words 0..t, [t, 1] after the last t + 1 words
     """
     both = torch.stack([emissions, flip(emissions, mask)]).permute(2, 0, 3, 1)[:steps].contiguous()
-    moves = torch.stack([potentials.transitions, potentials.transitions.t()]).unsqueeze(-1)  # (2, from, to, 1)
-    state = both[0] + torch.stack([potentials.start_transitions, potentials.end_transitions]).unsqueeze(
+    moves = torch.stack([potentials.transitions, potentials.transitions.t()]).unsqueeze(
         -1
-    )  # (2, tags, batch)
+    )  # (2, from, to, 1)
+    state = both[0] + torch.stack(
+        [potentials.start_transitions, potentials.end_transitions]
+    ).unsqueeze(-1)  # (2, tags, batch)
     states = [state]
     for emission in both[1:].unbind(0):
         state = reduce(state.unsqueeze(2) + moves, 1) + emission
@@ -167,5 +173,7 @@ class _LogProduct(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor]:
         left, right, product = ctx.saved_tensors
         reached = product.masked_fill(product == -torch.inf, 0)
-        shares = (left.unsqueeze(2) + right).sub_(reached.unsqueeze(1)).exp_().mul_(grad.unsqueeze(1))
+        shares = (
+            (left.unsqueeze(2) + right).sub_(reached.unsqueeze(1)).exp_().mul_(grad.unsqueeze(1))
+        )
         return shares.sum(2), shares.sum(0)

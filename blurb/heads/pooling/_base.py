@@ -35,7 +35,9 @@ class Pooling(nn.Module, ABC):
         self.cls = cls
 
     @abstractmethod
-    def forward(self, hidden: Tensor, mask: Tensor, pooled: Extra = None, entities: Extra = None) -> Tensor:
+    def forward(
+        self, hidden: Tensor, mask: Tensor, pooled: Extra = None, entities: Extra = None
+    ) -> Tensor:
         """The features of each input.
 
         :param hidden: (batch, pieces, size), last layer
@@ -62,7 +64,9 @@ def word_vectors(hidden: Tensor, starts: Tensor, ends: Tensor, pooling: str) -> 
     """
     if pooling == "mean":
         places = torch.arange(hidden.shape[1], device=hidden.device)
-        inside = (places >= starts.unsqueeze(-1)) & (places < ends.unsqueeze(-1))  # (batch, words, pieces)
+        inside = (places >= starts.unsqueeze(-1)) & (
+            places < ends.unsqueeze(-1)
+        )  # (batch, words, pieces)
         return inside.to(hidden.dtype) @ hidden / (ends - starts).unsqueeze(-1)
     chosen = starts if pooling == "first" else ends - 1
     return hidden.gather(1, chosen.unsqueeze(-1).expand(-1, -1, hidden.shape[-1]))

@@ -16,7 +16,9 @@ class AttentionPooling(Pooling):
         self.inner = nn.Linear(size, size)
         self.score = nn.Linear(size, 1, bias=False)
 
-    def forward(self, hidden: Tensor, mask: Tensor, pooled: Extra = None, entities: Extra = None) -> Tensor:
+    def forward(
+        self, hidden: Tensor, mask: Tensor, pooled: Extra = None, entities: Extra = None
+    ) -> Tensor:
         return weighted_sum(hidden, self.weights(hidden, mask))
 
     def weights(self, hidden: Tensor, mask: Tensor) -> Tensor:

@@ -29,12 +29,16 @@ class AttentionDot(Pooling):
         mean: Tensor = self.mean(hidden, mask)
         return mean
 
-    def forward(self, hidden: Tensor, mask: Tensor, pooled: Extra = None, entities: Extra = None) -> Tensor:
+    def forward(
+        self, hidden: Tensor, mask: Tensor, pooled: Extra = None, entities: Extra = None
+    ) -> Tensor:
         return weighted_sum(hidden, self.weights(hidden, mask))
 
     def weights(self, hidden: Tensor, mask: Tensor) -> Tensor:
         """Weights of the sub-tokens, (batch, pieces); rows sum to 1, padding has weight 0."""
-        scores = torch.einsum("bs,bps->bp", self.query(hidden, mask), hidden) / hidden.shape[-1] ** 0.5
+        scores = (
+            torch.einsum("bs,bps->bp", self.query(hidden, mask), hidden) / hidden.shape[-1] ** 0.5
+        )
         return masked_softmax(scores, mask)
 
 

@@ -13,7 +13,9 @@ class Cls(Last):
 
     needs_cls = True
 
-    def forward(self, hidden: Tensor, mask: Tensor, pooled: Extra = None, entities: Extra = None) -> Tensor:
+    def forward(
+        self, hidden: Tensor, mask: Tensor, pooled: Extra = None, entities: Extra = None
+    ) -> Tensor:
         return hidden[:, 0] if self.cls == 0 else super().forward(hidden, mask)
 
 

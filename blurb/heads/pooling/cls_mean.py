@@ -19,7 +19,9 @@ class ClsMean(Pooling):
         super().__init__(2 * size, cls)
         self.cls_vector, self.mean = Cls(size, cls), Mean(size, cls)
 
-    def forward(self, hidden: Tensor, mask: Tensor, pooled: Extra = None, entities: Extra = None) -> Tensor:
+    def forward(
+        self, hidden: Tensor, mask: Tensor, pooled: Extra = None, entities: Extra = None
+    ) -> Tensor:
         return torch.cat([self.cls_vector(hidden, mask), self.mean(hidden, mask)], 1)
 
 

@@ -20,8 +20,12 @@ class ClsMeanMentions(Pooling):
         super().__init__(4 * size, cls)
         self.whole, self.mentions = ClsMean(size, cls), MentionMean(size, cls)
 
-    def forward(self, hidden: Tensor, mask: Tensor, pooled: Extra = None, entities: Extra = None) -> Tensor:
-        return torch.cat([self.whole(hidden, mask), self.mentions(hidden, mask, entities=entities)], 1)
+    def forward(
+        self, hidden: Tensor, mask: Tensor, pooled: Extra = None, entities: Extra = None
+    ) -> Tensor:
+        return torch.cat(
+            [self.whole(hidden, mask), self.mentions(hidden, mask, entities=entities)], 1
+        )
 
 
 POOLING = ClsMeanMentions

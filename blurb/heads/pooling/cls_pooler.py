@@ -17,7 +17,9 @@ class ClsPooler(Cls):
 
     uses_pooler = True
 
-    def forward(self, hidden: Tensor, mask: Tensor, pooled: Extra = None, entities: Extra = None) -> Tensor:
+    def forward(
+        self, hidden: Tensor, mask: Tensor, pooled: Extra = None, entities: Extra = None
+    ) -> Tensor:
         return super().forward(hidden, mask) if pooled is None else pooled
 
 

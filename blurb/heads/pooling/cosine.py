@@ -23,7 +23,9 @@ class Cosine(Pooling):
         super().__init__(1, cls)
         self.texts = MentionMean(size, cls)
 
-    def forward(self, hidden: Tensor, mask: Tensor, pooled: Extra = None, entities: Extra = None) -> Tensor:
+    def forward(
+        self, hidden: Tensor, mask: Tensor, pooled: Extra = None, entities: Extra = None
+    ) -> Tensor:
         first, second = torch.chunk(self.texts(hidden, mask, entities=entities), 2, dim=1)
         return functional.cosine_similarity(first, second).unsqueeze(1)
 

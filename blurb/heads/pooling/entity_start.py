@@ -17,9 +17,13 @@ class EntityStart(Pooling):
     def __init__(self, size: int, cls: int | None) -> None:
         super().__init__(2 * size, cls)
 
-    def forward(self, hidden: Tensor, mask: Tensor, pooled: Extra = None, entities: Extra = None) -> Tensor:
+    def forward(
+        self, hidden: Tensor, mask: Tensor, pooled: Extra = None, entities: Extra = None
+    ) -> Tensor:
         assert entities is not None
-        return hidden[torch.arange(len(hidden), device=hidden.device).unsqueeze(1), entities[..., 0]].flatten(1)
+        return hidden[
+            torch.arange(len(hidden), device=hidden.device).unsqueeze(1), entities[..., 0]
+        ].flatten(1)
 
 
 POOLING = EntityStart

@@ -11,8 +11,12 @@ from blurb.heads.pooling._base import Extra, Pooling
 class Last(Pooling):
     """The vector of the last sub-token by the mask: the padding id may be that of the end of a text."""
 
-    def forward(self, hidden: Tensor, mask: Tensor, pooled: Extra = None, entities: Extra = None) -> Tensor:
-        last = (mask.sum(1) - 1).clamp(min=0)  # padding is on the right; an empty text is all padding
+    def forward(
+        self, hidden: Tensor, mask: Tensor, pooled: Extra = None, entities: Extra = None
+    ) -> Tensor:
+        last = (mask.sum(1) - 1).clamp(
+            min=0
+        )  # padding is on the right; an empty text is all padding
         return hidden[torch.arange(len(hidden), device=hidden.device), last]
 
 

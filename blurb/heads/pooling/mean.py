@@ -10,9 +10,13 @@ from blurb.heads.pooling._base import Extra, Pooling
 class Mean(Pooling):
     """Mean of the last layer over the input, without padding."""
 
-    def forward(self, hidden: Tensor, mask: Tensor, pooled: Extra = None, entities: Extra = None) -> Tensor:
+    def forward(
+        self, hidden: Tensor, mask: Tensor, pooled: Extra = None, entities: Extra = None
+    ) -> Tensor:
         weights = mask.to(hidden.dtype).unsqueeze(-1)  # (batch, pieces, 1)
-        return (hidden * weights).sum(1) / weights.sum(1).clamp(min=1)  # an empty text is all padding
+        return (hidden * weights).sum(1) / weights.sum(1).clamp(
+            min=1
+        )  # an empty text is all padding
 
 
 POOLING = Mean

@@ -25,7 +25,9 @@ class Mention(Pooling):
         """
         return hidden.masked_fill(~inside, torch.finfo(hidden.dtype).min).amax(2)
 
-    def forward(self, hidden: Tensor, mask: Tensor, pooled: Extra = None, entities: Extra = None) -> Tensor:
+    def forward(
+        self, hidden: Tensor, mask: Tensor, pooled: Extra = None, entities: Extra = None
+    ) -> Tensor:
         assert entities is not None
         places = torch.arange(hidden.shape[1], device=hidden.device)
         inside = (places >= entities[..., :1]) & (places < entities[..., 1:])  # (batch, 2, pieces)

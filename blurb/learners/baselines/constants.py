@@ -32,7 +32,9 @@ class Constant(Majority):
         rows = train.used
 
         def score(answer: Any) -> float:
-            return self.formulation.score_of(rows, [self.formulation.constant(answer, unit) for unit in rows])
+            return self.formulation.score_of(
+                rows, [self.formulation.constant(answer, unit) for unit in rows]
+            )
 
         self.answer = max(self.formulation.constants(rows), key=score)
         self.facts["answer"] = str(self.answer)

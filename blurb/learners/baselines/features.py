@@ -58,7 +58,9 @@ class WindowFeatures(BaseEstimator, TransformerMixin):  # type: ignore[misc]
         if self.window:
             lower = [word.lower() for word in types]
             pairs = zip(around[-1], numbers, around[1], strict=True)
-            blocks.append(_hashed([f"{lower[a]} {lower[b]} ", f" {lower[b]} {lower[c]}"] for a, b, c in pairs))
+            blocks.append(
+                _hashed([f"{lower[a]} {lower[b]} ", f" {lower[b]} {lower[c]}"] for a, b, c in pairs)
+            )
         return scipy.sparse.hstack(blocks).tocsr()
 
 
@@ -70,7 +72,11 @@ def word_features(word: str) -> list[str]:
     """
     full, short = shape(word)
     lower = word.lower()
-    affixes = [f"{kind}={part}" for n in AFFIXES for kind, part in (("prefix", lower[:n]), ("suffix", lower[-n:]))]
+    affixes = [
+        f"{kind}={part}"
+        for n in AFFIXES
+        for kind, part in (("prefix", lower[:n]), ("suffix", lower[-n:]))
+    ]
     return [f"word={word}", f"lower={lower}", f"shape={full}", f"short={short}", *affixes]
 
 
@@ -126,11 +132,20 @@ def pipeline(formulation: Formulation, units: int) -> Any:
     longest, least = settings.ngrams, min(settings.min_count, units)
     if formulation.has_pair:
         return Pipeline([("comparison", TextComparison(longest)), ("scale", StandardScaler())])
-    parts: list[tuple[str, Any]] = [("text", _tfidf(lambda unit: _text(unit, formulation), longest, least))]
+    parts: list[tuple[str, Any]] = [
+        ("text", _tfidf(lambda unit: _text(unit, formulation), longest, least))
+    ]
     if not formulation.has_entities:
         return FeatureUnion(parts)
     parts.append(("between", _tfidf(lambda unit: _between(unit, formulation)[1], longest, least)))
-    parts.append(("cues", CountVectorizer(analyzer=lambda unit: cues(unit, formulation), binary=True, dtype=float)))
+    parts.append(
+        (
+            "cues",
+            CountVectorizer(
+                analyzer=lambda unit: cues(unit, formulation), binary=True, dtype=float
+            ),
+        )
+    )
     return FeatureUnion(parts, transformer_weights={"cues": CUES})
 
 
@@ -150,7 +165,11 @@ def ngrams(text: str, longest: int) -> list[str]:
     ['a', 'b', 'c', 'a b', 'b c']
     """
     found = words(text)
-    return [" ".join(found[at : at + n]) for n in range(1, longest + 1) for at in range(len(found) - n + 1)]
+    return [
+        " ".join(found[at : at + n])
+        for n in range(1, longest + 1)
+        for at in range(len(found) - n + 1)
+    ]
 
 
 def cues(unit: Example, formulation: Formulation) -> list[str]:
@@ -160,7 +179,9 @@ def cues(unit: Example, formulation: Formulation) -> list[str]:
     order = "same" if head == tail else "head first" if head < tail else "tail first"
     types = f"{unit['head']['type']} {unit['tail']['type']}"
     gap = min(LONGEST_GAP, len(words(between)))
-    beside = [f"before {word}" for word in words(before)[-NEAR:]] + [f"after {word}" for word in words(after)[:NEAR]]
+    beside = [f"before {word}" for word in words(before)[-NEAR:]] + [
+        f"after {word}" for word in words(after)[:NEAR]
+    ]
     return [f"order {order}", f"types {types}", f"gap {gap}", *beside]
 
 
@@ -174,11 +195,15 @@ class TextComparison(BaseEstimator, TransformerMixin):  # type: ignore[misc]
         self.longest = longest
 
     def fit(self, units: Sequence[Example], y: object = None) -> TextComparison:
-        self.tfidf_ = _tfidf(lambda text: text, self.longest, 1).fit([text for unit in units for text in texts(unit)])
+        self.tfidf_ = _tfidf(lambda text: text, self.longest, 1).fit(
+            [text for unit in units for text in texts(unit)]
+        )
         return self
 
     def transform(self, units: Sequence[Example]) -> npt.NDArray[np.float64]:
-        first, second = (self.tfidf_.transform([texts(unit)[part] for unit in units]) for part in (0, 1))
+        first, second = (
+            self.tfidf_.transform([texts(unit)[part] for unit in units]) for part in (0, 1)
+        )
         cosine = np.asarray(first.multiply(second).sum(axis=1)).reshape(-1, 1)
         return np.hstack([cosine, [_shared(*texts(unit)) for unit in units]])
 
@@ -209,7 +234,11 @@ def _tfidf(text: Callable[[Any], str | Iterable[str]], longest: int, least: int)
 
 def _text(unit: Example, formulation: Formulation) -> Iterable[str]:
     """The text of a unit as the trial's settings show it; of a question and its context both."""
-    return relations.mark(unit, formulation.settings.relation_input)[:1] if formulation.has_entities else texts(unit)
+    return (
+        relations.mark(unit, formulation.settings.relation_input)[:1]
+        if formulation.has_entities
+        else texts(unit)
+    )
 
 
 def _between(unit: Example, formulation: Formulation) -> tuple[str, str, str]:

@@ -61,7 +61,13 @@ class FromScratch(NetworkLearner):
     """
 
     def __init__(
-        self, formulation: Formulation, device: str, precision: Precision, vocabulary: str, size: int, **sizes: int
+        self,
+        formulation: Formulation,
+        device: str,
+        precision: Precision,
+        vocabulary: str,
+        size: int,
+        **sizes: int,
     ) -> None:
         super().__init__(formulation, device, precision)
         if vocabulary not in VOCABULARIES:
@@ -72,7 +78,9 @@ class FromScratch(NetworkLearner):
         self.vocabulary, self.size = vocabulary, size
 
     def plain_tokenizer(self, train: Subset) -> Tokenizer:
-        texts = list(chain.from_iterable(self.formulation.texts(train.used)))  # as read: with dummies, say
+        texts = list(
+            chain.from_iterable(self.formulation.texts(train.used))
+        )  # as read: with dummies, say
         found = VOCABULARIES[self.vocabulary](texts, self.size, self.formulation.settings.min_count)
         self.facts["vocabulary"] = found.size
         return found
@@ -105,11 +113,22 @@ class BiLSTMNetwork(FromScratch):
         hidden: int = 128,
         layers: int = 1,
     ) -> None:
-        super().__init__(formulation, device, precision, vocabulary, size, width=width, hidden=hidden, layers=layers)
+        super().__init__(
+            formulation,
+            device,
+            precision,
+            vocabulary,
+            size,
+            width=width,
+            hidden=hidden,
+            layers=layers,
+        )
         self.width, self.hidden, self.layers = width, hidden, layers
 
     def network(self) -> RecurrentEncoder:
-        return RecurrentEncoder(self.tokenizer.size, self.tokenizer.pad_id, self.width, self.hidden, self.layers)
+        return RecurrentEncoder(
+            self.tokenizer.size, self.tokenizer.pad_id, self.width, self.hidden, self.layers
+        )
 
 
 class Transformer(FromScratch):
@@ -131,11 +150,22 @@ class Transformer(FromScratch):
         layers: int = 2,
         positions: str = "learned",
     ) -> None:
-        super().__init__(formulation, device, precision, vocabulary, size, width=width, heads=heads, layers=layers)
+        super().__init__(
+            formulation,
+            device,
+            precision,
+            vocabulary,
+            size,
+            width=width,
+            heads=heads,
+            layers=layers,
+        )
         if positions not in POSITIONS:
             raise UnknownName("kind of positions", positions, POSITIONS)
         if width % (2 * heads):
-            raise SettingsError(f"baseline:transformer: width ({width}) must be a multiple of 2 * heads ({2 * heads}).")
+            raise SettingsError(
+                f"baseline:transformer: width ({width}) must be a multiple of 2 * heads ({2 * heads})."
+            )
         self.width, self.heads, self.layers, self.positions = width, heads, layers, positions
 
     def network(self) -> BertModel:
@@ -217,7 +247,9 @@ def save(learner: FromScratch, folder: Path, trial: Mapping[str, Any]) -> None:
     folder.mkdir(parents=True)
     network: Any = learner.trainer.network
     whole_embedding(network.encoder)
-    state = {name: value.detach().cpu().contiguous() for name, value in network.state_dict().items()}
+    state = {
+        name: value.detach().cpu().contiguous() for name, value in network.state_dict().items()
+    }
     save_file(state, folder / NETWORK)
     learner.tokenizer.inner.save_pretrained(folder)
     if Checkpoint(folder).tokenizer.hash != learner.tokenizer.hash:
@@ -238,10 +270,16 @@ def save(learner: FromScratch, folder: Path, trial: Mapping[str, Any]) -> None:
 def options(learner: FromScratch) -> dict[str, Any]:
     """The constructor's parameters with defaults, with their values."""
     parameters = inspect.signature(type(learner)).parameters.values()
-    return {each.name: getattr(learner, each.name) for each in parameters if each.default is not each.empty}
+    return {
+        each.name: getattr(learner, each.name)
+        for each in parameters
+        if each.default is not each.empty
+    }
 
 
-def load(folder: Path, device: str = "auto", remote_code: bool = False) -> tuple[FromScratch, dict[str, Any]]:
+def load(
+    folder: Path, device: str = "auto", remote_code: bool = False
+) -> tuple[FromScratch, dict[str, Any]]:
     """A kept network, ready to predict, and its `blurb.json`.
 
     :param remote_code: has no effect, as there is no code in it
@@ -250,13 +288,21 @@ def load(folder: Path, device: str = "auto", remote_code: bool = False) -> tuple
     about = read_about(folder, SCHEMA, FIELDS)
     if about["learner"] not in NETWORKS:
         raise ModelError(f"there is no baseline '{about['learner']}'", where=folder / ABOUT)
-    formulation = formulations.bind(tasks.of_declaration(about["task"], str(folder / ABOUT)), about["settings"])
+    formulation = formulations.bind(
+        tasks.of_declaration(about["task"], str(folder / ABOUT)), about["settings"]
+    )
     try:
-        learner = NETWORKS[about["learner"]](formulation, device, about["precision"], **about["options"])
-        learner.restore(Checkpoint(folder).tokenizer, load_file(folder / NETWORK), about["max_length"])
+        learner = NETWORKS[about["learner"]](
+            formulation, device, about["precision"], **about["options"]
+        )
+        learner.restore(
+            Checkpoint(folder).tokenizer, load_file(folder / NETWORK), about["max_length"]
+        )
     except (SafetensorError, OSError, RuntimeError, ValueError, TypeError) as error:
         why = str(error).splitlines()[0]
-        raise ModelError(f"does not fit the task and options in {ABOUT} ({why}).", where=folder / NETWORK) from error
+        raise ModelError(
+            f"does not fit the task and options in {ABOUT} ({why}).", where=folder / NETWORK
+        ) from error
     return learner, about
 
 
@@ -270,11 +316,19 @@ def words(texts: Sequence[str], size: int, min_count: int) -> Tokenizer:
     :param size: maximum number of words: the most frequent, in alphabetical order if tied
     :param min_count: number of texts that a word must occur in
     """
-    normalizer, splitter = normalizers.BertNormalizer(lowercase=True), pre_tokenizers.BertPreTokenizer()
+    normalizer, splitter = (
+        normalizers.BertNormalizer(lowercase=True),
+        pre_tokenizers.BertPreTokenizer(),
+    )
     counts: Counter[str] = Counter()
     for text in texts:
-        counts.update({word for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(text))})
-    kept = sorted((word for word in counts if counts[word] >= min_count), key=lambda word: (-counts[word], word))
+        counts.update(
+            {word for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(text))}
+        )
+    kept = sorted(
+        (word for word in counts if counts[word] >= min_count),
+        key=lambda word: (-counts[word], word),
+    )
     vocabulary = {word: index for index, word in enumerate([*SPECIAL, *kept[:size]])}
     backend = Backend(models.WordLevel(vocabulary, unk_token="[UNK]"))
     backend.normalizer, backend.pre_tokenizer = normalizer, splitter

@@ -22,7 +22,16 @@ from blurb.formulations._base import Formulation
 from blurb.inputs.features import Features, Ragged
 from blurb.learners.base import History, Predicted, Progress, Subset
 from blurb.learners.baselines.features import WindowFeatures, pipeline, sentence_of
-from blurb.learners.linear import FEW, LinearLearner, Read, best_shift, check_head, folds, rarer_answers, scored_items
+from blurb.learners.linear import (
+    FEW,
+    LinearLearner,
+    Read,
+    best_shift,
+    check_head,
+    folds,
+    rarer_answers,
+    scored_items,
+)
 from blurb.protocols.settings import Where, unknown_origin
 from blurb.training.crf_fit import FittedChain
 
@@ -91,7 +100,8 @@ class Bigrams(LinearLearner):
         matrix = self.features.fit_transform(rows)
         fold = None if scored_items(self.formulation, dev.used) >= FEW else folds(rows)
         self.facts.update(
-            chosen_by="dev" if fold is None else f"{len(set(fold))} folds of train", features=matrix.shape[1]
+            chosen_by="dev" if fold is None else f"{len(set(fold))} folds of train",
+            features=matrix.shape[1],
         )
         if fold is None:
             parts = [_Part(matrix, answers, dev.used, self.features.transform(dev.used))]
@@ -101,7 +111,9 @@ class Bigrams(LinearLearner):
         if fold is not None:
             self.model = self._solve(matrix, answers, self.facts["strength"])
         if self._has_chain:
-            self.chain = self._chain(self.model.scores(matrix), torch.from_numpy(answers), self._read(rows))
+            self.chain = self._chain(
+                self.model.scores(matrix), torch.from_numpy(answers), self._read(rows)
+            )
         return history
 
     def _path(self, parts: Sequence[_Part], answers: Any, progress: Progress) -> History:
@@ -113,9 +125,15 @@ class Bigrams(LinearLearner):
         history: History = []
         for number, strength in enumerate(strengths, 1):
             models = [self._solve(part.known, part.answers, strength) for part in parts]
-            scores = torch.cat([model.scores(part.held_out) for model, part in zip(models, parts, strict=True)])
+            scores = torch.cat(
+                [model.scores(part.held_out) for model, part in zip(models, parts, strict=True)]
+            )
             shift, score = best_shift(
-                lambda shifted: self.formulation.score_of(units, self._output(units, read, shifted)[0]), scores, rarer
+                lambda shifted: self.formulation.score_of(
+                    units, self._output(units, read, shifted)[0]
+                ),
+                scores,
+                rarer,
             )
             if not history or score > max(line["dev"] for line in history):
                 self.model, self.shift = models[0], shift * rarer
@@ -129,7 +147,10 @@ class Bigrams(LinearLearner):
         return history
 
     def predict(self, units: Subset) -> Predicted:
-        scores, read = self.model.scores(self.features.transform(units.used)), self._read(units.used)
+        scores, read = (
+            self.model.scores(self.features.transform(units.used)),
+            self._read(units.used),
+        )
         output = self._output(units.used, read, scores + self.shift, self.chain)
         return Predicted(*output, None if self.chain else self._losses(units.used, read, scores))
 
@@ -140,10 +161,15 @@ class Bigrams(LinearLearner):
 
     def _part(self, rows: Sequence[Any], answers: Any, held: npt.NDArray[np.bool_]) -> _Part:
         """The other folds to fit on, features included, and the held one to choose by."""
-        kept, held_out = ([row for row, out in zip(rows, held, strict=True) if out == side] for side in (False, True))
+        kept, held_out = (
+            [row for row, out in zip(rows, held, strict=True) if out == side]
+            for side in (False, True)
+        )
         features = self._features(len(kept))
         of_rows = held[sentence_of(rows)] if self.problem.kind == "tokens" else held
-        return _Part(features.fit_transform(kept), answers[~of_rows], held_out, features.transform(held_out))
+        return _Part(
+            features.fit_transform(kept), answers[~of_rows], held_out, features.transform(held_out)
+        )
 
     def _targets(self, units: Sequence[Any]) -> npt.NDArray[Any]:
         """(rows,), or (units, labels) for several labels; rows are words for tags, else units."""
@@ -162,18 +188,30 @@ class Bigrams(LinearLearner):
             weight[label], bias[label] = self._binary(matrix, positive, strength)
         return LinearModel(weight, bias)
 
-    def _binary(self, matrix: Any, positive: npt.NDArray[np.bool_], strength: float) -> tuple[Any, float]:
+    def _binary(
+        self, matrix: Any, positive: npt.NDArray[np.bool_], strength: float
+    ) -> tuple[Any, float]:
         """Weights and bias of one label; of one that all rows have, or none, its smoothed frequency."""
         count = int(positive.sum())
         if count in (0, len(positive)):
             return 0.0, float(np.log((count + 0.5) / (len(positive) - count + 0.5)))
         if self.problem.kind == "tokens":
             solver = SGDClassifier(
-                loss="log_loss", alpha=strength / len(positive), max_iter=PASSES, tol=None, average=True, random_state=0
+                loss="log_loss",
+                alpha=strength / len(positive),
+                max_iter=PASSES,
+                tol=None,
+                average=True,
+                random_state=0,
             )
         else:
             solver = LogisticRegression(
-                C=1 / strength, solver="liblinear", dual=True, tol=CLOSE, max_iter=STEPS, random_state=0
+                C=1 / strength,
+                solver="liblinear",
+                dual=True,
+                tol=CLOSE,
+                max_iter=STEPS,
+                random_state=0,
             )
         solver.fit(matrix, positive)
         return solver.coef_[0], float(solver.intercept_[0])

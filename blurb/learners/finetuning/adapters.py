@@ -27,7 +27,9 @@ def check(encoder: Any, settings: Settings) -> None:
         import peft  # noqa: F401
     except ImportError as error:
         raise SettingsError(f"{opt('adapter', 'lora')} needs PEFT: pip install peft") from error
-    sizes = {name: min(module.weight.shape) for name, module in _targets(encoder, settings.lora_targets)}
+    sizes = {
+        name: min(module.weight.shape) for name, module in _targets(encoder, settings.lora_targets)
+    }
     if not sizes:
         has = sorted({name.rpartition(".")[2] for name, _ in _targets(encoder, "all-linear")})
         raise SettingsError(
@@ -56,7 +58,10 @@ def _targets(encoder: Any, wanted: str) -> list[tuple[str, Any]]:
 
 def trained(encoder: Any, settings: Settings) -> int:
     """Number of parameters of the matrices that an encoder, which needs no weights, gets."""
-    return sum(settings.lora_rank * sum(module.weight.shape) for _, module in _targets(encoder, settings.lora_targets))
+    return sum(
+        settings.lora_rank * sum(module.weight.shape)
+        for _, module in _targets(encoder, settings.lora_targets)
+    )
 
 
 def inject(encoder: Any, settings: Settings, base: str = "") -> None:
@@ -70,8 +75,12 @@ def inject(encoder: Any, settings: Settings, base: str = "") -> None:
         r=settings.lora_rank,
         lora_alpha=settings.lora_alpha,
         lora_dropout=settings.lora_dropout,
-        target_modules=sorted({name.rpartition(".")[2] for name, _ in _targets(encoder, settings.lora_targets)}),
-        exclude_modules=POOLER if any(name.endswith("pooler") for name, _ in encoder.named_modules()) else None,
+        target_modules=sorted(
+            {name.rpartition(".")[2] for name, _ in _targets(encoder, settings.lora_targets)}
+        ),
+        exclude_modules=POOLER
+        if any(name.endswith("pooler") for name, _ in encoder.named_modules())
+        else None,
         base_model_name_or_path=base,
         task_type="FEATURE_EXTRACTION",
     )

@@ -55,7 +55,9 @@ class NetworkLearner(Learner):
         super().__init__(formulation)
         self.device = choose_device(device)
         self.precision = precision
-        self.features: dict[tuple[str, tuple[int, ...] | None], Features] = {}  # dev is asked for in every epoch
+        self.features: dict[
+            tuple[str, tuple[int, ...] | None], Features
+        ] = {}  # dev is asked for in every epoch
 
     @abstractmethod
     def plain_tokenizer(self, train: Subset) -> Tokenizer:
@@ -76,7 +78,9 @@ class NetworkLearner(Learner):
         settings = self.formulation.settings
         seed_everything(seed)
         self.known = None
-        self.tokenizer = self.plain_tokenizer(train).extended(self.formulation.special_tokens(train.rows))
+        self.tokenizer = self.plain_tokenizer(train).extended(
+            self.formulation.special_tokens(train.rows)
+        )
         network, most = self._network()
         self.limit = min(settings.max_length, most or settings.max_length)
         self.trainer = self._trainer(network, progress)
@@ -110,7 +114,13 @@ class NetworkLearner(Learner):
         )
         return [asdict(epoch) for epoch in history]
 
-    def restore(self, tokenizer: Tokenizer, state: Mapping[str, Tensor], limit: int, use_pooler: bool = False) -> None:
+    def restore(
+        self,
+        tokenizer: Tokenizer,
+        state: Mapping[str, Tensor],
+        limit: int,
+        use_pooler: bool = False,
+    ) -> None:
         """Takes the weights of a network that was fitted before.
 
         :param tokenizer: with the special tokens of the formulation
@@ -140,7 +150,9 @@ class NetworkLearner(Learner):
         if known in self.features:
             return self.features[known]
         key = features_key(units.key, self.tokenizer.hash, self.limit)
-        whole = cached(key, lambda: self.formulation.features(units.rows, self.tokenizer, self.limit))
+        whole = cached(
+            key, lambda: self.formulation.features(units.rows, self.tokenizer, self.limit)
+        )
         self.facts[f"{units.name}_inputs"] = {
             "units": len(units.rows),
             "rows": len(whole),
@@ -212,7 +224,11 @@ def check(source: ModelSource, formulation: Formulation, where: Where = unknown_
     if formulation.pooled and not head.reads_sequence:
         reason = _unfit(parse(poolings, settings.pooling)[0], formulation, source)
         if reason:
-            fit = [name for name, one in poolings.usable().items() if not _unfit(one, formulation, source)]
+            fit = [
+                name
+                for name, one in poolings.usable().items()
+                if not _unfit(one, formulation, source)
+            ]
             raise SettingsError(
                 f"The pooling {shown(settings, 'pooling', where)} does not work on {{task}} with {{model}}: {reason}. "
                 f"Possible values: {', '.join(fit)}.",
@@ -268,7 +284,9 @@ def _unfit(pooling: type[Pooling], formulation: Formulation, source: ModelSource
 class EncoderLearner(NetworkLearner):
     """A pretrained encoder, fine-tuned with featurizer and head."""
 
-    def __init__(self, source: ModelSource, formulation: Formulation, device: str, precision: Precision) -> None:
+    def __init__(
+        self, source: ModelSource, formulation: Formulation, device: str, precision: Precision
+    ) -> None:
         super().__init__(formulation, device, precision)
         self.source = source
         self.tokenizer = source.checkpoint.tokenizer

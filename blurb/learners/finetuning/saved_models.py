@@ -72,12 +72,20 @@ def save(learner: EncoderLearner, folder: Path, trial: Mapping[str, Any]) -> Non
         adapters.save(encoder, folder)
     else:
         (encoder if tagger is None else tagger).save_pretrained(folder)
-    if learner.source.remote_code:  # before the tokenizer is tried, whose class the configuration may decide
+    if (
+        learner.source.remote_code
+    ):  # before the tokenizer is tried, whose class the configuration may decide
         for code in Path(learner.source.location).glob("*.py"):
             shutil.copy(code, folder)
     _save_tokenizer(learner, folder)
-    state = {name: value for name, value in network.state_dict().items() if not name.startswith("encoder.")}
-    save_file({name: value.detach().cpu().contiguous() for name, value in state.items()}, folder / HEAD)
+    state = {
+        name: value
+        for name, value in network.state_dict().items()
+        if not name.startswith("encoder.")
+    }
+    save_file(
+        {name: value.detach().cpu().contiguous() for name, value in state.items()}, folder / HEAD
+    )
     write_json(
         folder / ABOUT,
         {
@@ -89,14 +97,20 @@ def save(learner: EncoderLearner, folder: Path, trial: Mapping[str, Any]) -> Non
             "max_length": learner.limit,
             "use_pooler": network.use_pooler,
             "task": dataclasses.asdict(task),
-            **({"base": {"location": learner.source.location, "weights": learner.source.weights}} if adapted else {}),
+            **(
+                {"base": {"location": learner.source.location, "weights": learner.source.weights}}
+                if adapted
+                else {}
+            ),
             **trial,
         },
     )
     seal(folder)
 
 
-def load(folder: Path, device: str = "auto", remote_code: bool = False) -> tuple[EncoderLearner, dict[str, Any]]:
+def load(
+    folder: Path, device: str = "auto", remote_code: bool = False
+) -> tuple[EncoderLearner, dict[str, Any]]:
     """A kept model, ready to predict, and its `blurb.json`.
 
     :param remote_code: whether a person allowed the Python files in it; what it says itself allows nothing
@@ -104,7 +118,11 @@ def load(folder: Path, device: str = "auto", remote_code: bool = False) -> tuple
     """
 
     if not folder.is_dir():
-        raise ModelError("no model here", where=folder, fix=f"run the trial again with {opt('keep-model', 'best')}.")
+        raise ModelError(
+            "no model here",
+            where=folder,
+            fix=f"run the trial again with {opt('keep-model', 'best')}.",
+        )
     about = read_about(folder, SCHEMA, FIELDS)
     if about["remote_code"] and not remote_code:
         raise ModelError(
@@ -115,13 +133,20 @@ def load(folder: Path, device: str = "auto", remote_code: bool = False) -> tuple
     task = tasks.of_declaration(about["task"], str(folder / ABOUT))
     adapted = about["format"] == "adapter"
     place = _base_of(folder, about) if adapted else folder
-    source = of_folder(place, about["model"], casing=about["casing"], remote_code=about["remote_code"])
+    source = of_folder(
+        place, about["model"], casing=about["casing"], remote_code=about["remote_code"]
+    )
     if adapted and source.weights != about["base"]["weights"]:
-        raise ModelError(f"the base of this adapter, {place}, has changed since it was trained", where=folder)
-    learner = EncoderLearner(source, formulations.bind(task, about["settings"]), device, about["precision"])
+        raise ModelError(
+            f"the base of this adapter, {place}, has changed since it was trained", where=folder
+        )
+    learner = EncoderLearner(
+        source, formulations.bind(task, about["settings"]), device, about["precision"]
+    )
     if not (folder / HEAD).is_file():
         raise ModelError(
-            f"{folder / HEAD}: missing, or {NO_FILE}", fix=f"run the trial again with {opt('keep-model', 'best')}."
+            f"{folder / HEAD}: missing, or {NO_FILE}",
+            fix=f"run the trial again with {opt('keep-model', 'best')}.",
         )
     try:
         if adapted:
@@ -131,7 +156,9 @@ def load(folder: Path, device: str = "auto", remote_code: bool = False) -> tuple
             state = {f"encoder.{name}": value for name, value in encoder.state_dict().items()}
         state |= load_file(folder / HEAD)
         tokenizer = (
-            Checkpoint(folder, about["remote_code"], about["casing"]).tokenizer if adapted else learner.tokenizer
+            Checkpoint(folder, about["remote_code"], about["casing"]).tokenizer
+            if adapted
+            else learner.tokenizer
         )
         learner.restore(tokenizer, state, about["max_length"], about["use_pooler"])
     except (SafetensorError, RuntimeError, ValueError, TypeError) as error:
@@ -145,7 +172,9 @@ def _base_of(folder: Path, about: dict[str, Any]) -> Path:
     """The folder of the checkpoint that an adapter was trained on."""
     base = about.get("base")
     if not isinstance(base, dict) or not isinstance(base.get("location"), str):
-        raise ModelError("'base' must say where the checkpoint of this adapter lies", where=folder / ABOUT)
+        raise ModelError(
+            "'base' must say where the checkpoint of this adapter lies", where=folder / ABOUT
+        )
     if not Path(base["location"]).is_dir():
         raise ModelError(
             f"the base of this adapter is gone: {base['location']}",
@@ -161,7 +190,9 @@ def whole_embedding(encoder: Any) -> None:
     table = encoder.get_input_embeddings()
     if isinstance(table, UsedRows):
         table.eval()  # writes the trained rows into the table
-        encoder.set_input_embeddings(nn.Embedding(table.full.shape[0], table.full.shape[1], _weight=table.full))
+        encoder.set_input_embeddings(
+            nn.Embedding(table.full.shape[0], table.full.shape[1], _weight=table.full)
+        )
 
 
 def _save_tokenizer(learner: EncoderLearner, folder: Path) -> None:
@@ -200,7 +231,10 @@ def _tagger(learner: EncoderLearner) -> Any:
     head: Any = network.head
     labels = list(learner.formulation.labels)
     config = copy.deepcopy(encoder.config)
-    config.id2label, config.label2id = dict(enumerate(labels)), {label: at for at, label in enumerate(labels)}
+    config.id2label, config.label2id = (
+        dict(enumerate(labels)),
+        {label: at for at, label in enumerate(labels)},
+    )
     network.to("cpu").eval()
     try:
         with torch.random.fork_rng():

@@ -67,8 +67,14 @@ class Frozen:
         :param names: the vectors of an input to concatenate (first, mean, max, head, tail), or word for a row per word
         :param into: for each of `LAYERS` (inputs, vectors * size), or (words, size) in the order of the inputs
         """
-        starts = features.word_ids.offsets if features.word_ids is not None else np.arange(len(features) + 1)
-        for rows, found in in_batches(features, self.pad_id, self.device, lambda batch: self._vectors(batch, names)):
+        starts = (
+            features.word_ids.offsets
+            if features.word_ids is not None
+            else np.arange(len(features) + 1)
+        )
+        for rows, found in in_batches(
+            features, self.pad_id, self.device, lambda batch: self._vectors(batch, names)
+        ):
             places = np.concatenate([np.arange(starts[row], starts[row + 1]) for row in rows])
             for array, vectors in zip(into, found, strict=True):
                 array[places] = vectors.clamp(-LARGEST, LARGEST).half().cpu().numpy()
@@ -99,8 +105,14 @@ class Frozen:
 
     def _read(self, hidden: Tensor, batch: Batch, names: Sequence[str]) -> Tensor:
         """The vectors of one layer from its hidden states (batch, pieces, size)."""
-        if batch.word_starts is not None and batch.word_ends is not None and batch.word_mask is not None:
-            return word_vectors(hidden, batch.word_starts, batch.word_ends, self.word_pooling)[batch.word_mask]
+        if (
+            batch.word_starts is not None
+            and batch.word_ends is not None
+            and batch.word_mask is not None
+        ):
+            return word_vectors(hidden, batch.word_starts, batch.word_ends, self.word_pooling)[
+                batch.word_mask
+            ]
         inside = batch.mask.unsqueeze(-1).bool()  # (batch, pieces, 1)
         vectors: dict[str, Tensor] = {}
         if "first" in names:
@@ -135,7 +147,13 @@ def fingerprint(features: Features) -> str:
         "entities": features.entities,
     }
     for name, part in parts.items():
-        for array in (part.values, part.offsets) if isinstance(part, Ragged) else () if part is None else (part,):
+        for array in (
+            (part.values, part.offsets)
+            if isinstance(part, Ragged)
+            else ()
+            if part is None
+            else (part,)
+        ):
             digest.update(f"{name} {array.shape}".encode())
             digest.update(np.ascontiguousarray(array, dtype=np.int64).data)
     return digest.hexdigest()
@@ -164,7 +182,9 @@ class Reader:
         self.formulation = formulation
         self.precision = precision
         settings = formulation.settings
-        self.tokenizer = source.checkpoint.tokenizer.extended(formulation.special_tokens(train.rows))
+        self.tokenizer = source.checkpoint.tokenizer.extended(
+            formulation.special_tokens(train.rows)
+        )
         encoder, _ = encoder_of(source)
         self.limit = min(settings.max_length, capacity(encoder) or settings.max_length)
         enlarge(encoder, self.tokenizer.size)
@@ -186,7 +206,9 @@ class Reader:
         names = self.formulation.vectors
         by_part = []
         for features in parts:
-            rows = len(features) if features.word_ids is None else int(features.word_ids.offsets[-1])
+            rows = (
+                len(features) if features.word_ids is None else int(features.word_ids.offsets[-1])
+            )
             shape = (rows, self.frozen.size * (1 if features.word_ids is not None else len(names)))
             key = {
                 "weights": self.source.weights,
@@ -195,7 +217,9 @@ class Reader:
                 "precision": self.precision,
                 "layers": list(LAYERS),
                 "vectors": list(names),
-                "word_pooling": self.formulation.settings.word_pooling if features.word_ids is not None else "",
+                "word_pooling": self.formulation.settings.word_pooling
+                if features.word_ids is not None
+                else "",
             }
 
             def fill(arrays: Sequence[Half], features: Features = features) -> None:
@@ -219,7 +243,9 @@ class Reader:
                 key["part"] = part
 
             def build(part: int = part) -> Features:
-                return self.formulation.frozen_features(units.rows, self.tokenizer, self.limit)[part]
+                return self.formulation.frozen_features(units.rows, self.tokenizer, self.limit)[
+                    part
+                ]
 
             wholes.append(cached(key, build))
         self.facts[f"{units.name}_inputs"] = {

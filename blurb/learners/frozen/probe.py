@@ -21,7 +21,16 @@ from blurb.formulations._base import Formulation
 from blurb.inputs.features import Ints, Ragged
 from blurb.learners.base import History, Predicted, Progress, Subset
 from blurb.learners.frozen.encoder import LAYERS, Reader
-from blurb.learners.linear import FEW, LinearLearner, Read, best_shift, check_head, folds, rarer_answers, scored_items
+from blurb.learners.linear import (
+    FEW,
+    LinearLearner,
+    Read,
+    best_shift,
+    check_head,
+    folds,
+    rarer_answers,
+    scored_items,
+)
 from blurb.messages import TrainingError
 from blurb.protocols.settings import Where, unknown_origin
 from blurb.training.crf_fit import FittedChain
@@ -91,7 +100,9 @@ class ProbeLearner(LinearLearner):
     best = -np.inf
     reader: Reader
 
-    def __init__(self, source: ModelSource, formulation: Formulation, device: str, precision: Precision) -> None:
+    def __init__(
+        self, source: ModelSource, formulation: Formulation, device: str, precision: Precision
+    ) -> None:
         super().__init__(formulation)
         self.source = source
         self.device = choose_device(device)
@@ -100,7 +111,9 @@ class ProbeLearner(LinearLearner):
     def fit(self, train: Subset, dev: Subset, seed: int, progress: Progress) -> History:
         check(self.source, self.formulation)
         seed_everything(seed)  # new tokens are embedded at random
-        self.reader = Reader(self.source, self.formulation, self.device, self.precision, train, self.facts)
+        self.reader = Reader(
+            self.source, self.formulation, self.device, self.precision, train, self.facts
+        )
         read = self.reader.read(train)
         targets = self._targets(train, read)
         fold = None if scored_items(self.formulation, dev.used) >= FEW else folds(train.used)
@@ -118,7 +131,9 @@ class ProbeLearner(LinearLearner):
             self.chosen = replace(self.chosen, chain=self._chain(self._scores(read), targets, read))
         return history
 
-    def _path(self, layer: int, read: Read, targets: Tensor, judged: _Examples, progress: Progress) -> History:
+    def _path(
+        self, layer: int, read: Read, targets: Tensor, judged: _Examples, progress: Progress
+    ) -> History:
         """Fits on one layer, starting with the strongest penalty; keeps the best fit of all layers in `chosen`."""
         name = LAYERS[layer]
         mean, sd = moments(self._joined(read, layer))
@@ -137,16 +152,28 @@ class ProbeLearner(LinearLearner):
             scores = torch.zeros(len(judged.read.units), len(self.problem.labels))
             for place, split in enumerate(splits):
                 used = (
-                    fit if split.known is design else self._solve(split.known, split.answers, strength, crossed[place])
+                    fit
+                    if split.known is design
+                    else self._solve(split.known, split.answers, strength, crossed[place])
                 )
                 crossed[place] = used
                 scores[split.places] = used.scores(split.held_out)
             shift, score = best_shift(functools.partial(self._score, judged), scores, rarer)
-            history.append({"layer": name, "strength": strength, "shift": shift, "loss": fit.loss, "dev": score})
+            history.append(
+                {
+                    "layer": name,
+                    "strength": strength,
+                    "shift": shift,
+                    "loss": fit.loss,
+                    "dev": score,
+                }
+            )
             log.info("%s layer, strength %g, shift %g: loss %.4f, dev %.4f", *history[-1].values())
             if score > self.best:
                 self.best = score
-                self.chosen = ChosenLayer(layer, mean, sd, replace(fit, bias=fit.bias + shift * rarer), shift * rarer)
+                self.chosen = ChosenLayer(
+                    layer, mean, sd, replace(fit, bias=fit.bias + shift * rarer), shift * rarer
+                )
                 self.facts.update(layer=name, strength=strength, shift=shift)
             progress(layer * len(STRENGTHS) + number, len(LAYERS) * len(STRENGTHS))
             if len(history) > 1 and score < history[-2]["dev"]:
@@ -157,7 +184,9 @@ class ProbeLearner(LinearLearner):
         read = self.reader.read(units)
         chosen, scores = self.chosen, self._scores(read)
         output = self._output(units.used, read, scores, chosen.chain)
-        return Predicted(*output, None if chosen.chain else self._losses(units.used, read, scores - chosen.shift))
+        return Predicted(
+            *output, None if chosen.chain else self._losses(units.used, read, scores - chosen.shift)
+        )
 
     def _scores(self, read: Read) -> Tensor:
         chosen = self.chosen
@@ -165,7 +194,9 @@ class ProbeLearner(LinearLearner):
 
     def _joined(self, read: Read, layer: int) -> Tensor:
         """The features of the linear model before standardisation, (rows, size), float32."""
-        return torch.from_numpy(self.formulation.joined([array.astype(np.float32) for array in read.layers[layer]]))
+        return torch.from_numpy(
+            self.formulation.joined([array.astype(np.float32) for array in read.layers[layer]])
+        )
 
     def _design(self, read: Read, layer: int, mean: Tensor, sd: Tensor) -> Design:
         return Design((self._joined(read, layer) - mean) / sd, read.neighbours())
@@ -177,7 +208,10 @@ class ProbeLearner(LinearLearner):
         if isinstance(targets, Ragged):
             assert features.word_ids is not None
             words = map(features.word_ids.__getitem__, range(len(features)))
-            rows = [targets[unit][places] for unit, places in zip(features.example_index, words, strict=True)]
+            rows = [
+                targets[unit][places]
+                for unit, places in zip(features.example_index, words, strict=True)
+            ]
             return torch.from_numpy(np.concatenate(rows) if rows else np.zeros(0, np.int64))
         return torch.from_numpy(np.asarray(targets)[features.example_index])
 
@@ -185,7 +219,13 @@ class ProbeLearner(LinearLearner):
         return solve(design, targets, self.problem.kind, len(self.problem.labels), strength, start)
 
     def _splits(
-        self, design: Design, targets: Tensor, judged: _Examples, layer: int, mean: Tensor, sd: Tensor
+        self,
+        design: Design,
+        targets: Tensor,
+        judged: _Examples,
+        layer: int,
+        mean: Tensor,
+        sd: Tensor,
     ) -> list[_Split]:
         """Pairs of rows to fit and rows to predict: train and dev, or the other folds and each fold."""
         if judged.fold is None:
@@ -194,7 +234,11 @@ class ProbeLearner(LinearLearner):
         splits = []
         for number in range(int(judged.fold.max()) + 1):
             held = torch.from_numpy(judged.fold == number)
-            splits.append(_Split(design.take(~held), targets[~held], design.take(held), held.nonzero().squeeze(1)))
+            splits.append(
+                _Split(
+                    design.take(~held), targets[~held], design.take(held), held.nonzero().squeeze(1)
+                )
+            )
         return splits
 
     def _score(self, judged: _Examples, scores: Tensor) -> float:

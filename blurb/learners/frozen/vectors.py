@@ -32,14 +32,18 @@ Half = npt.NDArray[np.float16]
 Fill = Callable[[Sequence[Half]], None]
 
 
-def stored(key: Mapping[str, object], shapes: Sequence[tuple[int, int]], fill: Fill) -> tuple[list[Half], str]:
+def stored(
+    key: Mapping[str, object], shapes: Sequence[tuple[int, int]], fill: Fill
+) -> tuple[list[Half], str]:
     """The arrays of `key`, read from disk or else computed and stored.
 
     :param shapes: shapes of the arrays, which are float16
     :param fill: computes the arrays in place
     :returns: the arrays, and a note if they could not be stored, else ""
     """
-    text = json.dumps({**key, "shapes": [list(shape) for shape in shapes], "version": VERSION}, sort_keys=True)
+    text = json.dumps(
+        {**key, "shapes": [list(shape) for shape in shapes], "version": VERSION}, sort_keys=True
+    )
     path = home() / KIND / hashlib.sha256(text.encode()).hexdigest()[:32]
     found = _read(path, text, shapes)
     if found is not None:
@@ -69,7 +73,9 @@ def stored(key: Mapping[str, object], shapes: Sequence[tuple[int, int]], fill: F
     return arrays, note
 
 
-def _keep(aside: Path, path: Path, text: str, shapes: Sequence[tuple[int, int]]) -> list[Half] | None:
+def _keep(
+    aside: Path, path: Path, text: str, shapes: Sequence[tuple[int, int]]
+) -> list[Half] | None:
     """Renames a finished entry to its final path; returns the entry of another process if that was faster.
 
     An existing entry is never replaced, as other processes may have it mapped.
@@ -90,7 +96,10 @@ def _read(path: Path, text: str, shapes: Sequence[tuple[int, int]]) -> list[Half
         arrays = [_open(path / f"{number}.npy", shape, "r") for number, shape in enumerate(shapes)]
     except (OSError, ValueError, EOFError):  # not there, or cut short
         return None
-    if any(array.shape != shape or array.dtype != np.float16 for array, shape in zip(arrays, shapes, strict=True)):
+    if any(
+        array.shape != shape or array.dtype != np.float16
+        for array, shape in zip(arrays, shapes, strict=True)
+    ):
         return None
     with contextlib.suppress(OSError):  # a cache that may be read and not written
         os.utime(path)
@@ -104,7 +113,9 @@ def _reserve(aside: Path, shapes: Sequence[tuple[int, int]]) -> list[Half]:
     """
     wanted = sum(2 * rows * columns + 128 for rows, columns in shapes)
     if wanted > LIMIT:
-        raise OSError(f"they need {wanted / 1e9:.1f} GB, but the limit of the cache is {LIMIT / 1e9:.0f} GB")
+        raise OSError(
+            f"they need {wanted / 1e9:.1f} GB, but the limit of the cache is {LIMIT / 1e9:.0f} GB"
+        )
     aside.parent.mkdir(parents=True, exist_ok=True)
     with leases.held(aside.parent / LEASE):
         trim(LIMIT - wanted)
@@ -151,7 +162,9 @@ def trim(limit: int) -> None:
     for entry in (home() / KIND).iterdir():
         if entry.is_dir():
             with contextlib.suppress(OSError):
-                entries.append((entry.stat().st_mtime, sum(f.stat().st_size for f in entry.iterdir()), entry))
+                entries.append(
+                    (entry.stat().st_mtime, sum(f.stat().st_size for f in entry.iterdir()), entry)
+                )
     total = sum(size for _, size, _ in entries)
     for _, size, entry in sorted(entries):
         if total <= limit:

@@ -6,7 +6,9 @@ from blurb.protocols.settings import in_groups
 LEARNER = LearnerKind(
     name="encoder",
     summary="the encoder, fine-tuned with featurizer and head",
-    rows=RowKind("encoder", "a fine-tuned encoder", "", place=1, measures=FINE_TUNING, beside_papers=True),
+    rows=RowKind(
+        "encoder", "a fine-tuned encoder", "", place=1, measures=FINE_TUNING, beside_papers=True
+    ),
     learner="blurb.learners.finetuning.network:EncoderLearner",
     check="blurb.learners.finetuning.network:check",
     cost="blurb.cost.learners:encoder",

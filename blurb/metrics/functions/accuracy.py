@@ -36,11 +36,21 @@ def _counts(gold: Sequence[str], predicted: Sequence[str]) -> Counts:
 
 
 def _share(sums: Counts) -> Scores:
-    return np.divide(sums[..., 0], sums[..., 1], out=np.zeros_like(sums[..., 0]), where=sums[..., 1] > 0)
+    return np.divide(
+        sums[..., 0], sums[..., 1], out=np.zeros_like(sums[..., 0]), where=sums[..., 1] > 0
+    )
 
 
 def _wrong(counts: Counts) -> Scores:
     return counts[:, 1] - counts[:, 0]
 
 
-METRIC = Metric(accuracy, main="accuracy", hub="accuracy", counts=_counts, score=_share, mistakes=_wrong, low=0.0)
+METRIC = Metric(
+    accuracy,
+    main="accuracy",
+    hub="accuracy",
+    counts=_counts,
+    score=_share,
+    mistakes=_wrong,
+    low=0.0,
+)

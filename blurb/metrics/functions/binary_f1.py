@@ -37,7 +37,9 @@ def binary_f1(gold: Sequence[str], predicted: Sequence[str], *, positive: str) -
 
 def _counts(gold: Sequence[str], predicted: Sequence[str], positive: str) -> Counts:
     right, answer = label_arrays(gold, predicted)
-    return np.stack([(right == positive) & (answer == positive), answer == positive, right == positive], 1)
+    return np.stack(
+        [(right == positive) & (answer == positive), answer == positive, right == positive], 1
+    )
 
 
 METRIC = Metric(binary_f1, main="f1", hub="f1", counts=_counts, score=f1, mistakes=wrong, low=0.0)

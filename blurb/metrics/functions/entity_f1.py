@@ -36,12 +36,25 @@ class _Entities(NamedTuple):
 
 def _find_entities(tags: Tags, is_first: Flags, strict: bool) -> _Entities:
     """The entities of tags; `is_first`, (words,): whether a word is the first of its sentence."""
-    inside = np.flatnonzero(tags.has_prefix(STARTS + CONTINUES).take(tags.numbers))  # (inside,) few words are
+    inside = np.flatnonzero(
+        tags.has_prefix(STARTS + CONTINUES).take(tags.numbers)
+    )  # (inside,) few words are
     numbers = tags.numbers[inside]  # (inside,)
-    continues, unfinished = tags.has_prefix(CONTINUES)[numbers], tags.has_prefix(UNFINISHED)[numbers]  # (inside,) each
+    continues, unfinished = (
+        tags.has_prefix(CONTINUES)[numbers],
+        tags.has_prefix(UNFINISHED)[numbers],
+    )  # (inside,) each
     types = tags.types[numbers]  # (inside,)
-    joins = np.zeros(len(inside), dtype=np.bool_)  # (inside,) whether a word belongs to the run of the one before
-    joins[1:] = continues[1:] & unfinished[:-1] & (np.diff(types) == 0) & (np.diff(inside) == 1) & ~is_first[inside[1:]]
+    joins = np.zeros(
+        len(inside), dtype=np.bool_
+    )  # (inside,) whether a word belongs to the run of the one before
+    joins[1:] = (
+        continues[1:]
+        & unfinished[:-1]
+        & (np.diff(types) == 0)
+        & (np.diff(inside) == 1)
+        & ~is_first[inside[1:]]
+    )
     runs = np.flatnonzero(~joins)  # (runs,) where each begins, among the words inside
     lengths = np.diff(runs, append=len(inside))  # (runs,)
     if strict:
@@ -50,7 +63,9 @@ def _find_entities(tags: Tags, is_first: Flags, strict: bool) -> _Entities:
     return _Entities(inside[runs], lengths, types[runs])
 
 
-def entity_counts(gold: Sentences, predicted: Sentences, *, strict: bool = False) -> NDArray[np.int64]:
+def entity_counts(
+    gold: Sentences, predicted: Sentences, *, strict: bool = False
+) -> NDArray[np.int64]:
     """Numbers of correct, predicted and gold entities of each sentence, (sentences, 3); their sums give `entity_f1`.
 
     >>> entity_counts([["B", "I", "O"], ["O", "B"]], [["B", "I", "B"], ["O", "O"]])
@@ -61,14 +76,20 @@ def entity_counts(gold: Sentences, predicted: Sentences, *, strict: bool = False
     """
     sentence_lengths = check_sentences(gold, predicted)
     sentence_of = np.repeat(np.arange(len(gold)), sentence_lengths)  # (words,)
-    is_first = np.zeros(len(sentence_of) + 1, dtype=np.bool_)  # (words + 1,) an empty sentence may begin after the last
+    is_first = np.zeros(
+        len(sentence_of) + 1, dtype=np.bool_
+    )  # (words + 1,) an empty sentence may begin after the last
     is_first[np.cumsum(sentence_lengths) - sentence_lengths] = True
     table = TagTable(IOB2_PREFIXES if strict else ALL_PREFIXES)
     g, p = (_find_entities(table.read(side), is_first, strict) for side in (gold, predicted))
-    same_start, in_g, in_p = np.intersect1d(g.starts, p.starts, assume_unique=True, return_indices=True)
+    same_start, in_g, in_p = np.intersect1d(
+        g.starts, p.starts, assume_unique=True, return_indices=True
+    )
     right = same_start[(g.lengths[in_g] == p.lengths[in_p]) & (g.types[in_g] == p.types[in_p])]
     columns = (right, p.starts, g.starts)
-    return np.stack([np.bincount(sentence_of[starts], minlength=len(gold)) for starts in columns], axis=1)
+    return np.stack(
+        [np.bincount(sentence_of[starts], minlength=len(gold)) for starts in columns], axis=1
+    )
 
 
 def entity_f1(gold: Sentences, predicted: Sentences, *, strict: bool = False) -> dict[str, float]:
@@ -96,7 +117,9 @@ def entity_f1(gold: Sentences, predicted: Sentences, *, strict: bool = False) ->
     which LinkBERT's script calls; strict is seqeval's `mode="strict", scheme=IOB2`. One difference is intended:
     seqeval's default mode supports E and S, but misreads L and U with a warning; here L is E and U is S.
     """
-    true_positives, n_predicted, n_gold = entity_counts(gold, predicted, strict=strict).sum(axis=0).tolist()
+    true_positives, n_predicted, n_gold = (
+        entity_counts(gold, predicted, strict=strict).sum(axis=0).tolist()
+    )
     return {
         **ratios(true_positives, n_predicted, n_gold)._asdict(),
         "true_positives": float(true_positives),

@@ -6,10 +6,21 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from blurb.metrics._metric import Counts, Metric, check_labels, check_pairs, f1, label_arrays, mean_f1, wrong
+from blurb.metrics._metric import (
+    Counts,
+    Metric,
+    check_labels,
+    check_pairs,
+    f1,
+    label_arrays,
+    mean_f1,
+    wrong,
+)
 
 
-def macro_f1(gold: Sequence[str], predicted: Sequence[str], *, labels: Sequence[str]) -> dict[str, float]:
+def macro_f1(
+    gold: Sequence[str], predicted: Sequence[str], *, labels: Sequence[str]
+) -> dict[str, float]:
     """F1 of each class over all examples; then the unweighted mean over the classes.
 
     Args:
@@ -40,4 +51,6 @@ def _counts(gold: Sequence[str], predicted: Sequence[str], labels: Sequence[str]
     return np.stack([right & answer, answer, right], 2).reshape(len(right), -1).astype(np.float64)
 
 
-METRIC = Metric(macro_f1, main="macro_f1", hub="f1", counts=_counts, score=mean_f1, mistakes=wrong, low=0.0)
+METRIC = Metric(
+    macro_f1, main="macro_f1", hub="f1", counts=_counts, score=mean_f1, mistakes=wrong, low=0.0
+)

@@ -9,7 +9,9 @@ import numpy as np
 from blurb.metrics._metric import Counts, Metric, check_pairs, f1, label_arrays, ratios, wrong
 
 
-def micro_f1_without(gold: Sequence[str], predicted: Sequence[str], *, negative: str) -> dict[str, float]:
+def micro_f1_without(
+    gold: Sequence[str], predicted: Sequence[str], *, negative: str
+) -> dict[str, float]:
     """Micro-F1 over all classes except the negative one, so that correct negatives give no credit.
 
     Precision is over the examples with a positive prediction, recall over those with a positive label. (Including the
@@ -42,7 +44,11 @@ def micro_f1_without(gold: Sequence[str], predicted: Sequence[str], *, negative:
 
 def _counts(gold: Sequence[str], predicted: Sequence[str], negative: str) -> Counts:
     right, answer = label_arrays(gold, predicted)
-    return np.stack([(right == answer) & (right != negative), answer != negative, right != negative], 1)
+    return np.stack(
+        [(right == answer) & (right != negative), answer != negative, right != negative], 1
+    )
 
 
-METRIC = Metric(micro_f1_without, main="f1", hub="f1", counts=_counts, score=f1, mistakes=wrong, low=0.0)
+METRIC = Metric(
+    micro_f1_without, main="f1", hub="f1", counts=_counts, score=f1, mistakes=wrong, low=0.0
+)

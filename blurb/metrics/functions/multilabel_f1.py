@@ -8,16 +8,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blurb.metrics._metric import Counts, Metric, check_labels, check_pairs, f1, ratio, ratios, wrong
+from blurb.metrics._metric import (
+    Counts,
+    Metric,
+    check_labels,
+    check_pairs,
+    f1,
+    ratio,
+    ratios,
+    wrong,
+)
 
 
-def indicators(documents: Sequence[Collection[str]], labels: Sequence[str], side: str) -> NDArray[np.bool_]:
+def indicators(
+    documents: Sequence[Collection[str]], labels: Sequence[str], side: str
+) -> NDArray[np.bool_]:
     """Whether a document has a label: (documents, labels). ValueError, naming the document, for an unknown label."""
     column = {label: number for number, label in enumerate(labels)}
     table = np.zeros((len(documents), len(labels)), dtype=np.bool_)
     for row, document in enumerate(documents):
         if isinstance(document, str):
-            raise ValueError(f"{side} document {row} is the string {document!r}. Pass a collection of label names.")
+            raise ValueError(
+                f"{side} document {row} is the string {document!r}. Pass a collection of label names."
+            )
         for label in document:
             if label not in column:
                 raise ValueError(
@@ -28,7 +41,9 @@ def indicators(documents: Sequence[Collection[str]], labels: Sequence[str], side
     return table
 
 
-def _mean_ratio(part: NDArray[np.int64], whole: NDArray[np.int64], neither: NDArray[np.bool_]) -> float:
+def _mean_ratio(
+    part: NDArray[np.int64], whole: NDArray[np.int64], neither: NDArray[np.bool_]
+) -> float:
     """The mean over documents of part / whole, with 1 for documents without labels on both sides."""
     per_document = np.where(neither, 1.0, part / np.maximum(whole, 1))  # (documents,)
     return ratio(float(per_document.sum()), len(per_document))
@@ -64,10 +79,16 @@ def multilabel_f1(
     """
     check_labels(labels)
     check_pairs(gold, predicted, "document")
-    is_gold, is_predicted = indicators(gold, labels, "gold"), indicators(predicted, labels, "predicted")
+    is_gold, is_predicted = (
+        indicators(gold, labels, "gold"),
+        indicators(predicted, labels, "predicted"),
+    )
     right = is_gold & is_predicted  # (documents, labels)
     pooled = ratios(right.sum(), is_predicted.sum(), is_gold.sum())
-    per_label = [ratios(*counts).f1 for counts in zip(right.sum(0), is_predicted.sum(0), is_gold.sum(0), strict=True)]
+    per_label = [
+        ratios(*counts).f1
+        for counts in zip(right.sum(0), is_predicted.sum(0), is_gold.sum(0), strict=True)
+    ]
     neither = ~np.any(is_gold | is_predicted, axis=1)  # (documents,)
     precision = _mean_ratio(right.sum(1), is_predicted.sum(1), neither)
     recall = _mean_ratio(right.sum(1), is_gold.sum(1), neither)
@@ -87,5 +108,12 @@ def _counts(gold: Sequence[Any], predicted: Sequence[Any], labels: Sequence[str]
 
 
 METRIC = Metric(
-    multilabel_f1, main="micro_f1", hub="f1", counts=_counts, score=f1, mistakes=wrong, sequence=True, low=0.0
+    multilabel_f1,
+    main="micro_f1",
+    hub="f1",
+    counts=_counts,
+    score=f1,
+    mistakes=wrong,
+    sequence=True,
+    low=0.0,
 )

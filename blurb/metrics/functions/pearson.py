@@ -39,10 +39,14 @@ def _correlation(gold: Vector, predicted: Vector) -> float:
 def _vector(values: Sequence[float], side: str) -> Vector:
     vector = np.asarray(values, dtype=np.float64)  # (units,)
     if vector.ndim != 1:
-        raise ValueError(f"{side} has the shape {vector.shape}. Pass one score per pair, as a flat sequence.")
+        raise ValueError(
+            f"{side} has the shape {vector.shape}. Pass one score per pair, as a flat sequence."
+        )
     bad = np.flatnonzero(~np.isfinite(vector))
     if bad.size:
-        raise ValueError(f"{side} score {bad[0]} (counting from 0) is {vector[bad[0]]}. Pass finite scores only.")
+        raise ValueError(
+            f"{side} score {bad[0]} (counting from 0) is {vector[bad[0]]}. Pass finite scores only."
+        )
     return vector
 
 
@@ -88,7 +92,9 @@ def pearson(
     }
 
 
-def _moments(gold: Sequence[float], predicted: Sequence[float], low: float = 0.0, high: float = 4.0) -> Counts:
+def _moments(
+    gold: Sequence[float], predicted: Sequence[float], low: float = 0.0, high: float = 4.0
+) -> Counts:
     """1, x, y, xx, yy, xy around the means of gold and predictions, where sums are most precise; and their distance.
 
     Values that the metric treats as constant have deviations of exactly 0 here, without rounding errors.
@@ -96,7 +102,9 @@ def _moments(gold: Sequence[float], predicted: Sequence[float], low: float = 0.0
     check_pairs(gold, predicted, "pair")
     x, middle = _centred(np.asarray(gold, dtype=np.float64))
     y, centre = _centred(np.clip(np.asarray(predicted, dtype=np.float64), low, high))
-    return np.stack([np.ones(len(x)), x, y, x * x, y * y, x * y, np.full(len(x), centre - middle)], 1)
+    return np.stack(
+        [np.ones(len(x)), x, y, x * x, y * y, x * y, np.full(len(x), centre - middle)], 1
+    )
 
 
 def _centred(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
@@ -113,7 +121,9 @@ def _around_one_mean(first: Counts, second: Counts) -> Counts:
     """The moments of the second run around the mean of the first run's predictions."""
     n, x, y, xx, yy, xy, apart = second.T
     move = (apart - first[:, 6]) / np.maximum(n, 1)
-    return np.stack([n, x, y + move * n, xx, yy + 2 * move * y + move**2 * n, xy + move * x, first[:, 6]], 1)
+    return np.stack(
+        [n, x, y + move * n, xx, yy + 2 * move * y + move**2 * n, xy + move * x, first[:, 6]], 1
+    )
 
 
 def _scores_from_moments(sums: Counts) -> Scores:

@@ -75,7 +75,10 @@ def token_macro_f1(
             n_predicted[predicted_label] += words
         if gold_label is not None and gold_label == predicted_label:
             true_positives[gold_label] += words
-    per_label = {f"f1_{label}": ratios(true_positives[label], n_predicted[label], n_gold[label]).f1 for label in labels}
+    per_label = {
+        f"f1_{label}": ratios(true_positives[label], n_predicted[label], n_gold[label]).f1
+        for label in labels
+    }
     return {"macro_f1": ratio(sum(per_label.values()), len(labels)), **per_label}
 
 
@@ -98,5 +101,12 @@ def _counts(gold: Sentences, predicted: Sentences, labels: Sequence[str]) -> Cou
 
 
 METRIC = Metric(
-    token_macro_f1, main="macro_f1", hub="f1", counts=_counts, score=mean_f1, mistakes=wrong, sequence=True, low=0.0
+    token_macro_f1,
+    main="macro_f1",
+    hub="f1",
+    counts=_counts,
+    score=mean_f1,
+    mistakes=wrong,
+    sequence=True,
+    low=0.0,
 )

@@ -53,7 +53,9 @@ def _may_be_sent(request: Mapping[str, Any]) -> bool:
     except (TypeError, ValueError):
         return False
     limits = [request[name] for name in ANSWER_LIMITS if name in request]
-    return set(OURS).isdisjoint(request) and all(type(limit) is int and limit > 0 for limit in limits)
+    return set(OURS).isdisjoint(request) and all(
+        type(limit) is int and limit > 0 for limit in limits
+    )
 
 
 @dataclass(frozen=True)
@@ -104,14 +106,22 @@ class Prompts:
                 return f"{task.metric_options[name]:g}"
             if name == "title":
                 return task.title
-            return " ".join(example["tokens"]) if name == "text" and "tokens" in example else str(example[name])
+            return (
+                " ".join(example["tokens"])
+                if name == "text" and "tokens" in example
+                else str(example[name])
+            )
 
         return PLACE.sub(value, template)
 
     def _listed(self, task: Task) -> str:
         given = self.labels.get(task.name, {})
-        about = {name: given.get(label, {}).get("about", "") for name, label in self.names(task).items()}
-        return "\n".join(f"- {name}: {text}" if text else f"- {name}" for name, text in about.items())
+        about = {
+            name: given.get(label, {}).get("about", "") for name, label in self.names(task).items()
+        }
+        return "\n".join(
+            f"- {name}: {text}" if text else f"- {name}" for name, text in about.items()
+        )
 
 
 def load(path: Path | None, task: Task) -> Prompts:
@@ -128,7 +138,9 @@ def load(path: Path | None, task: Task) -> Prompts:
             raise UnknownName("dataset", name, [each.name for each in tasks.all()], where=path)
     if content["type"] != kind:
         fix = f"choose such tasks with {opt('tasks')}, or give a folder with a file a type."
-        raise SettingsError(f"these prompts are for the type {content['type']}, not for {kind}", where=path, fix=fix)
+        raise SettingsError(
+            f"these prompts are for the type {content['type']}, not for {kind}", where=path, fix=fix
+        )
     digest = hashlib.sha256()
     for each in sorted(given.glob("*.toml")) if given.is_dir() else [path]:
         said = {key: value for key, value in read_toml(each).items() if key != "description"}
@@ -141,9 +153,14 @@ def load(path: Path | None, task: Task) -> Prompts:
 
 def _check(prompts: Prompts, kind: types.TaskType) -> None:
     """Raises a SettingsError for placeholders that are unknown or missing."""
-    texts = {"text"} if "tokens" in kind.columns else {name for name in TEXTS if name in kind.columns}
+    texts = (
+        {"text"} if "tokens" in kind.columns else {name for name in TEXTS if name in kind.columns}
+    )
     asked, always = {*PLACE.findall(prompts.user)}, {*PLACE.findall(prompts.system)}
-    general = {"title", *(["labels"] if kind.has_labels else ["low", "high"] if "score" in kind.columns else [])}
+    general = {
+        "title",
+        *(["labels"] if kind.has_labels else ["low", "high"] if "score" in kind.columns else []),
+    }
     if unknown := sorted((asked - texts - general) | (always - general)):
         known = ", ".join(f"{{{name}}}" for name in sorted(texts | general))
         what = f"there is no {{{unknown[0]}}} here; known are {known}, and in `system` those without a text"

@@ -64,7 +64,9 @@ class Index:
         entry = IndexEntry(*known)
         return None if every_file and entry.stamp != stamp(folder) else entry
 
-    def look(self, store: Store, keys: Iterable[str], tell: Tell, every_file: bool) -> dict[str, IndexEntry]:
+    def look(
+        self, store: Store, keys: Iterable[str], tell: Tell, every_file: bool
+    ) -> dict[str, IndexEntry]:
         """The entries of those of these trials that are finished; what the index lacks is read, and written if much.
 
         :param store: as the user names it, for messages
@@ -93,13 +95,17 @@ class Index:
             state = _state(self.file)
             if state != self._state:
                 self._state = state
-                with contextlib.suppress(OSError):  # there is none, or it is not for everybody to read
+                with contextlib.suppress(
+                    OSError
+                ):  # there is none, or it is not for everybody to read
                     segment = unpacked(read_bytes(self.file))
                     if segment is not None:
                         self._take(segment)
 
     def _take(self, segment: Segment) -> None:
-        self._entries |= zip(segment.keys, zip(repeat(segment), range(len(segment.keys))), strict=False)
+        self._entries |= zip(
+            segment.keys, zip(repeat(segment), range(len(segment.keys))), strict=False
+        )
 
     def _folder_content(self, store: Store, key: str, tell: Tell) -> Mapping[str, Any] | None:
         """The content of an entry, of a trial that is finished and undamaged."""
@@ -132,9 +138,15 @@ class Index:
         with self._lock, contextlib.suppress(OSError):
             self._unsaved = 0
             known = self._entries.items()
-            rows = by_key(place for key, place in known if place[0].times[place[1]] == time_of(f"{self.root}/{key}"))
+            rows = by_key(
+                place
+                for key, place in known
+                if place[0].times[place[1]] == time_of(f"{self.root}/{key}")
+            )
             with replacing(self.file) as aside:
-                aside.write_bytes(packed(together([(segment.batch, some) for segment, some in rows.items()])))
+                aside.write_bytes(
+                    packed(together([(segment.batch, some) for segment, some in rows.items()]))
+                )
 
 
 def _state(file: Path) -> tuple[int, ...]:

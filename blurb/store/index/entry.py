@@ -65,7 +65,9 @@ class TrialFacts:
             split: {
                 name: (
                     starts[split, True] + place,
-                    starts[split, False] + self.majority[split].index(name) if name in self.majority[split] else None,
+                    starts[split, False] + self.majority[split].index(name)
+                    if name in self.majority[split]
+                    else None,
                 )
                 for place, name in enumerate(self.scores[split])
             }
@@ -75,7 +77,12 @@ class TrialFacts:
     @cached_property
     def names(self) -> list[str]:
         """The name of each figure of a trial, in order."""
-        return [name for names in (self.scores, self.majority) for split in SCORED for name in names[split]]
+        return [
+            name
+            for names in (self.scores, self.majority)
+            for split in SCORED
+            for name in names[split]
+        ]
 
     @property
     def text(self) -> str:
@@ -147,7 +154,9 @@ def entry_content(record: Record) -> dict[str, Any]:
     try:
         provenance, metrics = record.provenance, record.metrics
         scores: dict[str, list[str]] = {split: list(metrics[split]) for split in SCORED}
-        majority: dict[str, list[str]] = {split: list(metrics["majority"][split]) for split in SCORED}
+        majority: dict[str, list[str]] = {
+            split: list(metrics["majority"][split]) for split in SCORED
+        }
         facts = TrialFacts(
             str(metrics["metric"]),
             metrics["metrics_version"],
@@ -158,12 +167,18 @@ def entry_content(record: Record) -> dict[str, Any]:
             record.trial.settings,
             provenance.declaration,
             {name: provenance.environment.get(name) for name in ("device", "threads", "cpus")},
-            [provenance.predicted.learner, provenance.predicted.type] if provenance.predicted else None,
+            [provenance.predicted.learner, provenance.predicted.type]
+            if provenance.predicted
+            else None,
         )
         task = record.trial.task
-        figures = [_number(metrics[split][name], task, name) for split in SCORED for name in scores[split]]
+        figures = [
+            _number(metrics[split][name], task, name) for split in SCORED for name in scores[split]
+        ]
         given = metrics["majority"]
-        figures += [_number(given[split][name], task, name) for split in SCORED for name in majority[split]]
+        figures += [
+            _number(given[split][name], task, name) for split in SCORED for name in majority[split]
+        ]
         return {
             "about": facts.text,
             "figures": figures,
@@ -173,7 +188,9 @@ def entry_content(record: Record) -> dict[str, Any]:
             "predicted": provenance.predicted.seconds if provenance.predicted else None,
         }
     except (LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:
-        raise StoreError(f"{record.path} cannot be understood ({type(error).__name__}: {error}).") from error
+        raise StoreError(
+            f"{record.path} cannot be understood ({type(error).__name__}: {error})."
+        ) from error
 
 
 def _number(value: Any, task: str, name: str) -> float:
@@ -189,8 +206,15 @@ def facts_of(text: str) -> TrialFacts:
     facts = TrialFacts(**json.loads(text))
     _ = facts.places
     texts = (facts.metric, facts.data, facts.verdict)
-    mappings = (facts.settings, facts.environment, {} if facts.declaration is None else facts.declaration)
-    if not (all(isinstance(each, str) for each in texts) and all(isinstance(each, dict) for each in mappings)):
+    mappings = (
+        facts.settings,
+        facts.environment,
+        {} if facts.declaration is None else facts.declaration,
+    )
+    if not (
+        all(isinstance(each, str) for each in texts)
+        and all(isinstance(each, dict) for each in mappings)
+    ):
         raise TypeError("a fact has the wrong type")
     return facts
 
@@ -220,20 +244,28 @@ class Segment:
         self.starts = _memory(figures, "i")
         self.figures = _memory(figures.values, "d")
         sizes = [len(facts.names) for facts in self.facts]
-        if any(self.starts[row + 1] - self.starts[row] != sizes[code] for row, code in enumerate(self.codes)):
+        if any(
+            self.starts[row + 1] - self.starts[row] != sizes[code]
+            for row, code in enumerate(self.codes)
+        ):
             raise ValueError("no segment of an index")
         self._check_figures()
 
     def _check_figures(self) -> None:
         """Raises a ValueError for a figure that there cannot be: an index is no way around the checks of a trial."""
-        values, starts = np.frombuffer(self.figures, np.float64), np.frombuffer(self.starts, np.int32)
+        values, starts = (
+            np.frombuffer(self.figures, np.float64),
+            np.frombuffer(self.starts, np.int32),
+        )
         kinds = zip((key.split("/")[1] for key in self.keys), self.codes, strict=True)
         rows = by_key((kind, row) for row, kind in enumerate(kinds))
         for (task, code), alike in rows.items():
             names = self.facts[code].names
             table = values[starts[alike][:, None] + np.arange(len(names))]  # (trials, figures)
             for name, low, high in zip(names, table.min(axis=0), table.max(axis=0), strict=True):
-                if not (admits(task, name, float(low)) and admits(task, name, float(high))):  # NaN is in both
+                if not (
+                    admits(task, name, float(low)) and admits(task, name, float(high))
+                ):  # NaN is in both
                     raise ValueError(f"{name} of {task} cannot be {low} or {high}")
 
 
@@ -271,7 +303,8 @@ def batch_of(entries: Sequence[Mapping[str, Any]]) -> pyarrow.RecordBatch:
 
     kinds = schema()
     return pa.RecordBatch.from_arrays(
-        [_column([entry.get(kind.name) for entry in entries], kind.type) for kind in kinds], schema=kinds
+        [_column([entry.get(kind.name) for entry in entries], kind.type) for kind in kinds],
+        schema=kinds,
     )
 
 
@@ -340,7 +373,15 @@ def unpacked(content: bytes) -> Segment | None:
             batch = stream.read_next_batch()
         batch.validate(full=True)  # the store may be somebody else's
         return Segment(batch)
-    except (pa.ArrowException, StopIteration, ValueError, TypeError, LookupError, OSError, RecursionError):
+    except (
+        pa.ArrowException,
+        StopIteration,
+        ValueError,
+        TypeError,
+        LookupError,
+        OSError,
+        RecursionError,
+    ):
         return None
 
 

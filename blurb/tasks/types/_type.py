@@ -56,7 +56,9 @@ class TaskType:
     @property
     def fields(self) -> tuple[str, ...]:
         """Columns that a task file's examples must have. Spans are not required: dummies in the text may mark them."""
-        return tuple(name for name, column in self.columns.items() if name != "doc_id" and column != "span")
+        return tuple(
+            name for name, column in self.columns.items() if name != "doc_id" and column != "span"
+        )
 
     @property
     def has_labels(self) -> bool:

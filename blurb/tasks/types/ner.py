@@ -9,7 +9,9 @@ from blurb.tasks.types._type import Examples, TaskType
 
 def entities(examples: Examples) -> Counter[str]:
     """Number of entities of each type: `B-` tags."""
-    return Counter(tag[2:] for example in examples for tag in example["tags"] if tag.startswith("B-"))
+    return Counter(
+        tag[2:] for example in examples for tag in example["tags"] if tag.startswith("B-")
+    )
 
 
 TYPE = TaskType(

@@ -128,14 +128,20 @@ def test_another_header(tmp_path: Path, name: str) -> None:
         ("ddi", "a.b\t@DRUG$ @DRUG$\tDDI-false\na.c\t@DRUG$ @DRUG$\tfalse\n", 2),
         ("gad", "index\tsentence\tlabel\n0\t@GENE$ @DISEASE$\tyes\n", 2),
         ("bioasq", "a\tb\tc\tyes\nd\te\tf\tmaybe\n", 2),
-        ("pubmedqa", '{"1": {' + QUESTION + '},\n"2": {' + QUESTION.replace("yes", "perhaps") + "}}", 2),
+        (
+            "pubmedqa",
+            '{"1": {' + QUESTION + '},\n"2": {' + QUESTION.replace("yes", "perhaps") + "}}",
+            2,
+        ),
     ],
 )
 def test_unknown_label(tmp_path: Path, name: str, content: str, line: int) -> None:
     assert _error(tmp_path, name, content).line == line
 
 
-@pytest.mark.parametrize(("content", "line"), [("a\tI\n", 1), ("a\tB\nb\tO\nc\tI\n", 3), ("a\tB\n\nb\tI\n", 3)])
+@pytest.mark.parametrize(
+    ("content", "line"), [("a\tI\n", 1), ("a\tB\nb\tO\nc\tI\n", 3), ("a\tB\n\nb\tI\n", 3)]
+)
 def test_an_i_without_an_entity_before_it(tmp_path: Path, content: str, line: int) -> None:
     error = _error(tmp_path, "ncbi-disease", content)
     assert error.line == line
@@ -180,7 +186,9 @@ def test_an_id_that_comes_twice(tmp_path: Path, name: str) -> None:
 
 def test_a_question_that_comes_twice(tmp_path: Path) -> None:
     error = _error(
-        tmp_path, "pubmedqa", '{"1": {' + QUESTION + '},\n"2": {' + QUESTION + '},\n"1": {' + QUESTION + "}}"
+        tmp_path,
+        "pubmedqa",
+        '{"1": {' + QUESTION + '},\n"2": {' + QUESTION + '},\n"1": {' + QUESTION + "}}",
     )
     assert error.line == 3
     assert "the key '1' occurs twice" in str(error)
@@ -234,4 +242,7 @@ def test_json_of_another_shape(tmp_path: Path, content: str, line: int | None) -
 
 
 def test_a_long_cell_is_not_repeated_in_full(tmp_path: Path) -> None:
-    assert len(str(_error(tmp_path, "bc5-chem", "a\t" + "x" * 10_000)).removeprefix(str(tmp_path))) < 200
+    assert (
+        len(str(_error(tmp_path, "bc5-chem", "a\t" + "x" * 10_000)).removeprefix(str(tmp_path)))
+        < 200
+    )

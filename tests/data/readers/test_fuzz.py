@@ -67,7 +67,10 @@ def _check(name: str, content: bytes) -> None:
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.sampled_from(READERS), st.binary(max_size=60) | st.lists(st.sampled_from(PARTS), max_size=20).map(b"".join))
+@given(
+    st.sampled_from(READERS),
+    st.binary(max_size=60) | st.lists(st.sampled_from(PARTS), max_size=20).map(b"".join),
+)
 def test_arbitrary_bytes_and_pieces_of_the_formats_in_any_order(name: str, content: bytes) -> None:
     _check(name, content)
 
@@ -79,14 +82,23 @@ def test_a_correct_file_with_a_stretch_replaced(name: str, data: st.DataObject) 
     good = SAMPLES[name].encode()
     start = data.draw(st.integers(0, len(good)))
     end = data.draw(st.integers(start, min(len(good), start + 10)))
-    _check(name, good[:start] + data.draw(st.binary(max_size=5) | st.sampled_from(PARTS)) + good[end:])
+    _check(
+        name, good[:start] + data.draw(st.binary(max_size=5) | st.sampled_from(PARTS)) + good[end:]
+    )
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4) | st.sampled_from(["yes", "maybe"]),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=4)
+    | st.sampled_from(["yes", "maybe"]),
     lambda inner: (
         st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from(["QUESTION", "CONTEXTS", "final_decision", "1", ""]), inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(["QUESTION", "CONTEXTS", "final_decision", "1", ""]), inner, max_size=4
+        )
     ),
     max_leaves=10,
 )

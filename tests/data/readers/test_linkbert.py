@@ -23,21 +23,40 @@ def converted(task: Task, rows: list[Example]) -> list[dict[str, Any]]:
     if task.type in ("ner", "pico"):
         letter = {"ner": lambda tag: tag[0], "pico": lambda tag: tag.replace("I-", "B-")}[task.type]
         return [
-            {"tokens": row["tokens"], "ner_tags": [letter(tag) for tag in row["tags"]], "id": row["id"]} for row in rows
+            {
+                "tokens": row["tokens"],
+                "ner_tags": [letter(tag) for tag in row["tags"]],
+                "id": row["id"],
+            }
+            for row in rows
         ]
     if task.type == "relation":
         return [
-            {"id": row["id"], "sentence": row["text"], "label": "0" if "false" in row["label"] else row["label"]}
+            {
+                "id": row["id"],
+                "sentence": row["text"],
+                "label": "0" if "false" in row["label"] else row["label"],
+            }
             for row in rows
         ]
     if task.type == "similarity":
         return [
-            {"sentence1": row["text_a"], "sentence2": row["text_b"], "label": row["score"], "id": row["id"]}
+            {
+                "sentence1": row["text_a"],
+                "sentence2": row["text_b"],
+                "label": row["score"],
+                "id": row["id"],
+            }
             for row in rows
         ]
     if task.type == "qa":
         return [
-            {"id": row["id"], "sentence1": row["question"], "sentence2": row["context"], "label": row["label"]}
+            {
+                "id": row["id"],
+                "sentence1": row["question"],
+                "sentence2": row["context"],
+                "label": row["label"],
+            }
             for row in rows
         ]
     documents: dict[str, list[Example]] = {}
@@ -61,7 +80,9 @@ def write(folder: Path, task: Task, source: Path) -> None:
         path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
 
 
-@pytest.mark.parametrize("task", [task for task in tasks.all() if task.paper_order], ids=lambda task: task.name)
+@pytest.mark.parametrize(
+    "task", [task for task in tasks.all() if task.paper_order], ids=lambda task: task.name
+)
 def test_the_rows_are_blurbs(tmp_path: Path, task: Task) -> None:
     demo.write(tmp_path / "demo")
     write(tmp_path / "linkbert", task, tmp_path / "demo")
@@ -85,7 +106,9 @@ def test_the_rows_are_blurbs(tmp_path: Path, task: Task) -> None:
 
 @pytest.mark.costly
 @pytest.mark.real
-@pytest.mark.parametrize("name", ["bc5-chem", "ncbi-disease", "bc2gm", "chemprot", "ddi", "gad", "biosses", "pubmedqa"])
+@pytest.mark.parametrize(
+    "name", ["bc5-chem", "ncbi-disease", "bc2gm", "chemprot", "ddi", "gad", "biosses", "pubmedqa"]
+)
 def test_verified_as_identical(tmp_path: Path, real_data: Path, name: str) -> None:
     task = tasks.get(name)
     write(tmp_path, task, real_data)
@@ -106,7 +129,11 @@ def test_blurbs_own_file_comes_first(tmp_path: Path) -> None:
     ("name", "line", "message"),
     [
         ("gad", "[]", "a JSON object"),
-        ("gad", '{"id": 1, "sentence": "@GENE$", "label": "1"}', "expected exactly @GENE$ and @DISEASE$"),
+        (
+            "gad",
+            '{"id": 1, "sentence": "@GENE$", "label": "1"}',
+            "expected exactly @GENE$ and @DISEASE$",
+        ),
         ("gad", '{"id": 1, "sentence": "@GENE$ @DISEASE$", "label": "2"}', "unknown label '2'"),
         ("gad", '{"id": 1, "sentence": 2, "label": "1"}', "id, sentence, label must be strings"),
         ("bc5-chem", '{"tokens": ["a"], "ner_tags": ["B", "I"]}', "1 tokens and 2 tags"),
@@ -130,14 +157,18 @@ def test_bad_lines_are_named(tmp_path: Path, name: str, line: str, message: str)
 @given(
     content=st.binary(max_size=100)
     | st.dictionaries(
-        st.sampled_from(["id", "sentence", "sentence1", "sentence2", "label", "tokens", "ner_tags"]),
+        st.sampled_from(
+            ["id", "sentence", "sentence1", "sentence2", "label", "tokens", "ner_tags"]
+        ),
         st.none()
         | st.text(max_size=4)
         | st.integers()
         | st.lists(st.text(max_size=2) | st.integers(0, 1), max_size=10),
     ).map(lambda record: json.dumps(record).encode())
 )
-def test_any_bytes_are_rows_or_an_error(tmp_path_factory: pytest.TempPathFactory, name: str, content: bytes) -> None:
+def test_any_bytes_are_rows_or_an_error(
+    tmp_path_factory: pytest.TempPathFactory, name: str, content: bytes
+) -> None:
     path = tmp_path_factory.mktemp("fuzz") / "x"
     path.write_bytes(content)
     with contextlib.suppress(DataError):

@@ -27,7 +27,9 @@ def _read(folder: Path, name: str, content: str | bytes | None = None) -> list[E
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_rows_have_the_columns_of_their_type_and_become_a_dataset(tmp_path: Path, name: str) -> None:
+def test_rows_have_the_columns_of_their_type_and_become_a_dataset(
+    tmp_path: Path, name: str
+) -> None:
     rows = _read(tmp_path, name)
     kind = tasks.get(name).type
     dataset = to_dataset(rows, tasks.types.get(kind))
@@ -36,7 +38,9 @@ def test_rows_have_the_columns_of_their_type_and_become_a_dataset(tmp_path: Path
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_line_endings_and_a_byte_order_mark_do_not_change_the_hash(tmp_path: Path, name: str) -> None:
+def test_line_endings_and_a_byte_order_mark_do_not_change_the_hash(
+    tmp_path: Path, name: str
+) -> None:
     expected = hash_rows(_read(tmp_path, name))
     for variant in (
         SAMPLES[name].replace("\n", "\r\n").encode(),
@@ -48,15 +52,29 @@ def test_line_endings_and_a_byte_order_mark_do_not_change_the_hash(tmp_path: Pat
 
 def test_ner_sentences_are_numbered_and_tags_get_their_type(tmp_path: Path) -> None:
     assert _read(tmp_path, "bc5-chem") == [
-        {"id": "train.0", "doc_id": None, "tokens": ["Kalo", "mi", "."], "tags": ["B-Chemical", "I-Chemical", "O"]},
-        {"id": "train.1", "doc_id": None, "tokens": ["tra", "nex"], "tags": ["B-Chemical", "B-Chemical"]},
+        {
+            "id": "train.0",
+            "doc_id": None,
+            "tokens": ["Kalo", "mi", "."],
+            "tags": ["B-Chemical", "I-Chemical", "O"],
+        },
+        {
+            "id": "train.1",
+            "doc_id": None,
+            "tokens": ["tra", "nex"],
+            "tags": ["B-Chemical", "B-Chemical"],
+        },
     ]
 
 
 @pytest.mark.parametrize("header", ["-DOCSTART- 95369245", "-DOCSTART- (95369245)"])
 def test_document_headers_end_a_sentence_and_are_none(tmp_path: Path, header: str) -> None:
     rows = _read(tmp_path, "jnlpba", f"a\tO\n{header}\n\nb\tB\n\n\n\nc\tO\n")
-    assert [(row["doc_id"], row["tokens"]) for row in rows] == [(None, ["a"]), ("95369245", ["b"]), ("95369245", ["c"])]
+    assert [(row["doc_id"], row["tokens"]) for row in rows] == [
+        (None, ["a"]),
+        ("95369245", ["b"]),
+        ("95369245", ["c"]),
+    ]
 
 
 def test_a_header_without_a_name_names_no_document(tmp_path: Path) -> None:
@@ -70,7 +88,9 @@ def test_a_sentence_does_not_carry_an_entity_into_the_next(tmp_path: Path) -> No
     ]
 
 
-def test_pico_keeps_its_tags_and_a_document_without_full_stop_ends_at_the_next_header(tmp_path: Path) -> None:
+def test_pico_keeps_its_tags_and_a_document_without_full_stop_ends_at_the_next_header(
+    tmp_path: Path,
+) -> None:
     rows = _read(tmp_path, "ebm-pico")
     assert [(row["doc_id"], row["tags"]) for row in rows] == [
         ("123", ["I-PAR", "I-PAR", "O"]),
@@ -100,7 +120,11 @@ def test_an_overlapping_pair_has_one_span_twice(tmp_path: Path) -> None:
 
 
 def test_documents_of_relations(tmp_path: Path) -> None:
-    assert [_read(tmp_path, name)[0]["doc_id"] for name in ("chemprot", "ddi", "gad")] == ["11", "DDI-X.d1", None]
+    assert [_read(tmp_path, name)[0]["doc_id"] for name in ("chemprot", "ddi", "gad")] == [
+        "11",
+        "DDI-X.d1",
+        None,
+    ]
 
 
 def test_trailing_blanks_of_a_sentence_stay(tmp_path: Path) -> None:
@@ -125,7 +149,12 @@ def test_hoc_names_its_labels(tmp_path: Path) -> None:
 
 def test_pubmedqa_joins_the_contexts_and_never_shows_the_answer(tmp_path: Path) -> None:
     rows = _read(tmp_path, "pubmedqa")
-    assert rows[0] == {"id": "101", "question": "kalo mi ?", "context": "tra nex . vor .", "label": "yes"}
+    assert rows[0] == {
+        "id": "101",
+        "question": "kalo mi ?",
+        "context": "tra nex . vor .",
+        "label": "yes",
+    }
     assert rows[1]["context"] == ""
     assert "secret" not in str(rows)
 

@@ -51,7 +51,9 @@ def rows_of(tmp_path: Path, name: str) -> tuple[Task, list[Example]]:
 def test_json_lines_of_the_demo_come_back(tmp_path: Path, name: str) -> None:
     task, rows = rows_of(tmp_path, name)
     path = tmp_path / "dev.jsonl"
-    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    path.write_text(
+        "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8"
+    )
     mine = declare(task.type, task.labels, {"kind": "jsonl"}, metric_options=task.metric_options)
     assert list(task_file.read(path, mine, "dev")) == [dict(row) for row in rows]
 
@@ -82,10 +84,16 @@ def test_a_table_with_dummies_comes_back(tmp_path: Path, name: str) -> None:
     task, rows = rows_of(tmp_path, name)
     rows = [row for row in rows if row["head"] != row["tail"]]
     path = tmp_path / "dev.tsv"
-    path.write_text("".join(f"{row['id']}\t{row['text']}\t{row['label']}\n" for row in rows), encoding="utf-8")
+    path.write_text(
+        "".join(f"{row['id']}\t{row['text']}\t{row['label']}\n" for row in rows), encoding="utf-8"
+    )
     dummies = sorted({f"@{row[role]['type']}$" for row in rows for role in ("head", "tail")})
     columns = {"id": 0, "text": 1, "label": 2}
-    mine = declare("relation", task.labels, {"kind": "tsv", "header": False, "columns": columns, "dummies": dummies})
+    mine = declare(
+        "relation",
+        task.labels,
+        {"kind": "tsv", "header": False, "columns": columns, "dummies": dummies},
+    )
     found = list(task_file.read(path, mine, "dev"))
     assert [{**row, "doc_id": None} for row in rows] == found
 
@@ -101,7 +109,9 @@ def test_a_table_with_dummies_comes_back(tmp_path: Path, name: str) -> None:
         ({}, True),
     ],
 )
-def test_columns_by_number_alone_have_no_header(tmp_path: Path, layout: dict[str, Any], header: bool) -> None:
+def test_columns_by_number_alone_have_no_header(
+    tmp_path: Path, layout: dict[str, Any], header: bool
+) -> None:
     """No example is dropped: there are as many as lines."""
     path = tmp_path / "x.tsv"
     path.write_text(("text\tlabels\n" if header else "") + "kalo\ta\nmi\tb\n")
@@ -112,32 +122,76 @@ def test_columns_by_number_alone_have_no_header(tmp_path: Path, layout: dict[str
 def test_a_table_of_documents_and_of_pairs(tmp_path: Path) -> None:
     path = tmp_path / "x.tsv"
     path.write_text("doc_id\tsentence\tlabels\n7\tkalo\ta; b\n7\tmi\t\n")
-    mine = declare("document", ("a", "b"), {"kind": "tsv", "columns": {"text": "sentence"}, "separator": ";"})
+    mine = declare(
+        "document", ("a", "b"), {"kind": "tsv", "columns": {"text": "sentence"}, "separator": ";"}
+    )
     assert list(task_file.read(path, mine, "dev")) == [
         {"id": "dev.0", "doc_id": "7", "text": "kalo", "labels": ["a", "b"]},
         {"id": "dev.1", "doc_id": "7", "text": "mi", "labels": []},
     ]
     path.write_text("text_a\ttext_b\tscore\nkalo\tmi\t2.5\n")
     pairs = declare("similarity", (), {"kind": "tsv"}, metric_options={"low": 0.0, "high": 4.0})
-    assert list(task_file.read(path, pairs, "dev")) == [{"id": "dev.0", "text_a": "kalo", "text_b": "mi", "score": 2.5}]
+    assert list(task_file.read(path, pairs, "dev")) == [
+        {"id": "dev.0", "text_a": "kalo", "text_b": "mi", "score": 2.5}
+    ]
 
 
 @pytest.mark.parametrize(
     ("kind", "layout", "text", "message"),
     [
         ("ner", {"kind": "conll"}, "kalo\tB-Gene\nmi\tI-Cell\n", ":2: 'I-Cell' is not a BIO tag"),
-        ("ner", {"kind": "conll"}, "kalo\tO\nmi\tI-Gene\n", "the tag I-Gene is not allowed here in BIO"),
-        ("ner", {"kind": "conll", "scheme": "bioul"}, "kalo\tB-Gene\nmi\tO\n", "the tag B-Gene is not allowed here"),
-        ("ner", {"kind": "conll", "tag": 3}, "kalo\tO\n", ":1: expected columns 0 and 3 as in [format]"),
+        (
+            "ner",
+            {"kind": "conll"},
+            "kalo\tO\nmi\tI-Gene\n",
+            "the tag I-Gene is not allowed here in BIO",
+        ),
+        (
+            "ner",
+            {"kind": "conll", "scheme": "bioul"},
+            "kalo\tB-Gene\nmi\tO\n",
+            "the tag B-Gene is not allowed here",
+        ),
+        (
+            "ner",
+            {"kind": "conll", "tag": 3},
+            "kalo\tO\n",
+            ":1: expected columns 0 and 3 as in [format]",
+        ),
         ("ner", {"kind": "conll"}, " \tO\n", ":1: the token is blank"),
-        ("qa", {"kind": "tsv"}, "question\tcontext\tlabel\na\tb\n", ":2: expected 3 TAB-separated columns, found 2"),
+        (
+            "qa",
+            {"kind": "tsv"},
+            "question\tcontext\tlabel\na\tb\n",
+            ":2: expected 3 TAB-separated columns, found 2",
+        ),
         ("qa", {"kind": "tsv"}, "question\tcontext\nc\td\n", ":2: missing: label"),
-        ("qa", {"kind": "tsv", "columns": {"label": "gold"}}, "question\tcontext\nc\td\n", "no column 'gold'"),
-        ("qa", {"kind": "jsonl"}, '{"question": "a", "context": "b", "label": "no"}\n', ":1: unknown label 'no'"),
-        ("qa", {"kind": "jsonl"}, '{"question": 1, "context": "b", "label": "Gene"}\n', "question must be a string"),
+        (
+            "qa",
+            {"kind": "tsv", "columns": {"label": "gold"}},
+            "question\tcontext\nc\td\n",
+            "no column 'gold'",
+        ),
+        (
+            "qa",
+            {"kind": "jsonl"},
+            '{"question": "a", "context": "b", "label": "no"}\n',
+            ":1: unknown label 'no'",
+        ),
+        (
+            "qa",
+            {"kind": "jsonl"},
+            '{"question": 1, "context": "b", "label": "Gene"}\n',
+            "question must be a string",
+        ),
         ("qa", {"kind": "jsonl"}, "[]\n", ":1: expected a JSON object"),
         ("qa", {"kind": "jsonl"}, "{\n", ":1: not valid JSON"),
-        ("qa", {"kind": "tsv"}, "id\tquestion\tcontext\tlabel\n7\ta\tb\tGene\n7\tc\td\tGene\n", ":3: the id '7'"),
+        (
+            "qa",
+            {"kind": "tsv"},
+            "id\tquestion\tcontext\tlabel\n7\ta\tb\tGene\n7\tc\td\tGene\n",
+            ":3: the id '7'",
+        ),
         (
             "relation",
             {"kind": "jsonl"},
@@ -145,13 +199,35 @@ def test_a_table_of_documents_and_of_pairs(tmp_path: Path) -> None:
             '"tail": {"start": 2, "end": 9, "type": "X"}}\n',
             ":1: tail is from 2 to 9",
         ),
-        ("relation", {"kind": "jsonl", "dummies": ["@A$"]}, '{"text": "@A$", "label": "Gene"}\n', "found 1"),
-        ("similarity", {"kind": "tsv"}, "text_a\ttext_b\tscore\na\tb\t9\n", ":2: expected a score from 0 to 4"),
-        ("document", {"kind": "jsonl"}, '{"text": "a", "labels": null}\n', ":1: labels must be a text, a number, or a"),
-        ("qa", {"kind": "tsv"}, "question\tcontext\tlabel\tlabel\na\tb\tGene\tx\n", ":1: two columns have the name"),
+        (
+            "relation",
+            {"kind": "jsonl", "dummies": ["@A$"]},
+            '{"text": "@A$", "label": "Gene"}\n',
+            "found 1",
+        ),
+        (
+            "similarity",
+            {"kind": "tsv"},
+            "text_a\ttext_b\tscore\na\tb\t9\n",
+            ":2: expected a score from 0 to 4",
+        ),
+        (
+            "document",
+            {"kind": "jsonl"},
+            '{"text": "a", "labels": null}\n',
+            ":1: labels must be a text, a number, or a",
+        ),
+        (
+            "qa",
+            {"kind": "tsv"},
+            "question\tcontext\tlabel\tlabel\na\tb\tGene\tx\n",
+            ":1: two columns have the name",
+        ),
     ],
 )
-def test_bad_lines_are_named(tmp_path: Path, kind: str, layout: dict[str, Any], text: str, message: str) -> None:
+def test_bad_lines_are_named(
+    tmp_path: Path, kind: str, layout: dict[str, Any], text: str, message: str
+) -> None:
     path = tmp_path / "x"
     path.write_text(text)
     mine = declare(kind, ("Gene",), layout, metric_options={"low": 0.0, "high": 4.0})
@@ -160,9 +236,14 @@ def test_bad_lines_are_named(tmp_path: Path, kind: str, layout: dict[str, Any], 
     assert message in str(error.value)
 
 
-@pytest.mark.parametrize(("kind", "form"), [(k, f) for k in tasks.TYPES for f in tasks.types.get(k).formats])
+@pytest.mark.parametrize(
+    ("kind", "form"), [(k, f) for k in tasks.TYPES for f in tasks.types.get(k).formats]
+)
 @settings(max_examples=40, deadline=None)
-@given(content=st.binary(max_size=200) | st.text(max_size=200).map(lambda text: text.encode("utf-8", "replace")))
+@given(
+    content=st.binary(max_size=200)
+    | st.text(max_size=200).map(lambda text: text.encode("utf-8", "replace"))
+)
 def test_any_bytes_are_rows_or_an_error(
     tmp_path_factory: pytest.TempPathFactory, kind: str, form: str, content: bytes
 ) -> None:

@@ -34,7 +34,12 @@ def _no_task_files(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def rows_of(
-    path: Path, text: str, kind: str = "ner", form: str = "conll", labels: Sequence[str] = ("Disease",), **more: Any
+    path: Path,
+    text: str,
+    kind: str = "ner",
+    form: str = "conll",
+    labels: Sequence[str] = ("Disease",),
+    **more: Any,
 ) -> list[Any]:
     path.write_text(text, encoding="utf-8")
     layout: Mapping[str, Any] = {"kind": form, **more}
@@ -61,7 +66,9 @@ def new(folder: Path, name: str, kind: str, file: str) -> tuple[int, str, str]:
         ("# O\na b O\n", 2, 3),
     ],
 )
-def test_a_line_of_conll_with_another_number_of_columns(text: str, line: int, columns: int, tmp_path: Path) -> None:
+def test_a_line_of_conll_with_another_number_of_columns(
+    text: str, line: int, columns: int, tmp_path: Path
+) -> None:
     with pytest.raises(DataError, match=f"found {columns}") as caught:
         rows_of(tmp_path / "a.conll", text)
     assert caught.value.line == line
@@ -94,9 +101,17 @@ def test_a_word_may_begin_with_the_sign_of_a_comment(tmp_path: Path) -> None:
     ("kind", "form", "text"),
     [
         ("ner", "conll", "kalo\tB-Drug\n\nmi\tB-Drug \n\ntra\tO \n"),
-        ("ner", "jsonl", '{"tokens": ["a", "b"], "tags": ["B-Drug ", " O"]}\n{"tokens": ["a"], "tags": ["B-Drug"]}\n'),
+        (
+            "ner",
+            "jsonl",
+            '{"tokens": ["a", "b"], "tags": ["B-Drug ", " O"]}\n{"tokens": ["a"], "tags": ["B-Drug"]}\n',
+        ),
         ("qa", "tsv", "question\tcontext\tlabel\na\tb\tDrug\na\tc\tDrug \nd\te\t Drug\n"),
-        ("document", "jsonl", '{"text": "a", "labels": ["Drug "]}\n{"text": "b", "labels": [" Drug", "Drug"]}\n'),
+        (
+            "document",
+            "jsonl",
+            '{"text": "a", "labels": ["Drug "]}\n{"text": "b", "labels": [" Drug", "Drug"]}\n',
+        ),
         (
             "qa",
             "jsonl",
@@ -105,11 +120,16 @@ def test_a_word_may_begin_with_the_sign_of_a_comment(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_blanks_around_labels_are_cut_and_counted(kind: str, form: str, text: str, tmp_path: Path) -> None:
+def test_blanks_around_labels_are_cut_and_counted(
+    kind: str, form: str, text: str, tmp_path: Path
+) -> None:
     path = tmp_path / "a"
     path.write_text(text, encoding="utf-8")
     assert guess([path], kind, form).labels == ["Drug"]
-    with pytest.warns(Notice, match="blanks at the ends of 2 labels were cut") as told, telling_cuts(path):
+    with (
+        pytest.warns(Notice, match="blanks at the ends of 2 labels were cut") as told,
+        telling_cuts(path),
+    ):
         rows = rows_of(path, text, kind, form, ["Drug"])
     assert len(told) == 1
     assert "Drug " not in json.dumps(rows)
@@ -122,7 +142,10 @@ def test_blanks_around_labels_of_blurbs_own_files_change_nothing(tmp_path: Path)
         before = read_split(task, tmp_path, "dev")
         path = tmp_path / task.files["dev"]
         path.write_text(
-            path.read_text().replace("\tO\n", "\tO \n").replace("\t1\n", "\t1 \n").replace("false\n", "false \n")
+            path.read_text()
+            .replace("\tO\n", "\tO \n")
+            .replace("\t1\n", "\t1 \n")
+            .replace("false\n", "false \n")
         )
         with pytest.warns(Notice, match="blanks at the ends of"):
             assert read_split(task, tmp_path, "dev") == before
@@ -130,7 +153,10 @@ def test_blanks_around_labels_of_blurbs_own_files_change_nothing(tmp_path: Path)
 
 def test_predictions_with_blanks_around_labels_score_as_without(tmp_path: Path) -> None:
     rows = read_split(tasks.get("ncbi-disease"), demo.prepare(), "test")
-    lines = ("".join(f"{word}\t{tag} \n" for word, tag in zip(r["tokens"], r["tags"], strict=True)) for r in rows)
+    lines = (
+        "".join(f"{word}\t{tag} \n" for word, tag in zip(r["tokens"], r["tags"], strict=True))
+        for r in rows
+    )
     (tmp_path / "a.conll").write_text("\n".join(lines))
     with pytest.warns(Notice, match="labels were cut"):
         assert blurb.score("ncbi-disease", tmp_path / "a.conll", suite="demo")[0].score == 100.0
@@ -139,7 +165,8 @@ def test_predictions_with_blanks_around_labels_score_as_without(tmp_path: Path) 
 def test_iob1_is_read_as_seqeval_reads_it(tmp_path: Path) -> None:
     draw = random.Random(0)
     sentences = [
-        [draw.choice(["O", "I-A", "I-B", "B-A", "B-B"]) for _ in range(draw.randint(1, 9))] for _ in range(500)
+        [draw.choice(["O", "I-A", "I-B", "B-A", "B-B"]) for _ in range(draw.randint(1, 9))]
+        for _ in range(500)
     ]
     text = "\n".join("".join(f"w {tag}\n" for tag in tags) for tags in sentences)
     rows = rows_of(tmp_path / "a.conll", text, labels=("A", "B"), scheme="iob1")
@@ -153,10 +180,16 @@ def test_iob1_is_read_as_seqeval_reads_it(tmp_path: Path) -> None:
 def test_predictions_in_iob1_by_name(tmp_path: Path) -> None:
     rows = read_split(tasks.get("ncbi-disease"), demo.prepare(), "test")
     answers = [
-        [tag.replace("B-", "I-") if i == 0 or row["tags"][i - 1] == "O" else tag for i, tag in enumerate(row["tags"])]
+        [
+            tag.replace("B-", "I-") if i == 0 or row["tags"][i - 1] == "O" else tag
+            for i, tag in enumerate(row["tags"])
+        ]
         for row in rows
     ]
-    assert blurb.score("ncbi-disease", answers, suite="demo", scheme="iob1")[0].figures["strict_f1"] == 100.0
+    assert (
+        blurb.score("ncbi-disease", answers, suite="demo", scheme="iob1")[0].figures["strict_f1"]
+        == 100.0
+    )
 
 
 HEAD, TAIL = {"start": 0, "end": 4, "type": "A"}, {"start": 10, "end": 13, "type": "A"}
@@ -184,10 +217,17 @@ def test_turned_entities_are_marked_as_they_were_but_for_their_roles(strategy: s
     text = "".join(draw.choice("ab c") for _ in range(30))
     for _ in range(300):
         start, end, second, last = sorted(draw.sample(range(31), 4))
-        head, tail = {"start": start, "end": end, "type": "A"}, {"start": second, "end": last, "type": "B"}
-        row, turned = ({"text": text, "head": h, "tail": t} for h, t in ((head, tail), (tail, head)))
+        head, tail = (
+            {"start": start, "end": end, "type": "A"},
+            {"start": second, "end": last, "type": "B"},
+        )
+        row, turned = (
+            {"text": text, "head": h, "tail": t} for h, t in ((head, tail), (tail, head))
+        )
         one, other = relations.mark(row, strategy), relations.mark(turned, strategy)
-        expected = one.text if strategy != "markers" else one.text.translate(str.maketrans("12", "21"))
+        expected = (
+            one.text if strategy != "markers" else one.text.translate(str.maketrans("12", "21"))
+        )
         assert (other.text, other.head, other.tail) == (expected, one.tail, one.head)
 
 
@@ -202,7 +242,13 @@ def test_turned_entities_are_marked_as_they_were_but_for_their_roles(strategy: s
             [["Uses"], ["Uses", "Has"]],
         ),
         ("document", "a.tsv", "text\tlabel\na\tpos\nb\tneg\n", ["neg", "pos"], [["pos"], ["neg"]]),
-        ("document", "a.jsonl", '{"text":"a","label":3}\n{"text":"b","label":[4]}\n', ["3", "4"], [["3"], ["4"]]),
+        (
+            "document",
+            "a.jsonl",
+            '{"text":"a","label":3}\n{"text":"b","label":[4]}\n',
+            ["3", "4"],
+            [["3"], ["4"]],
+        ),
         (
             "qa",
             "a.jsonl",
@@ -225,7 +271,10 @@ def test_tasks_new_reads_labels_of_every_form(
 ) -> None:
     (tmp_path / name).write_text(text)
     code, out, err = new(tmp_path, "mine", kind, name)
-    assert (code, f"Labels: {', '.join(labels)}. Examples: train 2, dev 2, test 2." in out) == (0, True), out + err
+    assert (code, f"Labels: {', '.join(labels)}. Examples: train 2, dev 2, test 2." in out) == (
+        0,
+        True,
+    ), out + err
     task = tasks._file.load(tmp_path / "mine.toml")
     assert task.labels == tuple(labels)
     field = "labels" if kind == "document" else "label"
@@ -233,7 +282,9 @@ def test_tasks_new_reads_labels_of_every_form(
 
 
 @pytest.mark.parametrize("name", ["gad", "My_Doc", "Sci-NCBI", "rows", "blurb-12", "a b", ""])
-def test_tasks_new_writes_nothing_under_a_name_that_no_task_can_have(name: str, tmp_path: Path) -> None:
+def test_tasks_new_writes_nothing_under_a_name_that_no_task_can_have(
+    name: str, tmp_path: Path
+) -> None:
     (tmp_path / "a.tsv").write_text("question\tcontext\tlabel\na\tb\tx\n")
     code, out, _ = new(tmp_path, name, "qa", "a.tsv")
     assert (code, out) == (2, "")
@@ -250,7 +301,9 @@ def test_tasks_new_that_fails_leaves_no_file(tmp_path: Path) -> None:
 
 
 def test_labels_that_differ_by_blanks_or_case_are_named(tmp_path: Path) -> None:
-    (tmp_path / "a.tsv").write_text("question\tcontext\tlabel\na\tb\tDrug\nc\td\tdrug\ne\tf\tDr ug\ng\th\tGene\n")
+    (tmp_path / "a.tsv").write_text(
+        "question\tcontext\tlabel\na\tb\tDrug\nc\td\tdrug\ne\tf\tDr ug\ng\th\tGene\n"
+    )
     told = "these labels differ by blanks or case only: Dr ug, Drug, drug."
     code, _, err = new(tmp_path, "mine", "qa", "a.tsv")
     assert (code, told in err) == (0, True)
@@ -269,10 +322,20 @@ def test_a_byte_order_mark_and_a_number_that_is_none_are_no_labels(tmp_path: Pat
     (tmp_path / "a.jsonl").write_text('{"text": "a", "label": NaN}\n')
     with pytest.raises(DataError, match=r"a.jsonl:1: label must be a text, a number"):
         guess([tmp_path / "a.jsonl"], "classification", "jsonl")
-    with pytest.raises(DataError, match=r"a.jsonl:1: label must be a text, a number, .* \(got 'nan'\)"):
-        rows_of(tmp_path / "a.jsonl", '{"text": "a", "label": NaN}\n', "classification", "jsonl", labels=("nan",))
+    with pytest.raises(
+        DataError, match=r"a.jsonl:1: label must be a text, a number, .* \(got 'nan'\)"
+    ):
+        rows_of(
+            tmp_path / "a.jsonl",
+            '{"text": "a", "label": NaN}\n',
+            "classification",
+            "jsonl",
+            labels=("nan",),
+        )
     names = 'files = { train = "a", dev = "a", test = "a" }\nformat = { kind = "conll" }\n'
-    (tmp_path / "mine.toml").write_text(f'name = "mine"\ntype = "ner"\nlabels = ["\ufeffDrug"]\n{names}')
+    (tmp_path / "mine.toml").write_text(
+        f'name = "mine"\ntype = "ner"\nlabels = ["\ufeffDrug"]\n{names}'
+    )
     with pytest.raises(SettingsError, match="has blanks at its ends"):
         tasks.load(str(tmp_path / "mine.toml"))
 

@@ -41,7 +41,9 @@ def run(
 
 @pytest.mark.costly
 def test_a_dead_worker_fails_its_trial_only(monkeypatch) -> None:  # type: ignore[no-untyped-def]
-    jobs = [Job(number, None, None, DataSource("gad", Path()), Path(), "cpu") for number in range(5)]  # type: ignore[arg-type]
+    jobs = [
+        Job(number, None, None, DataSource("gad", Path()), Path(), "cpu") for number in range(5)
+    ]  # type: ignore[arg-type]
     monkeypatch.setattr(local, "execute", dies)
     noted: list[Any] = []
     monkeypatch.setattr(local, "note_death", lambda job, message: noted.append(job.trial))
@@ -85,7 +87,10 @@ def tells(job: Job, tell: Callable[[TrialProgress], None]) -> TrialOutcome:
 
 def jobs_of(times: list[float]) -> list[Job]:
     origin = DataSource("gad", Path())
-    return [Job(number, None, None, origin, Path(), "cpu", predicted=each) for number, each in enumerate(times)]  # type: ignore[arg-type]
+    return [
+        Job(number, None, None, origin, Path(), "cpu", predicted=each)
+        for number, each in enumerate(times)
+    ]  # type: ignore[arg-type]
 
 
 @pytest.mark.costly
@@ -105,7 +110,9 @@ def test_the_longest_start_first_and_outcomes_keep_their_order(monkeypatch) -> N
     several = LocalEngine(Launch(2))
     assert several.order(jobs) == [3, 1, 4, 0, 2]
     several.launch = Launch(1)  # of several jobs at a time, one lane: then the order can be seen
-    taken = job.JobQueue(jobs, job.longest_first(jobs), lambda outcome: None, lambda job, news: None)
+    taken = job.JobQueue(
+        jobs, job.longest_first(jobs), lambda outcome: None, lambda job, news: None
+    )
     several._work_in_lanes(taken, None)
     outcomes = taken.outcomes
     assert [outcome.job for outcome in outcomes] == jobs
@@ -121,7 +128,9 @@ def test_one_at_a_time_they_run_as_they_were_given(monkeypatch) -> None:  # type
 def says_where(job: Job, tell: Callable[[TrialProgress], None]) -> TrialOutcome:
     """Stands for `execute`: tells device and process; the job called 1 spoils its GPU."""
     message = (
-        "CUDA error: an illegal memory access was encountered" if job.trial.seed == 1 else f"{job.device} {os.getpid()}"
+        "CUDA error: an illegal memory access was encountered"
+        if job.trial.seed == 1
+        else f"{job.device} {os.getpid()}"
     )
     return TrialOutcome(job, "failed" if job.trial.seed == 1 else "done", message=message)
 
@@ -135,12 +144,16 @@ def placed(devices: list[str]) -> list[Job]:
 
 
 @pytest.mark.costly
-def test_lanes_take_the_gpus_in_turn_and_one_that_is_spoilt_starts_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lanes_take_the_gpus_in_turn_and_one_that_is_spoilt_starts_anew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(local, "execute", says_where)
     monkeypatch.setattr(local, "gpus_for", lambda jobs: ["cuda:0"])
     outcomes = run(placed(["auto", "cuda", "cuda", "cpu"]))
     assert [outcome.status for outcome in outcomes] == ["done", "failed", "done", "done"]
-    (first, before), (second, after), (third, same) = (outcomes[number].message.split() for number in (0, 2, 3))
+    (first, before), (second, after), (third, same) = (
+        outcomes[number].message.split() for number in (0, 2, 3)
+    )
     assert (first, second, third) == ("cuda:0", "cuda:0", "cpu")
     assert str(os.getpid()) not in (before, after)
     assert before != after

@@ -16,12 +16,17 @@ def test_examples() -> None:
 
 
 @given(st.lists(st.floats(0, 500), max_size=40), st.floats(1, 200), st.integers(0, 5))
-def test_every_trial_is_in_one_part_that_has_room(seconds: list[float], limit: float, most: int) -> None:
+def test_every_trial_is_in_one_part_that_has_room(
+    seconds: list[float], limit: float, most: int
+) -> None:
     parts = pack(seconds, limit, most)
     assert sorted(index for part in parts for index in part) == list(range(len(seconds)))
     expected = [one or limit / 4 for one in seconds]
     totals = [sum(expected[index] for index in part) for part in parts]
-    assert all(total <= limit * (1 + 1e-9) or len(part) == 1 for total, part in zip(totals, parts, strict=True))
+    assert all(
+        total <= limit * (1 + 1e-9) or len(part) == 1
+        for total, part in zip(totals, parts, strict=True)
+    )
     assert all(0 < len(part) <= (most or len(seconds)) for part in parts)
     assert totals == sorted(totals, reverse=True)
     if not most:  # no two parts could be one
@@ -29,7 +34,9 @@ def test_every_trial_is_in_one_part_that_has_room(seconds: list[float], limit: f
 
 
 @given(st.lists(st.integers(1, 50), max_size=60), st.integers(1, 200), st.integers(0, 5))
-def test_each_trial_goes_into_the_emptiest_part_that_has_room(seconds: list[int], limit: int, most: int) -> None:
+def test_each_trial_goes_into_the_emptiest_part_that_has_room(
+    seconds: list[int], limit: int, most: int
+) -> None:
     """Oracle: worst-fit decreasing by looking at all parts; whole numbers, so that sums do not round."""
     parts: list[list[int]] = []
     used: list[int] = []
@@ -43,7 +50,9 @@ def test_each_trial_goes_into_the_emptiest_part_that_has_room(seconds: list[int]
         place = min(fits, key=lambda at: (used[at], at))
         parts[place].append(index)
         used[place] += seconds[index]
-    assert pack(seconds, limit, most) == sorted(parts, key=lambda part: -sum(seconds[index] for index in part))
+    assert pack(seconds, limit, most) == sorted(
+        parts, key=lambda part: -sum(seconds[index] for index in part)
+    )
 
 
 @pytest.mark.extensions

@@ -74,7 +74,9 @@ def test_an_engine_in_one_file_makes_the_tables_of_any_other(
     run("--output", "local")
     if how == "backwards":  # as an installed package brings it
         point = EntryPoint("backwards", "backwards:ENGINE", "blurb.engines")
-        monkeypatch.setattr("blurb.registry.entry_points", lambda group: [point] if group == "blurb.engines" else [])
+        monkeypatch.setattr(
+            "blurb.registry.entry_points", lambda group: [point] if group == "blurb.engines" else []
+        )
         monkeypatch.syspath_prepend(str(here))
         for cached in ("entries", "_sorted_out"):
             monkeypatch.delitem(engines.engines.__dict__, cached, raising=False)
@@ -105,7 +107,11 @@ def test_the_engine_of_the_guide(here: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "kind", "told"),
     [
-        ("slrum", UnknownName, "no engine called 'slrum'. Did you mean 'slurm'? Available: local, ray, slurm"),
+        (
+            "slrum",
+            UnknownName,
+            "no engine called 'slrum'. Did you mean 'slurm'? Available: local, ray, slurm",
+        ),
         ("local,jobs=2", UnknownName, "no option of the engine 'local' called 'jobs'"),
         ("ray,gpu=1", UnknownName, "Did you mean 'gpus'?"),
         ("ray,cpus=0", SettingsError, "cpus must be above 0 (got 0)"),
@@ -128,7 +134,9 @@ def test_what_cannot_be_an_engine(text: str, kind: type[BlurbError], told: str) 
 @pytest.mark.extensions
 @pytest.mark.parametrize("text", ["ray,cpus=2", "slurm"])
 def test_a_number_of_trials_at_a_time_that_an_engine_does_not_ask_is_refused(text: str) -> None:
-    with pytest.raises(SettingsError, match=rf"--jobs .* says nothing to --engine {text}; leave it out; "):
+    with pytest.raises(
+        SettingsError, match=rf"--jobs .* says nothing to --engine {text}; leave it out; "
+    ):
         engines.parse(text, Launch(workers=2))
     assert engines.parse(text, Launch()).launch.workers == 1
 
@@ -140,7 +148,13 @@ def test_texts_and_their_options() -> None:
 
     ray = engines.parse("ray,address=auto,gpus=0.5,retries=1", Launch())
     assert isinstance(ray, RayEngine)
-    assert (ray.address, ray.gpus, ray.cpus, ray.retries, ray.elsewhere) == ("auto", 0.5, 1.0, 1, True)
+    assert (ray.address, ray.gpus, ray.cpus, ray.retries, ray.elsewhere) == (
+        "auto",
+        0.5,
+        1.0,
+        1,
+        True,
+    )
     slurm = engines.parse("slurm,minutes=5,mem_per_cpu=2G,gres=gpu:1", Launch(shown=True))
     assert isinstance(slurm, SlurmEngine)
     assert (slurm.minutes, slurm.sbatch) == (5, {"mem-per-cpu": "2G", "gres": "gpu:1"})
@@ -158,7 +172,9 @@ def test_every_engine_says_what_it_is() -> None:
 
 def test_an_engine_without_a_way_to_run_says_so(tmp_path: Path) -> None:
     with pytest.raises(NotImplementedError, match="Engine has neither `work` nor `run`"):
-        Engine(Launch()).work(Sweep(tmp_path, []), JobQueue([], [], lambda outcome: None, lambda job, news: None))
+        Engine(Launch()).work(
+            Sweep(tmp_path, []), JobQueue([], [], lambda outcome: None, lambda job, news: None)
+        )
 
 
 @pytest.mark.extensions
@@ -185,7 +201,9 @@ def _documentation(tree: ast.Module) -> set[int]:
     words = {
         id(node.args[2])
         for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "option" and len(node.args) > 2
+        if isinstance(node, ast.Call)
+        and getattr(node.func, "id", "") == "option"
+        and len(node.args) > 2
     }
     return alone | helps | words
 
@@ -198,13 +216,23 @@ def _names_an_engine(path: Path, names: Sequence[str]) -> list[str]:
     modules = {f"blurb.execution.engines.{name}" for name in names}
     found, quiet = [], _documentation(tree)
     for node in ast.walk(tree):
-        texts = [node.value] if isinstance(node, ast.Constant) and isinstance(node.value, str) else []
-        named = {node.id} if isinstance(node, ast.Name) else {node.attr} if isinstance(node, ast.Attribute) else set()
+        texts = (
+            [node.value] if isinstance(node, ast.Constant) and isinstance(node.value, str) else []
+        )
+        named = (
+            {node.id}
+            if isinstance(node, ast.Name)
+            else {node.attr}
+            if isinstance(node, ast.Attribute)
+            else set()
+        )
         if isinstance(node, ast.ImportFrom):
             named |= {f"{node.module}.{each.name}" for each in node.names} | {str(node.module)}
         if isinstance(node, ast.Import):
             named |= {each.name for each in node.names}
-        if (named & (classes | modules)) or (id(node) not in quiet and any(map(said.fullmatch, texts))):
+        if (named & (classes | modules)) or (
+            id(node) not in quiet and any(map(said.fullmatch, texts))
+        ):
             found.append(f"{path.relative_to(PACKAGE)}:{node.lineno}")  # type: ignore[attr-defined]
     return found
 
@@ -215,13 +243,28 @@ def test_no_engine_is_named_outside_their_folder() -> None:
     assert names == ["local", "ray", "slurm"]
     folders = (PACKAGE / "execution" / "engines", PACKAGE / "extensions" / "clusters")
     files = [path for path in PACKAGE.rglob("*.py") if path.parent not in folders]
-    assert [line for path in files for line in _names_an_engine(path, names) if not line.startswith(SIGNATURE)] == []
-    assert _names_an_engine(PACKAGE / "execution" / "engines" / "__init__.py", names)  # it finds them where they are
+    assert [
+        line
+        for path in files
+        for line in _names_an_engine(path, names)
+        if not line.startswith(SIGNATURE)
+    ] == []
+    assert _names_an_engine(
+        PACKAGE / "execution" / "engines" / "__init__.py", names
+    )  # it finds them where they are
 
 
 def test_nothing_is_printed_below_the_commands() -> None:
     files = [path for room in ("execution", "planning") for path in (PACKAGE / room).rglob("*.py")]
     assert files
     for path in files:
-        calls = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
-        assert not [call.lineno for call in calls if isinstance(call.func, ast.Name) and call.func.id == "print"], path
+        calls = [
+            node
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            if isinstance(node, ast.Call)
+        ]
+        assert not [
+            call.lineno
+            for call in calls
+            if isinstance(call.func, ast.Name) and call.func.id == "print"
+        ], path

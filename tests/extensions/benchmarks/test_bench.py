@@ -36,7 +36,9 @@ def test_full_sets_have_a_table_once_they_were_measured() -> None:
         "predicting": 4.25,
     }
     machine = {**figures()["crf"]["machine"]}  # type: ignore[index]
-    text = report.render({**figures(), "full": {"figures": {"ncbi-disease": one}, "machine": machine}}, DOCS)
+    text = report.render(
+        {**figures(), "full": {"figures": {"ncbi-disease": one}, "machine": machine}}, DOCS
+    )
     assert "| ncbi-disease | 5,424 | 5.3 % | 2,500 | 80.0 | 4.0 | 4.2 |" in text
 
 

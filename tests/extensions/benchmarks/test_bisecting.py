@@ -20,7 +20,10 @@ def committed() -> dict[Cell, tuple[int, float, float, float]]:
     rows = [row for row in OUT.read_text().splitlines() if re.match(r"\| [0-9]", row)]
     cells = [[cell.strip() for cell in row.strip("| ").split("|")] for row in rows]
     assert len(rows) == len(CELLS)
-    figures = [(int(row[6].replace(",", "")), float(row[8]), *map(float, row[9].split(" ± "))) for row in cells]
+    figures = [
+        (int(row[6].replace(",", "")), float(row[8]), *map(float, row[9].split(" ± ")))
+        for row in cells
+    ]
     return {cell: (*found,) for cell, found in zip(CELLS, figures, strict=True)}  # type: ignore[misc]
 
 

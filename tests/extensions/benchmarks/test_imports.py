@@ -17,14 +17,25 @@ from blurb.store.index import cache
 
 ROOT = Path(benchmarks.__path__[0])
 MODULES = sorted(ROOT.rglob("*.py"))
-OPTIONAL = {"ray", "matplotlib", "spacy", "torchcrf", "seqeval", "pytorch_crf", "nltk", "playwright"}
+OPTIONAL = {
+    "ray",
+    "matplotlib",
+    "spacy",
+    "torchcrf",
+    "seqeval",
+    "pytorch_crf",
+    "nltk",
+    "playwright",
+}
 """Libraries that a benchmark of its own may need."""
 
 
 @pytest.mark.parametrize("file", MODULES, ids=lambda file: file.relative_to(ROOT).as_posix())
 def test_a_module_is_imported(file: Path) -> None:
     """Also of programs, which run nothing when they are imported."""
-    name = ".".join(("benchmarks", *file.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__")
+    name = ".".join(("benchmarks", *file.relative_to(ROOT).with_suffix("").parts)).removesuffix(
+        ".__init__"
+    )
     try:
         importlib.import_module(name)
     except ModuleNotFoundError as error:
@@ -49,6 +60,8 @@ def test_a_store_of_scale_is_read_through_an_index_that_the_first_view_begins(
             cache._known.clear()
             outputs.append(CliRunner().invoke(cli, typed, catch_exceptions=False).output)
             assert list((runs / ".index").glob("*.arrow")), words
-            monkeypatch.setattr(index.Index, "_folder_content", lambda *_: pytest.fail("a folder was read"))
+            monkeypatch.setattr(
+                index.Index, "_folder_content", lambda *_: pytest.fail("a folder was read")
+            )
         monkeypatch.setattr(index.Index, "_folder_content", read)
         assert outputs[0] == outputs[1]

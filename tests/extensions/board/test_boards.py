@@ -39,7 +39,13 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     units = read_split(tasks.get("gad"), demo.prepare(), "test")
     for name in ("one", "other"):
         found = answers("gad", units)
-        blurb.score("gad", found if name == "one" else found[::-1], suite="demo", add=name, output=folder / "runs")
+        blurb.score(
+            "gad",
+            found if name == "one" else found[::-1],
+            suite="demo",
+            add=name,
+            output=folder / "runs",
+        )
         done(["export", "row", name, "--output", "runs", "--out", name], folder)
         submit = ["leaderboard", "submit", "board", name, "--as", f"row-{name}", "--by", "a group"]
         code, out, err = command(submit, folder)
@@ -60,7 +66,10 @@ def events(folder: Path) -> list[tuple[str, str]]:
 
 def test_rows_are_added_and_verified(folder: Path) -> None:
     names = ("row-one", "row-other")
-    assert events(folder) == [*(("added", name) for name in names), *(("verified", name) for name in names)]
+    assert events(folder) == [
+        *(("added", name) for name in names),
+        *(("verified", name) for name in names),
+    ]
     out = done([*VERIFY, "--format", "json"], folder)
     jsonschema.validate(json.loads(out), schemas.of_command("leaderboard verify"))
     content = json.loads(out)
@@ -110,7 +119,10 @@ def test_names_are_folders_on_every_system(name: str, folder: Path) -> None:
 def test_twins_by_case_are_told(folder: Path) -> None:
     board = folder / "board"
     shutil.copytree(board / "rows" / "row-one", board / "rows" / "Row-One")
-    append(board, LedgerEntry(today(), Event.ADDED, "Row-One", "me", manifest_of(board / "rows" / "row-one")))
+    append(
+        board,
+        LedgerEntry(today(), Event.ADDED, "Row-One", "me", manifest_of(board / "rows" / "row-one")),
+    )
     code, out, _ = command(VERIFY, folder)
     assert code == 1
     assert "Row-One and row-one: are one folder on macOS and Windows; withdraw all but one" in out
@@ -134,7 +146,16 @@ def test_a_rescoring_that_was_killed_at_its_end_leaves_nothing(folder: Path) -> 
 
 def test_a_withdrawn_row_leaves_its_entry(folder: Path) -> None:
     released = shutil.copy(folder / "board" / ledger.FILE, folder / "released.jsonl")
-    withdraw = ["leaderboard", "withdraw", "board", "row-one", "--by", "a group", "--reason", "test was in pretraining"]
+    withdraw = [
+        "leaderboard",
+        "withdraw",
+        "board",
+        "row-one",
+        "--by",
+        "a group",
+        "--reason",
+        "test was in pretraining",
+    ]
     assert command(withdraw, folder)[0] == 0
     assert not (folder / "board" / "rows" / "row-one").exists()
     assert events(folder)[-1] == ("withdrawn", "row-one")
@@ -153,7 +174,9 @@ def test_a_row_that_is_gone_without_an_entry(folder: Path) -> None:
 def test_an_entry_that_is_gone_with_its_row(folder: Path) -> None:
     released = shutil.copy(folder / "board" / ledger.FILE, folder / "released.jsonl")
     lines = (folder / "board" / ledger.FILE).read_text().splitlines(keepends=True)
-    (folder / "board" / ledger.FILE).write_text("".join(line for line in lines if "row-one" not in line))
+    (folder / "board" / ledger.FILE).write_text(
+        "".join(line for line in lines if "row-one" not in line)
+    )
     shutil.rmtree(folder / "board" / "rows" / "row-one")
     assert command(VERIFY, folder)[0] == 0
     code, out, _ = command([*VERIFY, "--since", released], folder)
@@ -181,8 +204,14 @@ def test_figures_edited_on_the_board(folder: Path) -> None:
         (["submit", "board", "one", "--as", "row-one", "--by", "me"], "is on the board already"),
         (["submit", "board", "one", "--as", "../out", "--by", "me"], "must be letters, digits"),
         (["submit", "board", "runs", "--as", "new", "--by", "me"], "runs"),
-        (["submit", "nowhere", "one", "--as", "new", "--by", "me"], "is no board, as it has no ledger.jsonl"),
-        (["verify", "board", "--suite", "demo", "--rerun", "one"], "--beside and --rerun are for a single row"),
+        (
+            ["submit", "nowhere", "one", "--as", "new", "--by", "me"],
+            "is no board, as it has no ledger.jsonl",
+        ),
+        (
+            ["verify", "board", "--suite", "demo", "--rerun", "one"],
+            "--beside and --rerun are for a single row",
+        ),
         (
             ["verify", "one", "--suite", "demo", "--record", "me"],
             "--since, --submitted, --reproduced and --record are for a board",
@@ -205,25 +234,35 @@ def _killed(*arguments: object) -> None:
     raise Killed
 
 
-def test_a_submission_that_was_killed_goes_on(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_submission_that_was_killed_goes_on(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     board = folder / "board"
     boards.withdraw(board, "row-one", "me", "to be added again", today())
     rename = Path.rename
     monkeypatch.setattr(
-        Path, "rename", lambda path, target: _killed() if path.name == ".again" else rename(path, target)
+        Path,
+        "rename",
+        lambda path, target: _killed() if path.name == ".again" else rename(path, target),
     )
     with pytest.raises(Killed):
         boards.submit(board, folder / "one", "again", "me", today())
     monkeypatch.undo()
-    assert list(ledger.problems(board)) == ["again: the row is gone, and no entry says that it was withdrawn"]
-    with pytest.raises(SettingsError, match="the ledger has a row 'again' of other files, which are gone"):
+    assert list(ledger.problems(board)) == [
+        "again: the row is gone, and no entry says that it was withdrawn"
+    ]
+    with pytest.raises(
+        SettingsError, match="the ledger has a row 'again' of other files, which are gone"
+    ):
         boards.submit(board, folder / "other", "again", "me", today())
     boards.submit(board, folder / "one", "again", "me", today())
     assert list(ledger.problems(board)) == []
     assert events(folder)[-2:] == [("withdrawn", "row-one"), ("added", "again")]
 
 
-def test_a_withdrawal_that_was_killed_goes_on(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_withdrawal_that_was_killed_goes_on(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     board = folder / "board"
     monkeypatch.setattr(shutil, "rmtree", _killed)
     with pytest.raises(Killed):
@@ -235,10 +274,15 @@ def test_a_withdrawal_that_was_killed_goes_on(folder: Path, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("rename", [1, 2])
-def test_a_rescoring_that_was_killed_goes_on(folder: Path, monkeypatch: pytest.MonkeyPatch, rename: int) -> None:
+def test_a_rescoring_that_was_killed_goes_on(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, rename: int
+) -> None:
     board, place = folder / "board", folder / "board" / "rows" / "row-one"
     edit(place, of_an_older_version)
-    append(board, LedgerEntry(today(), Event.RESCORED, "row-one", "me", manifest_of(place), old=1.0, new=1.0))
+    append(
+        board,
+        LedgerEntry(today(), Event.RESCORED, "row-one", "me", manifest_of(place), old=1.0, new=1.0),
+    )
     left = board / "rows" / ".row-one.before"
     left.mkdir()
     (left / "row.json").write_text("{}")  # of an earlier kill
@@ -288,7 +332,9 @@ def test_no_row_is_scored_again_outside_of_the_board(folder: Path) -> None:
     shutil.copytree(folder / "board" / "rows" / "row-one", folder / "elsewhere" / "row-one")
     before = events(folder)
     with pytest.raises(SettingsError, match="there is no row"):
-        rescoring.rescore(folder / "board", "../../elsewhere/row-one", demo.prepare(), "me", today())
+        rescoring.rescore(
+            folder / "board", "../../elsewhere/row-one", demo.prepare(), "me", today()
+        )
     assert events(folder) == before
 
 

@@ -92,7 +92,9 @@ def a_recipe_that_is_no_number(about: dict[str, Any]) -> None:
 
 def the_worst_seed_never_was(about: dict[str, Any]) -> None:
     about["runs"] = [run for run in about["runs"] if run["seed"] != 2]
-    about["planned"] = {task: [seed for seed in seeds if seed != 2] for task, seeds in about["planned"].items()}
+    about["planned"] = {
+        task: [seed for seed in seeds if seed != 2] for task, seeds in about["planned"].items()
+    }
 
 
 def all_right_on_test(about: dict[str, Any]) -> None:
@@ -137,8 +139,12 @@ def test_the_committed_rows_agree_with_themselves(folder: Any) -> None:
 
 
 @pytest.mark.parametrize(("change", "kind"), FRAUDS, ids=[change.__name__ for change, _ in FRAUDS])
-def test_what_contradicts_itself_is_told(change: Callable[[dict[str, Any]], None], kind: SignalKind) -> None:
-    assert kind in {signal.kind for signal in consistency.signals(changed(read(COMMITTED[0]), change))}
+def test_what_contradicts_itself_is_told(
+    change: Callable[[dict[str, Any]], None], kind: SignalKind
+) -> None:
+    assert kind in {
+        signal.kind for signal in consistency.signals(changed(read(COMMITTED[0]), change))
+    }
 
 
 def of_a_plug_in(about: dict[str, Any]) -> None:
@@ -168,8 +174,12 @@ def test_a_file_of_a_user_has_its_hash_in_its_name() -> None:
         about["protocol_hash"] = "f" * 64
 
     row = read(COMMITTED[0])
-    assert {signal.kind for signal in consistency.signals(changed(row, mine))} == {SignalKind.UNCHECKED}
-    assert {signal.kind for signal in consistency.signals(changed(row, edited))} == {SignalKind.PROTOCOL}
+    assert {signal.kind for signal in consistency.signals(changed(row, mine))} == {
+        SignalKind.UNCHECKED
+    }
+    assert {signal.kind for signal in consistency.signals(changed(row, edited))} == {
+        SignalKind.PROTOCOL
+    }
 
 
 def test_overrides_of_the_row_are_those_of_its_settings() -> None:
@@ -186,6 +196,10 @@ def test_overrides_of_the_row_are_those_of_its_settings() -> None:
         about["overrides"] = {"no such setting": [1]}
 
     row = read(COMMITTED[0])
-    assert {signal.kind for signal in consistency.signals(changed(row, claimed))} == {SignalKind.PROTOCOL}
+    assert {signal.kind for signal in consistency.signals(changed(row, claimed))} == {
+        SignalKind.PROTOCOL
+    }
     assert list(consistency.signals(changed(row, true))) == []
-    assert {signal.kind for signal in consistency.signals(changed(row, hostile))} == {SignalKind.PROTOCOL}
+    assert {signal.kind for signal in consistency.signals(changed(row, hostile))} == {
+        SignalKind.PROTOCOL
+    }

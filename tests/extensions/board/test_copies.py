@@ -46,7 +46,9 @@ def test_copies_are_told_with_their_share() -> None:
     assert alike(answers(run), answers(near)) == pytest.approx(597 / 600)
     assert alike(answers(run, gold), answers(flipped(run, 0.05, seed=2), gold)) == 0.0
     assert alike(answers(run[:90], gold[:90]), answers(run[:90], gold[:90])) == 0.0  # too few
-    assert alike(answers([0.5, 1.25, 3.0]), answers([0.5, 1.25, 3.0])) == 1.0  # but numbers are never alike by chance
+    assert (
+        alike(answers([0.5, 1.25, 3.0]), answers([0.5, 1.25, 3.0])) == 1.0
+    )  # but numbers are never alike by chance
 
 
 def test_honest_runs_that_are_alike_are_not_told() -> None:
@@ -74,13 +76,20 @@ QUICK = ROOT / "docs" / "results" / "minilm" / "quick" / "row"
 def test_seeds_of_a_real_row_are_no_copies_of_each_other() -> None:
     row = read(QUICK)
     for task in row.predictions:
-        assert plausibility.equal_seed_pairs(row, [run for run in row.about["runs"] if run["task"] == task], None) == []
+        assert (
+            plausibility.equal_seed_pairs(
+                row, [run for run in row.about["runs"] if run["task"] == task], None
+            )
+            == []
+        )
 
 
 def with_answers(row: RowFiles, share: float, **about: Any) -> RowFiles:
     """The row with some answers of GAD changed."""
     random, table = np.random.default_rng(5), row.predictions["gad"]
-    changed = [str(1 - int(each)) if random.random() < share else each for each in table["prediction"]]
+    changed = [
+        str(1 - int(each)) if random.random() < share else each for each in table["prediction"]
+    ]
     return RowFiles(
         Path("copy"),
         {**row.about, **about},  # type: ignore[typeddict-item]
@@ -91,7 +100,11 @@ def with_answers(row: RowFiles, share: float, **about: Any) -> RowFiles:
 def test_a_copy_under_other_weights_is_told_beside_its_original() -> None:
     row = read(QUICK)
     copy = with_answers(row, 0.004, weights="0" * 64, model="mine")
-    told = {signal.where: str(signal) for signal in Beside(copy, [row]).signals() if signal.kind is SignalKind.COPIED}
+    told = {
+        signal.where: str(signal)
+        for signal in Beside(copy, [row]).signals()
+        if signal.kind is SignalKind.COPIED
+    }
     assert set(told) == set(row.predictions)
     assert "% of the predictions the same as all-MiniLM-L6-v2" in told["gad"]
     assert "the same predictions as all-MiniLM-L6-v2" in told["ddi"]

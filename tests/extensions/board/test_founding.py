@@ -34,7 +34,9 @@ case "$*" in *"pulls -f"*) echo 7;; esac
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A workplace with a board and the files of a row beside it; `gh` and `blurb` are in `bin`."""
     folder = tmp_path_factory.mktemp("founded")
-    code, out, err = command(["leaderboard", "init", "board", "--suite", "demo", "--title", "A board"], folder)
+    code, out, err = command(
+        ["leaderboard", "init", "board", "--suite", "demo", "--title", "A board"], folder
+    )
     assert (code, err) == (0, ""), err
     assert "Written: board/ledger.jsonl" in out
     units = read_split(tasks.get("gad"), demo.prepare(), "test")
@@ -53,28 +55,47 @@ def folder(made: Path, tmp_path: Path) -> Path:
 
 
 def workflow(folder: Path, name: str) -> dict[str, Any]:
-    content = yaml.safe_load((folder / "board" / boards.WORKFLOWS / name).read_text(encoding="utf-8"))
+    content = yaml.safe_load(
+        (folder / "board" / boards.WORKFLOWS / name).read_text(encoding="utf-8")
+    )
     return dict(content)
 
 
-def run(folder: Path, name: str, job: str, step: str, **values: str) -> subprocess.CompletedProcess[str]:
+def run(
+    folder: Path, name: str, job: str, step: str, **values: str
+) -> subprocess.CompletedProcess[str]:
     """Runs a step as the service does.
 
     :param values: of the variables that the service would fill in
     """
-    found = next(each for each in workflow(folder, name)["jobs"][job]["steps"] if each.get("name") == step)
+    found = next(
+        each for each in workflow(folder, name)["jobs"][job]["steps"] if each.get("name") == step
+    )
     assert {key for key, value in found.get("env", {}).items() if "${{" in value} == set(values)
-    path = os.pathsep.join((str(folder / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]))
+    path = os.pathsep.join(
+        (str(folder / "bin"), str(Path(sys.executable).parent), os.environ["PATH"])
+    )
     environment = {**os.environ, **found.get("env", {}), **values, "PATH": path}
-    shell = ["bash", "--noprofile", "--norc", "-eo", "pipefail"] if found.get("shell") == "bash" else ["bash", "-e"]
+    shell = (
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail"]
+        if found.get("shell") == "bash"
+        else ["bash", "-e"]
+    )
     return subprocess.run(
-        [*shell, "-c", found["run"]], cwd=folder, env=environment, capture_output=True, text=True, check=False
+        [*shell, "-c", found["run"]],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
 def git(folder: Path, *words: str) -> str:
     who = ("-c", "user.name=me", "-c", "user.email=me@example.org", "-c", "init.defaultBranch=main")
-    done = subprocess.run(["git", *who, *words], cwd=folder / "board", capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        ["git", *who, *words], cwd=folder / "board", capture_output=True, text=True, check=True
+    )
     return done.stdout.strip()
 
 
@@ -103,7 +124,11 @@ def test_the_workflows_are_safe_as_they_are_written(suite: str, tmp_path: Path) 
     writing = publishes["jobs"]["comment"]
     assert writing["permissions"] == {"actions": "read", "pull-requests": "write"}
     assert not any("checkout" in step.get("uses", "") for step in writing["steps"])
-    installs = [step for job in (looks["jobs"]["verify"], publishes["jobs"]["page"]) for step in job["steps"]]
+    installs = [
+        step
+        for job in (looks["jobs"]["verify"], publishes["jobs"]["page"])
+        for step in job["steps"]
+    ]
     pinned = [step["env"]["BLURB"] for step in installs if step.get("name") == "install"]
     assert pinned == [f"blurb-bench=={blurb.__version__}"] * 2
 
@@ -125,20 +150,36 @@ def test_from_the_first_row_to_the_published_page(folder: Path) -> None:
     (folder / "verdict").mkdir()
     (folder / "verdict.txt").rename(folder / "verdict" / "verdict.txt")
     comment = post(folder, "rows/tool/row.json\nrows/tool/gad.parquet\nledger.jsonl\n")
-    assert comment.startswith("The rows of this pull request, as blurb sees them (success):\n\n    ")
+    assert comment.startswith(
+        "The rows of this pull request, as blurb sees them (success):\n\n    "
+    )
     assert "recomputed" in comment
-    code, _, err = command(["leaderboard", "verify", "board", "--suite", "demo", "--record", "The board"], folder)
+    code, _, err = command(
+        ["leaderboard", "verify", "board", "--suite", "demo", "--record", "The board"], folder
+    )
     assert (code, err) == (0, "New entries in the ledger: 1\n")
     page = run(folder, "publish.yml", "page", "page")
     assert page.returncode == 0, page.stderr
     text = (folder / "page" / "index.html").read_text(encoding="utf-8")
-    for told in ("<title>A board</title>", "The board: recomputed", "A group: added", "@misc{tool,", "by The board"):
+    for told in (
+        "<title>A board</title>",
+        "The board: recomputed",
+        "A group: added",
+        "@misc{tool,",
+        "by The board",
+    ):
         assert told in text
 
 
 def post(folder: Path, files: str) -> str:
     (folder / "files.txt").write_text(files)
-    values = {"GH_TOKEN": "", "REPOSITORY": "a/board", "OWNER": "me", "BRANCH": "$(touch x)", "COMMIT": "0" * 40}
+    values = {
+        "GH_TOKEN": "",
+        "REPOSITORY": "a/board",
+        "OWNER": "me",
+        "BRANCH": "$(touch x)",
+        "COMMIT": "0" * 40,
+    }
     done = run(folder, "publish.yml", "comment", "comment", **values, RESULT="success")
     assert done.returncode == 0, done.stderr
     assert not (folder / "x").exists()
@@ -147,7 +188,9 @@ def post(folder: Path, files: str) -> str:
 
 def test_a_verdict_is_posted_as_nothing_but_text(folder: Path) -> None:
     (folder / "verdict").mkdir()
-    (folder / "verdict" / "verdict.txt").write_text("```\n@everyone <img src=x>\n# [a](b)\n\x1b[2Jé\r\n" + "x" * 99_999)
+    (folder / "verdict" / "verdict.txt").write_text(
+        "```\n@everyone <img src=x>\n# [a](b)\n\x1b[2Jé\r\n" + "x" * 99_999
+    )
     comment = post(folder, "rows/a/row.json\n.github/workflows/verify.yml\n")
     first, blank, *lines = comment.splitlines()
     assert first.startswith("This pull request changes 1 other files than rows and the ledger.")
@@ -167,22 +210,34 @@ def test_a_verdict_that_is_a_link_is_not_read(folder: Path) -> None:
 
 def test_a_stranger_may_only_add_rows(folder: Path) -> None:
     (folder / "before.jsonl").touch()
-    assert command(["leaderboard", "submit", "board", "row", "--as", "tool", "--by", "A group"], folder)[0] == 0
+    assert (
+        command(
+            ["leaderboard", "submit", "board", "row", "--as", "tool", "--by", "A group"], folder
+        )[0]
+        == 0
+    )
     verify = ["leaderboard", "verify", "board", "--suite", "demo"]
-    assert command([*verify, "--record", "The board"], folder)[0] == 0  # in whose name, nobody can tell
+    assert (
+        command([*verify, "--record", "The board"], folder)[0] == 0
+    )  # in whose name, nobody can tell
     since = ["--since", "before.jsonl"]
     assert command([*verify, *since], folder)[0] == 0
     code, out, _ = command([*verify, *since, "--submitted"], folder)
     assert code == 1
     assert "Problem: tool: a submission may only add rows, and has: " in out
     code, out, _ = command([*verify, *since, "--format", "json"], folder)
-    assert [line.partition(", ")[2] for line in json.loads(out)["new"]] == ["A group: added", "The board: recomputed"]
+    assert [line.partition(", ")[2] for line in json.loads(out)["new"]] == [
+        "A group: added",
+        "The board: recomputed",
+    ]
 
 
 def replaced(board: Path) -> None:
     """Another's row taken away, and one's own added under its name."""
     name, manifest = "tool", ledger.manifest_of(board / "rows" / "tool")
-    ledger.append(board, ledger.LedgerEntry("2099-01-01", ledger.Event.ADDED, name, "A stranger", manifest))
+    ledger.append(
+        board, ledger.LedgerEntry("2099-01-01", ledger.Event.ADDED, name, "A stranger", manifest)
+    )
 
 
 def beside(board: Path) -> None:
@@ -192,12 +247,16 @@ def beside(board: Path) -> None:
 def in_the_future(board: Path) -> None:
     shutil.copytree(board / "rows" / "tool", board / "rows" / "other")
     manifest = ledger.manifest_of(board / "rows" / "tool")
-    ledger.append(board, ledger.LedgerEntry("2098-01-01", ledger.Event.ADDED, "other", "A stranger", manifest))
+    ledger.append(
+        board, ledger.LedgerEntry("2098-01-01", ledger.Event.ADDED, "other", "A stranger", manifest)
+    )
 
 
 def withdrawn_twice(board: Path) -> None:
     for _ in range(2):
-        entry = ledger.LedgerEntry("2099-01-01", ledger.Event.WITHDRAWN, "tool", "A stranger", reason="mine is better")
+        entry = ledger.LedgerEntry(
+            "2099-01-01", ledger.Event.WITHDRAWN, "tool", "A stranger", reason="mine is better"
+        )
         ledger.append(board, entry)
 
 
@@ -210,11 +269,27 @@ def withdrawn_twice(board: Path) -> None:
         (withdrawn_twice, "tool: withdrawn on 2099-01-01, when it was not on the board"),
     ],
 )
-def test_what_a_stranger_may_not_do(change: Callable[[Path], None], told: str, folder: Path) -> None:
-    assert command(["leaderboard", "submit", "board", "row", "--as", "tool", "--by", "A group"], folder)[0] == 0
+def test_what_a_stranger_may_not_do(
+    change: Callable[[Path], None], told: str, folder: Path
+) -> None:
+    assert (
+        command(
+            ["leaderboard", "submit", "board", "row", "--as", "tool", "--by", "A group"], folder
+        )[0]
+        == 0
+    )
     shutil.copy(folder / "board" / ledger.FILE, folder / "before.jsonl")
     change(folder / "board")
-    words = ["leaderboard", "verify", "board", "--suite", "demo", "--since", "before.jsonl", "--submitted"]
+    words = [
+        "leaderboard",
+        "verify",
+        "board",
+        "--suite",
+        "demo",
+        "--since",
+        "before.jsonl",
+        "--submitted",
+    ]
     code, out, _ = command(words, folder)
     assert code == 1
     assert f"Problem: {told}." in out
@@ -238,10 +313,15 @@ def a_ledger_without_an_end(board: Path) -> None:
     (board / ledger.FILE).write_text("[" * 100_000)
 
 
-@pytest.mark.parametrize("change", [linked_ledger, linked_row, linked_rows, a_ledger_without_an_end])
+@pytest.mark.parametrize(
+    "change", [linked_ledger, linked_row, linked_rows, a_ledger_without_an_end]
+)
 def test_a_hostile_board_is_refused(change: Callable[[Path], None], folder: Path) -> None:
     change(folder / "board")
-    for words in (["verify", "board", "--suite", "demo"], ["html", "--board", "board", "--out", "page.html"]):
+    for words in (
+        ["verify", "board", "--suite", "demo"],
+        ["html", "--board", "board", "--out", "page.html"],
+    ):
         code, out, err = command(["leaderboard", *words], folder)
         assert (code, out) == (2, "")
         assert "Traceback" not in err

@@ -38,7 +38,9 @@ DISCLOSED = {SignalKind.CAPPED, SignalKind.SEEDS, SignalKind.SUBSTITUTE, SignalK
 MINILM = ROOT / "docs" / "results" / "minilm"
 
 
-def predictions(task: str, split: str, level: float, random: np.random.Generator) -> list[tuple[str, Any]]:
+def predictions(
+    task: str, split: str, level: float, random: np.random.Generator
+) -> list[tuple[str, Any]]:
     """Ids and answers of a made-up run, right where it knows the answer.
 
     :param level: the part that it knows
@@ -48,7 +50,8 @@ def predictions(task: str, split: str, level: float, random: np.random.Generator
     right = [formulation.gold(unit) for unit in units]
     if task == "biosses":
         return [
-            (unit["id"], float(value + random.normal(0, 2 - level))) for unit, value in zip(units, right, strict=True)
+            (unit["id"], float(value + random.normal(0, 2 - level)))
+            for unit, value in zip(units, right, strict=True)
         ]
     known = random.random(len(units)) < level
     if task == "ebm-pico":
@@ -56,7 +59,8 @@ def predictions(task: str, split: str, level: float, random: np.random.Generator
         return [(unit["id"], answer) for unit, answer in zip(units, tags, strict=True)]
     other = {"0": "1", "1": "0"}
     return [
-        (unit["id"], answer if sure else other[answer]) for unit, answer, sure in zip(units, right, known, strict=True)
+        (unit["id"], answer if sure else other[answer])
+        for unit, answer, sure in zip(units, right, known, strict=True)
     ]
 
 
@@ -75,14 +79,35 @@ def simulate(folder: Path, template: RowRecord, number: int, random: np.random.G
                     for name, cell in zip(cells, (seed, split, key, answer), strict=True):
                         cells[name].append(cell)
             metric = metrics.get(tasks.get(task).metric).main
-            trial = Trial(task, f"{number % 4:064x}", template["tokenizer"], facts.hash, {}, seed, "fp32")
-            run = {"task": task, "seed": seed, "trial": trial.hash, "data": facts.hash, "metric": metric}
-            known = {"verdict": "synthetic", "metrics_version": metrics.VERSION, "settings": {}, "plugins": {}}
+            trial = Trial(
+                task, f"{number % 4:064x}", template["tokenizer"], facts.hash, {}, seed, "fp32"
+            )
+            run = {
+                "task": task,
+                "seed": seed,
+                "trial": trial.hash,
+                "data": facts.hash,
+                "metric": metric,
+            }
+            known = {
+                "verdict": "synthetic",
+                "metrics_version": metrics.VERSION,
+                "settings": {},
+                "plugins": {},
+            }
             runs.append(RunRecord(**{**run, **known, "dev": {}, "test": {}}))  # type: ignore[typeddict-item]
     row = RowFiles(folder, RowRecord(**{**template, "runs": runs}), columns)
-    figures = [{split: figures_of(row, run, split, demo.prepare()) for split in ("dev", "test")} for run in runs]
+    figures = [
+        {split: figures_of(row, run, split, demo.prepare()) for split in ("dev", "test")}
+        for run in runs
+    ]
     runs = [{**run, **scored} for run, scored in zip(runs, figures, strict=True)]  # type: ignore[misc]
-    about = {**template, "weights": f"{number % 4:064x}", "model": f"encoder {number % 4}", "runs": runs}
+    about = {
+        **template,
+        "weights": f"{number % 4:064x}",
+        "model": f"encoder {number % 4}",
+        "runs": runs,
+    }
     about |= {"planned": {name: list(SEEDS) for name in SETS}}
     folder.mkdir(parents=True)
     (folder / ABOUT).write_text(json.dumps(about))
@@ -101,7 +126,12 @@ def of_learners(tmp_path_factory: pytest.TempPathFactory, checkpoint: Any) -> Pa
     for name in sorted(learners.named()):
         blurb.run(f"baseline:{name}", protocol="smoke", **common)
     for protocol, seeds in (("smoke", 2), ("probe", None)):
-        blurb.run(str(checkpoint("bert_uncased")), name="tiny", protocol=protocol, **{**common, "seeds": seeds})
+        blurb.run(
+            str(checkpoint("bert_uncased")),
+            name="tiny",
+            protocol=protocol,
+            **{**common, "seeds": seeds},
+        )
     units = matching.units_of(formulations.bind(tasks.get("gad")), demo.prepare(), "test")
     for seed in (1, 2):
         answers = [unit["label"] if place % (4 + seed) else "0" for place, unit in enumerate(units)]
@@ -128,16 +158,30 @@ def test_rows_of_every_kind_of_learner_have_no_signal(of_learners: Path) -> None
 @pytest.mark.costly
 def test_two_hundred_honest_rows(tmp_path: Path) -> None:
     random = np.random.default_rng(7)
-    blurb.run("baseline:majority", tasks="gad", suite="demo", output=tmp_path / "runs", progress=False)
-    assert command(["export", "row", "baseline:majority", "--output", "runs", "--out", "of-a-run"], tmp_path)[0] == 0
-    template = RowRecord(**{**read(tmp_path / "of-a-run").about, "learner": learners.DEFAULT.rows.name})
+    blurb.run(
+        "baseline:majority", tasks="gad", suite="demo", output=tmp_path / "runs", progress=False
+    )
+    assert (
+        command(
+            ["export", "row", "baseline:majority", "--output", "runs", "--out", "of-a-run"],
+            tmp_path,
+        )[0]
+        == 0
+    )
+    template = RowRecord(
+        **{**read(tmp_path / "of-a-run").about, "learner": learners.DEFAULT.rows.name}
+    )
     for number in range(192):
         simulate(tmp_path / "rows" / f"{number:03}", template, number, random)
     there = [read(path) for path in sorted((tmp_path / "rows").iterdir())]
     alone = [verify_row(row, demo.prepare()) for row in there]
     odd = 0
     for place, one in enumerate(alone):
-        others = [other for number, other in enumerate(alone) if number % 16 == place % 16 and other is not one]
+        others = [
+            other
+            for number, other in enumerate(alone)
+            if number % 16 == place % 16 and other is not one
+        ]
         found = beside_others(one, others, demo.prepare())
         assert found.level is Level.RECOMPUTED
         odd += bool({signal.kind for signal in found.signals} - DISCLOSED)
@@ -150,7 +194,10 @@ def test_real_rows_are_recomputed_on_the_real_data(test_data: Path, tmp_path: Pa
     data = tmp_path / "data"
     shutil.copytree(test_data / "blurb", data)
     shutil.copytree(test_data / "substitute" / "ebmnlp", data / "ebmnlp", dirs_exist_ok=True)
-    signals = {"sketch": {SignalKind.CAPPED, SignalKind.SUBSTITUTE}, "quick": {SignalKind.SUBSTITUTE}}
+    signals = {
+        "sketch": {SignalKind.CAPPED, SignalKind.SUBSTITUTE},
+        "quick": {SignalKind.SUBSTITUTE},
+    }
     for protocol, expected in signals.items():
         found = verify(MINILM / protocol / "row", data)
         assert found.level is Level.RECOMPUTED
@@ -159,7 +206,9 @@ def test_real_rows_are_recomputed_on_the_real_data(test_data: Path, tmp_path: Pa
 
 
 def test_the_row_of_files_is_the_row_of_the_table() -> None:
-    lines = csv.DictReader((MINILM / "quick" / "results.csv").read_text(encoding="utf-8").splitlines())
+    lines = csv.DictReader(
+        (MINILM / "quick" / "results.csv").read_text(encoding="utf-8").splitlines()
+    )
     about = read(MINILM / "quick" / "row").about
     of_table = {
         (line["task"], int(line["seed"]), line["split"], line["metric"]): float(line["value"])
@@ -177,12 +226,22 @@ def test_the_row_of_files_is_the_row_of_the_table() -> None:
 
 def test_what_leaked_examples_add_is_the_score_with_them_minus_that_without(tmp_path: Path) -> None:
     random = np.random.default_rng(1)
-    blurb.run("baseline:majority", tasks="gad", suite="demo", output=tmp_path / "runs", progress=False)
-    assert command(["export", "row", "baseline:majority", "--output", "runs", "--out", "of-a-run"], tmp_path)[0] == 0
+    blurb.run(
+        "baseline:majority", tasks="gad", suite="demo", output=tmp_path / "runs", progress=False
+    )
+    assert (
+        command(
+            ["export", "row", "baseline:majority", "--output", "runs", "--out", "of-a-run"],
+            tmp_path,
+        )[0]
+        == 0
+    )
     simulate(tmp_path / "row", read(tmp_path / "of-a-run").about, 0, random)
     row = read(tmp_path / "row")
     formulation = formulations.bind(tasks.get("ebm-pico"))
-    train, test = (matching.units_of(formulation, demo.prepare(), split) for split in ("train", "test"))
+    train, test = (
+        matching.units_of(formulation, demo.prepare(), split) for split in ("train", "test")
+    )
     known = {tuple(unit["tokens"]) for unit in train}
     kept = [place for place, unit in enumerate(test) if tuple(unit["tokens"]) not in known]
     assert 0 < len(kept) < len(test)
@@ -192,7 +251,9 @@ def test_what_leaked_examples_add_is_the_score_with_them_minus_that_without(tmp_
         cells = zip(answers["seed"], answers["split"], answers["prediction"], strict=True)
         given = [answer for of, split, answer in cells if (of, split) == (seed, "test")]
         scores = [
-            formulation.score_of([test[place] for place in places], [given[place] for place in places])
+            formulation.score_of(
+                [test[place] for place in places], [given[place] for place in places]
+            )
             for places in (range(len(test)), kept)
         ]
         points.append(100 * (scores[0] - scores[1]))

@@ -14,7 +14,9 @@ from blurb.messages.errors import DataError
 from blurb.row_files.reading import manifest_of
 
 
-def entry(event: Event, row: str, board: Path, date: str = "2026-11-24", **more: object) -> LedgerEntry:
+def entry(
+    event: Event, row: str, board: Path, date: str = "2026-11-24", **more: object
+) -> LedgerEntry:
     files = board / "rows" / row
     hash_ = manifest_of(files) if files.is_dir() and event is not Event.WITHDRAWN else ""
     return LedgerEntry(date, event, row, "us", hash_, **more)  # type: ignore[arg-type]
@@ -62,7 +64,9 @@ def with_a_stranger(board: Path) -> None:
 
 
 def with_a_verdict_on_other_files(board: Path) -> None:
-    append(board, replace(entry(Event.VERIFIED, "one", board, level="recomputed"), manifest="0" * 64))
+    append(
+        board, replace(entry(Event.VERIFIED, "one", board, level="recomputed"), manifest="0" * 64)
+    )
 
 
 @pytest.mark.parametrize(
@@ -70,7 +74,10 @@ def with_a_verdict_on_other_files(board: Path) -> None:
     [
         (without_the_row, "other: the row is gone, and no entry says that it was withdrawn"),
         (with_a_stranger, "stranger: no entry says that the row was added"),
-        (with_a_verdict_on_other_files, "one: verified on 2026-11-24 with files that were never added"),
+        (
+            with_a_verdict_on_other_files,
+            "one: verified on 2026-11-24 with files that were never added",
+        ),
     ],
 )
 def test_what_does_not_fit(change: Callable[[Path], None], told: str, board: Path) -> None:
@@ -79,7 +86,9 @@ def test_what_does_not_fit(change: Callable[[Path], None], told: str, board: Pat
 
 
 @pytest.mark.parametrize("line", [0, 2, 4])
-def test_no_line_of_an_earlier_release_may_go_or_change(line: int, board: Path, tmp_path: Path) -> None:
+def test_no_line_of_an_earlier_release_may_go_or_change(
+    line: int, board: Path, tmp_path: Path
+) -> None:
     released = tmp_path / "released.jsonl"
     released.write_text((board / FILE).read_text())
     assert list(problems(board, released)) == []
@@ -89,7 +98,9 @@ def test_no_line_of_an_earlier_release_may_go_or_change(line: int, board: Path, 
     (board / FILE).write_text("".join(lines[:line] + lines[line + 1 :]))
     assert f"{FILE}:{line + 1}: the entry of " in next(iter(problems(board, released)))
     (board / FILE).write_text("".join(lines).replace("us", "them"))
-    assert f"{FILE}:1: the entry of one (added, 2026-11-24) is gone or was changed" in list(problems(board, released))
+    assert f"{FILE}:1: the entry of one (added, 2026-11-24) is gone or was changed" in list(
+        problems(board, released)
+    )
 
 
 @pytest.mark.parametrize(
@@ -98,10 +109,22 @@ def test_no_line_of_an_earlier_release_may_go_or_change(line: int, board: Path, 
         ("{", "is no JSON"),
         ("[]", "expected an object of date"),
         ('{"date": "2026-11-24", "event": "liked", "row": "a", "by": "b"}', "event must be one of"),
-        ('{"date": "2026-11-24", "event": "withdrawn", "row": "a", "by": "b"}', "withdrawn: reason is missing"),
-        ('{"date": "2026-11-24", "event": "added", "row": "../a", "by": "b", "manifest": "c"}', "the name of a folder"),
-        ('{"date": "today", "event": "added", "row": "a", "by": "b", "manifest": "c"}', "date must be"),
-        ('{"date": "2020-01-01", "event": "added", "row": "a", "by": "b", "manifest": "c"}', "earlier than the line"),
+        (
+            '{"date": "2026-11-24", "event": "withdrawn", "row": "a", "by": "b"}',
+            "withdrawn: reason is missing",
+        ),
+        (
+            '{"date": "2026-11-24", "event": "added", "row": "../a", "by": "b", "manifest": "c"}',
+            "the name of a folder",
+        ),
+        (
+            '{"date": "today", "event": "added", "row": "a", "by": "b", "manifest": "c"}',
+            "date must be",
+        ),
+        (
+            '{"date": "2020-01-01", "event": "added", "row": "a", "by": "b", "manifest": "c"}',
+            "earlier than the line",
+        ),
     ],
 )
 def test_a_line_that_is_no_entry(line: str, told: str, board: Path) -> None:
@@ -126,4 +149,7 @@ def test_a_ledger_without_its_last_line_end_is_added_to(board: Path) -> None:
     path.write_text(path.read_text().rstrip("\n"))
     before = ledger.read(path)
     append(board, replace(before[-1], row="one-more"))
-    assert [entry.row for entry in ledger.read(path)] == [*(entry.row for entry in before), "one-more"]
+    assert [entry.row for entry in ledger.read(path)] == [
+        *(entry.row for entry in before),
+        "one-more",
+    ]

@@ -49,13 +49,30 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 found = answers(task, units)
                 found[seed::rate] = found[seed - 1 :: rate][: len(found[seed::rate])]
                 blurb.score(task, found, suite="demo", add=name, seed=seed, output=folder / "runs")
-    common = {"tasks": ",".join(SETS), "suite": "demo", "output": folder / "runs", "progress": False}
+    common = {
+        "tasks": ",".join(SETS),
+        "suite": "demo",
+        "output": folder / "runs",
+        "progress": False,
+    }
     blurb.run("baseline:majority", **common)
     (folder / "board" / "rows").mkdir(parents=True)
     (folder / "board" / ledger.FILE).touch()
     for name in ("good", "edited", "baseline:majority"):
         party = ("--measured-by", "A {group} & co_", "--party", "first")
-        done(["export", "row", name, "--output", "runs", "--out", name[:4], *party[: 4 * (name == "good")]], folder)
+        done(
+            [
+                "export",
+                "row",
+                name,
+                "--output",
+                "runs",
+                "--out",
+                name[:4],
+                *party[: 4 * (name == "good")],
+            ],
+            folder,
+        )
     edit(folder / "edit", better)
     for name in ("good", "edit", "base"):
         submit(folder, name, name)
@@ -97,7 +114,9 @@ def test_figures_are_those_of_the_store(made: Path) -> None:
     assert [row.values(task) for task in SETS] == [stored.values(task) for task in SETS]
     assert row.configuration == stored.configuration
     assert (row.weights, row.learner, row.recipe) == (stored.weights, stored.learner, stored.recipe)
-    assert [row.datasets[task].metric for task in SETS] == [stored.datasets[task].metric for task in SETS]
+    assert [row.datasets[task].metric for task in SETS] == [
+        stored.datasets[task].metric for task in SETS
+    ]
     assert all(row.comparable_with(stored, Use.COMPARE, task) is None for task in SETS)
 
 
@@ -111,10 +130,17 @@ def test_levels_are_those_of_the_ledger(folder: Path) -> None:
 
 def test_nothing_stands_above_a_verified_row(made: Path) -> None:
     page = collect(Path("none"), title="Ours", listed=BoardFolder(made / "board"))
-    (board,) = (board for board in page.boards if board.apart and "elsewhere" in board.apart.heading)
-    assert [(entry.row.key, entry.verifier) for entry in board.entries] == [("good", "The board"), ("edit", "")]
+    (board,) = (
+        board for board in page.boards if board.apart and "elsewhere" in board.apart.heading
+    )
+    assert [(entry.row.key, entry.verifier) for entry in board.entries] == [
+        ("good", "The board"),
+        ("edit", ""),
+    ]
     text = render(page)
-    assert not re.search(r'data-row="1".{0,2000}?class="star"', text[text.index("good") :], re.DOTALL)
+    assert not re.search(
+        r'data-row="1".{0,2000}?class="star"', text[text.index("good") :], re.DOTALL
+    )
     assert '<option value="by The board">verified by The board</option>' in text
 
 
@@ -126,7 +152,9 @@ def test_rows_of_a_board_come_before_published_ones(made: Path, tmp_path: Path) 
     found = collect(Path("none"), listed=BoardFolder(board))
     kinds = [{entry.kind for entry in part.entries} for part in found.boards]
     assert {"published"} in kinds or {"board", "published"} in kinds
-    assert [kind == {"published"} for kind in kinds] == sorted(kind == {"published"} for kind in kinds)
+    assert [kind == {"published"} for kind in kinds] == sorted(
+        kind == {"published"} for kind in kinds
+    )
 
 
 def test_a_page_tells_history_signals_and_citation(made: Path) -> None:
@@ -142,7 +170,9 @@ def test_a_page_tells_history_signals_and_citation(made: Path) -> None:
 
 
 def test_a_table_tells_who_recomputed(made: Path) -> None:
-    out = done(["leaderboard", "show", "--board", "board", "--sort", "gad", "--format", "json"], made)
+    out = done(
+        ["leaderboard", "show", "--board", "board", "--sort", "gad", "--format", "json"], made
+    )
     notes = {row["row"].split()[0]: (row["best_rank"], row["note"]) for row in json.loads(out)}
     assert notes["good"][0] == 1
     assert notes["good"][1].startswith("recomputed by The board (20")
@@ -154,7 +184,16 @@ def test_a_table_tells_who_recomputed(made: Path) -> None:
 
 
 def test_withdrawn_rows_stay_on_the_page(folder: Path) -> None:
-    withdraw = ["leaderboard", "withdraw", "board", "edit", "--by", "The board", "--reason", "figures <b>edited</b>"]
+    withdraw = [
+        "leaderboard",
+        "withdraw",
+        "board",
+        "edit",
+        "--by",
+        "The board",
+        "--reason",
+        "figures <b>edited</b>",
+    ]
     assert command(withdraw, folder)[0] == 0
     assert command(VERIFY, folder)[0] == 0
     text = render(collect(Path("none"), listed=BoardFolder(folder / "board")))
@@ -162,11 +201,22 @@ def test_withdrawn_rows_stay_on_the_page(folder: Path) -> None:
 
 
 def test_a_row_that_is_added_again_is_claimed_again(folder: Path) -> None:
-    withdraw = ["leaderboard", "withdraw", "board", "good", "--by", "The board", "--reason", "cheating"]
+    withdraw = [
+        "leaderboard",
+        "withdraw",
+        "board",
+        "good",
+        "--by",
+        "The board",
+        "--reason",
+        "cheating",
+    ]
     assert command(withdraw, folder)[0] == 0
     submit(folder, "good", "good")
     assert rows(folder)["good"].level is Level.CLAIMED
-    assert "withdrawn: cheating" in render(collect(Path("none"), listed=BoardFolder(folder / "board")))
+    assert "withdrawn: cheating" in render(
+        collect(Path("none"), listed=BoardFolder(folder / "board"))
+    )
     assert command(VERIFY, folder)[0] == 0
     assert rows(folder)["good"].level is Level.RECOMPUTED
 
@@ -188,7 +238,9 @@ def test_a_copy_under_another_name_is_told_and_reproduces_nothing(folder: Path) 
     for more in ([], ["--reproduced", "one=other"]):
         code, out, _ = command([*verify, *more], folder)
         problems = json.loads(out)["problems"]
-        assert (code, [problem.partition(":")[0] for problem in problems]) == ((1, ["one"]) if more else (0, []))
+        assert (code, [problem.partition(":")[0] for problem in problems]) == (
+            (1, ["one"]) if more else (0, [])
+        )
         assert all("not reproduced by other: " in problem for problem in problems)
         for row in json.loads(out)["rows"]:
             assert row["level"] == "recomputed"
@@ -224,15 +276,24 @@ def test_files_that_were_changed_are_not_scored_again(folder: Path) -> None:
     ("line", "told"),
     [
         ({"event": "added", "level": "claimed"}, "added: an entry of this kind has no level"),
-        ({"event": "verified", "level": "certain"}, "level must be one of claimed, recomputed, reproduced"),
+        (
+            {"event": "verified", "level": "certain"},
+            "level must be one of claimed, recomputed, reproduced",
+        ),
         ({"event": "rescored", "old": 10**400, "new": 1}, "old and new must be scores"),
         ({"event": "rescored", "old": float("nan"), "new": 1}, "ledger.jsonl"),
         ({"event": "withdrawn", "reason": "\u202ereversed"}, "control characters"),
     ],
 )
-def test_a_hostile_entry_is_refused_with_its_line(line: dict[str, Any], told: str, folder: Path) -> None:
+def test_a_hostile_entry_is_refused_with_its_line(
+    line: dict[str, Any], told: str, folder: Path
+) -> None:
     entry = {"date": "2099-01-01", "row": "good", "by": "me", "manifest": "0" * 64, **line}
-    entry = {name: value for name, value in entry.items() if name != "manifest" or line["event"] != "withdrawn"}
+    entry = {
+        name: value
+        for name, value in entry.items()
+        if name != "manifest" or line["event"] != "withdrawn"
+    }
     with (folder / "board" / ledger.FILE).open("a") as file:
         file.write(json.dumps(entry) + "\n")
     for words in (VERIFY, ("leaderboard", "show", "--board", "board")):
@@ -245,7 +306,9 @@ def test_a_hostile_entry_is_refused_with_its_line(line: dict[str, Any], told: st
 def test_a_mistyped_data_folder_records_nothing(folder: Path) -> None:
     before = (folder / "board" / ledger.FILE).read_text()
     (folder / "empty").mkdir()
-    code, out, err = command(["leaderboard", "verify", "board", "--data", "empty", "--record", "The board"], folder)
+    code, out, err = command(
+        ["leaderboard", "verify", "board", "--data", "empty", "--record", "The board"], folder
+    )
     assert (code, out) == (2, "")
     assert "empty" in err
     assert (folder / "board" / ledger.FILE).read_text() == before
@@ -281,7 +344,12 @@ def test_a_row_is_scored_again_by_a_newer_version(folder: Path) -> None:
     assert rows(folder)["old"].scores.means() == rows(folder)["good"].scores.means()
     code, _, err = command(again, folder)
     assert (code, "scored it" in err) == (2, True)
-    assert sorted(path.name for path in (folder / "board" / "rows").iterdir()) == ["base", "edit", "good", "old"]
+    assert sorted(path.name for path in (folder / "board" / "rows").iterdir()) == [
+        "base",
+        "edit",
+        "good",
+        "old",
+    ]
 
 
 def test_who_lacks_data_changes_no_level(folder: Path) -> None:
@@ -295,13 +363,18 @@ def test_who_lacks_data_changes_no_level(folder: Path) -> None:
     assert found["edit"] == ("claimed", [])
     assert code == 0  # the ledger says what somebody with the data saw
     told = (folder / "board" / ledger.FILE).read_text().removeprefix(before)
-    assert {json.loads(line)["row"] for line in told.splitlines()} == {"edit"}  # its signals are others now
+    assert {json.loads(line)["row"] for line in told.splitlines()} == {
+        "edit"
+    }  # its signals are others now
 
 
 def test_an_entry_that_nobody_could_read_is_not_written(folder: Path) -> None:
     before = (folder / "board" / ledger.FILE).read_text()
     with pytest.raises(DataError, match="control characters"):
-        ledger.append(folder / "board", LedgerEntry("2099-01-01", Event.WITHDRAWN, "good", "me", reason="a\nb"))
+        ledger.append(
+            folder / "board",
+            LedgerEntry("2099-01-01", Event.WITHDRAWN, "good", "me", reason="a\nb"),
+        )
     assert (folder / "board" / ledger.FILE).read_text() == before
 
 
@@ -309,6 +382,8 @@ def test_a_board_of_withdrawn_rows_shows_them_with_the_reason(tmp_path: Path) ->
     """It ended with an error, as if there had never been a row."""
     board = tmp_path / "board"
     boards.found(board, "Ours")
-    ledger.append(board, LedgerEntry(event=Event.WITHDRAWN, row="m", date="2026-01-31", by="us", reason="old"))
+    ledger.append(
+        board, LedgerEntry(event=Event.WITHDRAWN, row="m", date="2026-01-31", by="us", reason="old")
+    )
     code, out, _ = command(["leaderboard", "show", "--board", str(board)], tmp_path)
     assert (code, out) == (0, "m: 2026-01-31, us: withdrawn: old.\n")

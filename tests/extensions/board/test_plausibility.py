@@ -41,9 +41,22 @@ def row(
             dev = test + level + better - gap + random.normal(0, 0.7)
             found = {"f1": (test + level + better + gain + random.normal(0, 0.7)) / 100}
             runs.append(
-                {"task": task, "seed": seed, "data": task, "metric": "f1", "dev": {"f1": dev / 100}, "test": found}
+                {
+                    "task": task,
+                    "seed": seed,
+                    "data": task,
+                    "metric": "f1",
+                    "dev": {"f1": dev / 100},
+                    "test": found,
+                }
             )
-    about: dict[str, Any] = {"weights": weights, "tokenizer": "t", "learner": "", "recipe": 1, "protocol_hash": "p"}
+    about: dict[str, Any] = {
+        "weights": weights,
+        "tokenizer": "t",
+        "learner": "",
+        "recipe": 1,
+        "protocol_hash": "p",
+    }
     about |= {"overrides": {}, "model": f"model {weights}", "runs": runs}
     count = 5 * examples
     table = {
@@ -88,7 +101,9 @@ def test_runs_better_than_all_others_of_their_weights() -> None:
 def test_predictions_of_another_model() -> None:
     random = np.random.default_rng(2)
     first, other = (row(random, name, tasks=NAMES[:2], examples=150) for name in ("one", "other"))
-    thief = RowFiles(Path("thief"), first.about, {**first.predictions, NAMES[1]: other.predictions[NAMES[1]]})
+    thief = RowFiles(
+        Path("thief"), first.about, {**first.predictions, NAMES[1]: other.predictions[NAMES[1]]}
+    )
     (signal,) = Beside(thief, [other]).signals()
     assert (signal.kind, signal.where) == (SignalKind.COPIED, NAMES[1])
     assert signal.what == "the same predictions as model other"
@@ -129,10 +144,25 @@ def test_a_row_above_runs_without_chance_is_told() -> None:
     """Runs of one recipe that are all alike have no variance; 19 points above them are odd all the same."""
 
     def alike(score: float) -> RowFiles:
-        run = {"task": "gad", "seed": 1, "data": "d", "metric": "f1", "dev": {}, "test": {"f1": score}}
-        about = {"weights": "w", "tokenizer": "t", "learner": "probe", "recipe": 1, "protocol_hash": "p"}
+        run = {
+            "task": "gad",
+            "seed": 1,
+            "data": "d",
+            "metric": "f1",
+            "dev": {},
+            "test": {"f1": score},
+        }
+        about = {
+            "weights": "w",
+            "tokenizer": "t",
+            "learner": "probe",
+            "recipe": 1,
+            "protocol_hash": "p",
+        }
         about |= {"overrides": {}, "model": "m", "runs": [run]}  # type: ignore[dict-item]
-        return RowFiles(Path("x"), about, {"gad": {"seed": [], "split": [], "id": [], "prediction": []}})  # type: ignore[arg-type]
+        return RowFiles(
+            Path("x"), about, {"gad": {"seed": [], "split": [], "id": [], "prediction": []}}
+        )  # type: ignore[arg-type]
 
     others = [alike(0.80)] * 4
     assert kinds(Beside(alike(0.99), others).signals()) == {(SignalKind.BETTER, "gad")}

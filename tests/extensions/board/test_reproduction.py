@@ -70,8 +70,14 @@ OBJECTIONS: dict[str, tuple[Callable[[], RowVerification], str]] = {
     "the same party": (lambda: side("one"), "measured by the same party (one)"),
     "a dataset left out": (lambda: side("another", tasks=TASKS[:2]), "not run again: biosses"),
     "one run": (lambda: side("another", seeds=[1]), "fewer than two runs a side"),
-    "a higher mean": (lambda: side("another", mean=81.5), "not equivalent within 1 points; they are within"),
-    "too much noise": (lambda: side("another", sd=4.0), "not equivalent within 1 points; they are within"),
+    "a higher mean": (
+        lambda: side("another", mean=81.5),
+        "not equivalent within 1 points; they are within",
+    ),
+    "too much noise": (
+        lambda: side("another", sd=4.0),
+        "not equivalent within 1 points; they are within",
+    ),
     "only claimed": (lambda: replace(side("another"), figures=[]), "the rerun is only claimed"),
 }
 
@@ -88,7 +94,9 @@ def test_a_copy_is_no_run() -> None:
     row = side("one")
     copy = replace(row, row=replace(row.row, about={**row.row.about, "measured_by": "another"}))  # type: ignore[typeddict-item]
     (objection,) = Reproduction(row, copy).content["objections"]
-    assert objection.startswith("the same predictions as in the row: ncbi-disease, gad, biosses; a copy")
+    assert objection.startswith(
+        "the same predictions as in the row: ncbi-disease, gad, biosses; a copy"
+    )
 
 
 def test_one_dataset_far_away_is_told_though_the_means_are_close() -> None:
@@ -101,7 +109,9 @@ def test_one_dataset_far_away_is_told_though_the_means_are_close() -> None:
     ]
     found = Reproduction(row, replace(rerun, figures=shifted), margin=2.0)
     assert found.content["within"] < 2.0  # type: ignore[operator]
-    assert [text.partition(" differs")[0] for text in found.content["objections"]] == ["ncbi-disease"]
+    assert [text.partition(" differs")[0] for text in found.content["objections"]] == [
+        "ncbi-disease"
+    ]
     assert found.level is Level.RECOMPUTED
 
 
@@ -112,7 +122,12 @@ def test_rows_of_predictions_have_no_recipe() -> None:
 
 @pytest.mark.costly
 def test_the_command_with_a_deterministic_kind(tmp_path: Path) -> None:
-    common = {"tasks": "gad,biosses", "suite": "demo", "output": tmp_path / "runs", "progress": False}
+    common = {
+        "tasks": "gad,biosses",
+        "suite": "demo",
+        "output": tmp_path / "runs",
+        "progress": False,
+    }
     blurb.run("baseline:bigrams", **common)
     for name, party in (("mine", "first"), ("yours", "third")):
         export = ["export", "row", "baseline:bigrams", "--output", "runs", "--out", name]
@@ -120,7 +135,9 @@ def test_the_command_with_a_deterministic_kind(tmp_path: Path) -> None:
     asked = ["leaderboard", "verify", "--suite", "demo", "mine", "--rerun"]
     code, out, _ = command([*asked, "yours"], tmp_path)
     assert (code, out.splitlines()[-1]) == (0, "baseline:bigrams: reproduced")
-    assert "Row minus rerun, over 2 datasets: +0.00, equivalent within 0.00 points (margin 1)." in out
+    assert (
+        "Row minus rerun, over 2 datasets: +0.00, equivalent within 0.00 points (margin 1)." in out
+    )
     code, out, _ = command([*asked, "mine"], tmp_path)
     assert (code, out.splitlines()[-1]) == (1, "baseline:bigrams: recomputed")
     assert "Not reproduced: measured by the same party (mine)." in out
@@ -133,6 +150,8 @@ def test_the_command_with_a_deterministic_kind(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("tasks", [("gad", "my-task"), ("my-task",)])
 def test_datasets_outside_blurb_have_no_weight_beside_those_of_it(tasks: tuple[str, ...]) -> None:
-    found = Reproduction(side("one", tasks=tasks), side("another", tasks=tasks, seeds=range(11, 16))).content
+    found = Reproduction(
+        side("one", tasks=tasks), side("another", tasks=tasks, seeds=range(11, 16))
+    ).content
     score = next(each for each in found["datasets"] if each["task"] == tasks[0])
     assert found["difference"] == pytest.approx(score["difference"])

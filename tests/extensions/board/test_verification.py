@@ -35,9 +35,16 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for name in NAMES:
             units = read_split(tasks.get(name), demo.prepare(), "test")
             found = answers(name, units)
-            found[seed] = found[seed - 1] if name != "ncbi-disease" else ["O"] * len(units[seed]["tokens"])
+            found[seed] = (
+                found[seed - 1] if name != "ncbi-disease" else ["O"] * len(units[seed]["tokens"])
+            )
             blurb.score(name, found, suite="demo", add="tool", seed=seed, output=folder / "runs")
-    common = {"tasks": ",".join(NAMES), "suite": "demo", "output": folder / "runs", "progress": False}
+    common = {
+        "tasks": ",".join(NAMES),
+        "suite": "demo",
+        "output": folder / "runs",
+        "progress": False,
+    }
     blurb.run("baseline:majority", **common)
     blurb.run("baseline:constant", protocol="smoke", **common)
     blurb.run("baseline:bigrams", **{**common, "tasks": "gad,biosses,hoc"})
@@ -74,7 +81,9 @@ def forge(
 
 def seal(row: Path) -> None:
     hashes = {
-        path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in row.iterdir() if path.name != MANIFEST
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in row.iterdir()
+        if path.name != MANIFEST
     }
     (row / MANIFEST).write_text(json.dumps({"sha256": hashes}))
 
@@ -156,7 +165,10 @@ def with_seeds_swapped(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def with_ends_as_beginnings(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """As IOBES read by whoever knows BIO alone: every tag begins an entity."""
-    return [{**line, "prediction": [tag.replace("I-", "B-") for tag in line["prediction"]]} for line in lines]
+    return [
+        {**line, "prediction": [tag.replace("I-", "B-") for tag in line["prediction"]]}
+        for line in lines
+    ]
 
 
 def with_its_cap_hidden(about: dict[str, Any]) -> None:
@@ -213,15 +225,23 @@ def test_who_says_that_other_data_are_the_release_is_told(rows: Path, tmp_path: 
 
     found = verify(forge(rows, tmp_path, about), demo.prepare())
     assert found.level is Level.CLAIMED
-    assert any("says that its data are identical, and they are" in str(signal) for signal in found.signals)
+    assert any(
+        "says that its data are identical, and they are" in str(signal) for signal in found.signals
+    )
 
 
-def test_the_best_part_of_the_examples_is_not_the_part_that_is_drawn(rows: Path, tmp_path: Path) -> None:
+def test_the_best_part_of_the_examples_is_not_the_part_that_is_drawn(
+    rows: Path, tmp_path: Path
+) -> None:
     row = Path(shutil.copytree(rows / "capped", tmp_path / "row"))
     path = row / "hoc.parquet"
     lines = pyarrow.parquet.read_table(path).to_pylist()
     there = {line["id"] for line in lines}
-    other = next(each["id"] for each in read_split(tasks.get("hoc"), demo.prepare(), "test") if each["id"] not in there)
+    other = next(
+        each["id"]
+        for each in read_split(tasks.get("hoc"), demo.prepare(), "test")
+        if each["id"] not in there
+    )
     place = next(place for place, line in enumerate(lines) if line["split"] == "test")
     lines[place]["id"] = other
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(lines), path)
@@ -239,7 +259,9 @@ def test_the_command_says_the_level_with_its_exit_code(rows: Path, tmp_path: Pat
     code, out, _ = command([*asked, str(row)], tmp_path)
     assert (code, out.splitlines()[-1]) == (1, "tool: claimed")
     run = json.loads((row / "row.json").read_text())["runs"][0]
-    assert f"{run['task']}, seed {run['seed']}, {run['metric']} on test: figure edited: claimed" in out
+    assert (
+        f"{run['task']}, seed {run['seed']}, {run['metric']} on test: figure edited: claimed" in out
+    )
     code, out, _ = command([*asked, str(row), "--format", "json"], tmp_path)
     jsonschema.validate(json.loads(out), schemas.of_command("leaderboard verify"))
     assert json.loads(out)["level"] == "claimed"
@@ -319,7 +341,8 @@ def test_a_hostile_description_is_refused(
     change: Callable[[dict[str, Any]], None], told: str, rows: Path, tmp_path: Path
 ) -> None:
     code, out, err = command(
-        ["leaderboard", "verify", "--suite", "demo", str(forge(rows, tmp_path, change))], tmp_path / "empty"
+        ["leaderboard", "verify", "--suite", "demo", str(forge(rows, tmp_path, change))],
+        tmp_path / "empty",
     )
     assert (code, out) == (2, "")
     assert told in err
@@ -362,10 +385,14 @@ def no_json(row: Path) -> None:
         (no_json, "row.json"),
     ],
 )
-def test_hostile_files_are_refused(change: Callable[[Path], None], told: str, rows: Path, tmp_path: Path) -> None:
+def test_hostile_files_are_refused(
+    change: Callable[[Path], None], told: str, rows: Path, tmp_path: Path
+) -> None:
     row = forge(rows, tmp_path)
     change(row)
-    code, out, err = command(["leaderboard", "verify", "--suite", "demo", str(row)], tmp_path / "empty")
+    code, out, err = command(
+        ["leaderboard", "verify", "--suite", "demo", str(row)], tmp_path / "empty"
+    )
     assert (code, out) == (2, "")
     assert told in err
 
@@ -412,7 +439,9 @@ def test_what_unpacks_to_more_than_a_row_has_is_refused(
     assert (row / "gad.parquet").stat().st_size < 1_000_000
     seal(row)
     before = pyarrow.total_allocated_bytes()
-    code, out, err = command(["leaderboard", "verify", "--suite", "demo", str(row)], tmp_path / "empty")
+    code, out, err = command(
+        ["leaderboard", "verify", "--suite", "demo", str(row)], tmp_path / "empty"
+    )
     assert (code, out, told in err, "bug" in err) == (2, "", True, False), err
     assert pyarrow.total_allocated_bytes() - before < 200_000_000
 

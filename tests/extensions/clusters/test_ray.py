@@ -32,13 +32,18 @@ def _cluster() -> Iterator[None]:
     ray.shutdown()
 
 
-def planned(store: Path, *names: str, chosen: str = "gad,biosses", seeds: int | None = None) -> trials.Planned:
+def planned(
+    store: Path, *names: str, chosen: str = "gad,biosses", seeds: int | None = None
+) -> trials.Planned:
     return trials.prepare(request(store, *names, tasks_=chosen, suite="demo", seeds=seeds))
 
 
 def test_the_tables_are_those_of_one_process(tmp_path: Path) -> None:
     seen: list[TrialOutcome] = []
-    for name, engine in (("ray", engines.parse("ray,cpus=1,gpus=0", Launch())), ("local", engines.here())):
+    for name, engine in (
+        ("ray", engines.parse("ray,cpus=1,gpus=0", Launch())),
+        ("local", engines.here()),
+    ):
         store = tmp_path / name / "runs"
         asked = planned(store, "baseline:majority", "baseline:constant")
         outcomes = trials.run([asked], engine, seen.append, lambda job, news: None)
@@ -51,7 +56,10 @@ def test_the_tables_are_those_of_one_process(tmp_path: Path) -> None:
 
 def test_a_failing_trial_is_not_tried_again_and_says_why(tmp_path: Path) -> None:
     asked = planned(tmp_path, "baseline:majority")
-    moved = [trials.replace(job, data=trials.replace(job.data, folder=tmp_path / "none")) for job in asked.final]
+    moved = [
+        trials.replace(job, data=trials.replace(job.data, folder=tmp_path / "none"))
+        for job in asked.final
+    ]
     outcomes = RayEngine(Launch(), gpus=0).run(moved, lambda outcome: None, lambda job, news: None)
     assert [outcome.status for outcome in outcomes] == ["failed", "failed"]
     assert all("none" in outcome.message for outcome in outcomes)
@@ -74,7 +82,9 @@ def test_a_worker_that_is_killed_costs_time_alone(tmp_path: Path) -> None:
 
     thread = threading.Thread(target=kill)
     thread.start()
-    outcomes = RayEngine(Launch(), gpus=0).run(asked.final, lambda outcome: None, lambda job, news: None)
+    outcomes = RayEngine(Launch(), gpus=0).run(
+        asked.final, lambda outcome: None, lambda job, news: None
+    )
     thread.join()
     assert killed
     assert {outcome.status for outcome in outcomes} <= {"done", "already done"}

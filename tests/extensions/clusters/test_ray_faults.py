@@ -23,14 +23,26 @@ pytestmark = pytest.mark.slow
 def address() -> Iterator[str]:
     """A cluster that outlives its drivers."""
     ray = [sys.executable, "-m", "ray.scripts.scripts"]
-    begin = ["start", "--head", "--num-cpus=2", "--port=0", "--include-dashboard=false", "--disable-usage-stats"]
-    patient = {"RAY_health_check_timeout_ms": "60000", "RAY_health_check_failure_threshold": "60"}  # on a busy machine
+    begin = [
+        "start",
+        "--head",
+        "--num-cpus=2",
+        "--port=0",
+        "--include-dashboard=false",
+        "--disable-usage-stats",
+    ]
+    patient = {
+        "RAY_health_check_timeout_ms": "60000",
+        "RAY_health_check_failure_threshold": "60",
+    }  # on a busy machine
     subprocess.run([*ray, *begin], check=True, capture_output=True, env={**os.environ, **patient})
     yield "auto"
     subprocess.run([*ray, "stop", "--force"], check=True, capture_output=True)
 
 
-def test_drivers_and_workers_are_killed(address: str, undisturbed: Undisturbed, tmp_path: Path) -> None:
+def test_drivers_and_workers_are_killed(
+    address: str, undisturbed: Undisturbed, tmp_path: Path
+) -> None:
     """Of a dead worker the trial starts again; of a dead driver the same command goes on."""
     rng, kills, sweeps = chances("ray"), {"driver": 0, "worker": 0}, 0
     command = [
@@ -48,7 +60,9 @@ def test_drivers_and_workers_are_killed(address: str, undisturbed: Undisturbed, 
         while True:
             before = finished(folder)
             with (tmp_path / "said").open("w") as said:
-                driver = subprocess.Popen(command, cwd=folder, stdout=said, stderr=said, start_new_session=True)
+                driver = subprocess.Popen(
+                    command, cwd=folder, stdout=said, stderr=said, start_new_session=True
+                )
                 which = kill_one(driver, folder, rng)
                 here += which in kills
                 kills.update({which: kills[which] + 1} if which in kills else {})
@@ -81,5 +95,7 @@ def kill_one(driver: subprocess.Popen[bytes], folder: Path, rng: random.Random) 
 
 def workers_of_ray() -> list[int]:
     """The processes in which its tasks run; whoever kills an agent of the cluster ends the machine with it."""
-    found = subprocess.run(["pgrep", "-f", "^ray::(run_one|IDLE)"], capture_output=True, text=True).stdout
+    found = subprocess.run(
+        ["pgrep", "-f", "^ray::(run_one|IDLE)"], capture_output=True, text=True
+    ).stdout
     return [int(number) for number in found.split()]

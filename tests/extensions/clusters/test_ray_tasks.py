@@ -43,7 +43,9 @@ class Ray:
         self.given.append(given)
         return len(self.given) - 1
 
-    def wait(self, tasks: Sequence[int], num_returns: int, timeout: float) -> tuple[list[int], list[int]]:
+    def wait(
+        self, tasks: Sequence[int], num_returns: int, timeout: float
+    ) -> tuple[list[int], list[int]]:
         self.most = max(self.most, len(tasks))
         return list(tasks[:1]), list(tasks[1:])
 
@@ -65,7 +67,10 @@ def run(
     monkeypatch.setattr(ray.importlib.util, "find_spec", lambda name: True)
     monkeypatch.setattr(ray, "note_death", lambda job, message: None)
     monkeypatch.setattr("blurb.execution.job.is_free", lambda job: True)
-    jobs = [Job(number, None, None, DataSource("gad", Path()), Path(), "auto", predicted=number) for number in range(3)]  # type: ignore[arg-type]
+    jobs = [
+        Job(number, None, None, DataSource("gad", Path()), Path(), "auto", predicted=number)
+        for number in range(3)
+    ]  # type: ignore[arg-type]
     ended: list[object] = []
     held: list[object] = []
     outcomes = RayEngine(Launch(), **options).run_sweep(
@@ -77,7 +82,9 @@ def run(
     return outcomes, ended, held
 
 
-def test_a_task_is_the_path_of_the_sweep_and_a_number_the_longest_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_task_is_the_path_of_the_sweep_and_a_number_the_longest_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     fake = Ray({number: ["done"] for number in range(3)})
     outcomes, ended, _ = run(fake, monkeypatch, cpus=2.0, retries=5)
     assert fake.given == [("/sweep", index, 2.0, "c0de") for index in (2, 1, 0)]

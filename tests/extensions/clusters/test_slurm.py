@@ -48,8 +48,12 @@ print(f"{{number}};cluster")
 SCONTROL = """#!/bin/bash
 if [ "$1" = show ]; then echo "MaxArraySize            = 1"; else echo "$@" >> "$FAKE_SLURM/scontrol"; fi
 """
-SQUEUE = '#!/bin/bash\nnumber="${@: -1}"; grep -s "^${number#--jobs=}$" "$FAKE_SLURM/alive" || true\n'
-RUN = shlex.split("run baseline:majority baseline:constant --suite demo --tasks gad,biosses --precision fp32")
+SQUEUE = (
+    '#!/bin/bash\nnumber="${@: -1}"; grep -s "^${number#--jobs=}$" "$FAKE_SLURM/alive" || true\n'
+)
+RUN = shlex.split(
+    "run baseline:majority baseline:constant --suite demo --tasks gad,biosses --precision fp32"
+)
 
 
 @pytest.fixture
@@ -58,7 +62,11 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     place, said = tmp_path / "bin", tmp_path / "slurm"
     for folder in (place, said, tmp_path / "here"):
         folder.mkdir()
-    for name, text in (("sbatch", SBATCH.format(python=sys.executable)), ("scontrol", SCONTROL), ("squeue", SQUEUE)):
+    for name, text in (
+        ("sbatch", SBATCH.format(python=sys.executable)),
+        ("scontrol", SCONTROL),
+        ("squeue", SQUEUE),
+    ):
         (place / name).write_text(text)
         (place / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{place}:{os.environ['PATH']}")
@@ -71,7 +79,9 @@ def blurb(*arguments: str) -> SimpleNamespace:
     """The command in this process; 2 and its message for an error."""
     found = CliRunner().invoke(cli, [*arguments])
     if isinstance(found.exception, BlurbError):
-        return SimpleNamespace(returncode=2, stdout=found.stdout, stderr=f"{found.stderr}{found.exception}")
+        return SimpleNamespace(
+            returncode=2, stdout=found.stdout, stderr=f"{found.stderr}{found.exception}"
+        )
     return SimpleNamespace(returncode=found.exit_code, stdout=found.stdout, stderr=found.stderr)
 
 
@@ -88,7 +98,10 @@ def test_the_jobs_make_the_tables_that_one_process_makes(site: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "Submitted as job 1, 2" in done.stdout  # two parts, and this site allows arrays of one
     assert "4 trials to come: blurb status" in done.stderr
-    assert [(call[1], call[-1]) for call in calls(site)] == [("--array=0-0", "0"), ("--array=0-0", "1")]
+    assert [(call[1], call[-1]) for call in calls(site)] == [
+        ("--array=0-0", "0"),
+        ("--array=0-0", "1"),
+    ]
     for name in ("leaderboard.csv", "results.csv"):
         assert Path("runs", name).read_bytes() == Path("alone/runs", name).read_bytes()
     assert sweeps.folders(Path("runs")) == []  # all are done
@@ -98,19 +111,36 @@ def test_the_jobs_make_the_tables_that_one_process_makes(site: Path) -> None:
 
 
 def test_what_is_printed_is_the_script_and_nothing_is_submitted(site: Path) -> None:
-    found = blurb(*RUN, "--engine", "slurm,trials=2,partition=main,gres=gpu:1,setup=env.sh,at_once=1", "--print")
+    found = blurb(
+        *RUN,
+        "--engine",
+        "slurm,trials=2,partition=main,gres=gpu:1,setup=env.sh,at_once=1",
+        "--print",
+    )
     assert found.returncode == 2
     assert "setup=env.sh is not a file" in found.stderr
     Path("env.sh").write_text("module load python\n")
-    found = blurb(*RUN, "--engine", "slurm,trials=2,partition=main,gres=gpu:1,setup=env.sh,at_once=1", "--print")
+    found = blurb(
+        *RUN,
+        "--engine",
+        "slurm,trials=2,partition=main,gres=gpu:1,setup=env.sh,at_once=1",
+        "--print",
+    )
     assert found.returncode == 0, found.stderr
     assert not (site / "calls").exists()
     (folder,) = sweeps.folders(Path("runs"))
     assert found.stdout == (folder / _slurm_script.SCRIPT).read_text()
     assert f"The sweep stays in {folder} for this script and for blurb worker" in found.stderr
-    assert re.search(r"^# 1 part of the sweep|^# [2-9] parts of the sweep", found.stdout, re.MULTILINE)
+    assert re.search(
+        r"^# 1 part of the sweep|^# [2-9] parts of the sweep", found.stdout, re.MULTILINE
+    )
     asked = re.findall(r"^#SBATCH --([a-z-]+)=?(.*)$", found.stdout, re.MULTILINE)
-    assert {"partition": "main", "gres": "gpu:1", "requeue": "", "open-mode": "append"}.items() <= dict(asked).items()
+    assert {
+        "partition": "main",
+        "gres": "gpu:1",
+        "requeue": "",
+        "open-mode": "append",
+    }.items() <= dict(asked).items()
     assert dict(asked)["signal"] == f"B:USR1@{_slurm_script.SAVING}"
     by_hand = re.findall(r"^#     (sbatch .*)$", found.stdout, re.MULTILINE)
     assert [line.split()[1] for line in by_hand] == ["--array=0-0%1", "--array=0-0%1"]
@@ -151,7 +181,9 @@ def test_a_part_that_is_not_there(site: Path) -> None:
 
 
 @pytest.mark.slow
-def test_near_the_time_limit_a_part_saves_itself_and_is_queued_again(site: Path, checkpoint: Builder) -> None:
+def test_near_the_time_limit_a_part_saves_itself_and_is_queued_again(
+    site: Path, checkpoint: Builder
+) -> None:
     arguments = shlex.split(
         f"run {checkpoint('bert_uncased')} --suite demo --tasks gad --protocol smoke --precision fp32 "
         "--set epochs=40 --device cpu"
@@ -160,7 +192,9 @@ def test_near_the_time_limit_a_part_saves_itself_and_is_queued_again(site: Path,
     (folder,) = sweeps.folders(Path("runs"))
     about = {**os.environ, "SLURM_ARRAY_TASK_ID": "0", "SLURM_ARRAY_JOB_ID": "7"}
     script = ["bash", str(folder / _slurm_script.SCRIPT), "0"]
-    job = subprocess.Popen(script, env=about, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    job = subprocess.Popen(
+        script, env=about, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
     limit = time.time() + 120
     while not list(Path("runs").glob("*/*/.*.checkpoint/*")) and time.time() < limit:
         time.sleep(0.1)
@@ -170,7 +204,9 @@ def test_near_the_time_limit_a_part_saves_itself_and_is_queued_again(site: Path,
     assert "queued again" in out
     assert (site / "scontrol").read_text() == "requeue 7_0\n"
     assert not list(Path("runs").glob("*/*/*/DONE.json"))
-    done = subprocess.run(script, env={**about, "SLURM_RESTART_COUNT": "1"}, capture_output=True, text=True)
+    done = subprocess.run(
+        script, env={**about, "SLURM_RESTART_COUNT": "1"}, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     (made,) = Path("runs").glob("*/*/*/provenance.json")
     assert json.loads(made.read_text())["facts"]["resumed"]["step"] > 0
@@ -233,7 +269,9 @@ def test_logs_stay_until_gc_and_while_jobs_are_queued(site: Path) -> None:
     assert not folder.exists()
 
 
-@pytest.mark.parametrize("name", ["new\ntouch ran\n#", "back\\slash", "tab\there", "line\u2028end", "bell\x07"])
+@pytest.mark.parametrize(
+    "name", ["new\ntouch ran\n#", "back\\slash", "tab\there", "line\u2028end", "bell\x07"]
+)
 def test_a_path_that_a_script_cannot_have_is_refused(name: str) -> None:
     with pytest.raises(SlurmError, match="choose another --output folder"):
         _slurm_script.check_path(Path(name))
@@ -242,8 +280,19 @@ def test_a_path_that_a_script_cannot_have_is_refused(name: str) -> None:
 def test_slurm_reads_the_path_of_the_logs_as_it_is(here: Path) -> None:
     """What ends a word for Slurm is escaped, and a % is none of its patterns."""
     store = Path("a %A_%j 'b' \"c\" #d $(touch ran) `touch ran` ;e größe")
-    command = ["run", "baseline:majority", "--suite", "demo", "--tasks", "gad", "--precision", "fp32"]
-    done = CliRunner().invoke(cli, [*command, "--output", str(store), "--engine", "slurm", "--print"])
+    command = [
+        "run",
+        "baseline:majority",
+        "--suite",
+        "demo",
+        "--tasks",
+        "gad",
+        "--precision",
+        "fp32",
+    ]
+    done = CliRunner().invoke(
+        cli, [*command, "--output", str(store), "--engine", "slurm", "--print"]
+    )
     assert done.exit_code == 0, done.exception
     (line,) = re.findall(r"^#SBATCH --output=(.*)$", done.output, re.MULTILINE)
     words = shlex.split(line, comments=True)
@@ -255,7 +304,16 @@ def test_slurm_reads_the_path_of_the_logs_as_it_is(here: Path) -> None:
 
 @pytest.mark.parametrize("name", ["new\ntouch ran\n#", "back\\slash"])
 def test_the_command_refuses_it_before_anything_is_written(name: str, here: Path) -> None:
-    command = ["run", "baseline:majority", "--suite", "demo", "--tasks", "gad", "--precision", "fp32"]
+    command = [
+        "run",
+        "baseline:majority",
+        "--suite",
+        "demo",
+        "--tasks",
+        "gad",
+        "--precision",
+        "fp32",
+    ]
     done = CliRunner().invoke(cli, [*command, "--output", name, "--engine", "slurm", "--print"])
     assert isinstance(done.exception, SlurmError)
     assert not list(here.rglob("slurm.sh"))
@@ -264,16 +322,25 @@ def test_the_command_refuses_it_before_anything_is_written(name: str, here: Path
 def test_an_error_of_squeue_is_no_empty_answer(site: Path) -> None:
     assert blurb(*RUN, "--engine", "slurm").returncode == 0
     squeue = site.parent / "bin" / "squeue"
-    squeue.write_text("#!/bin/bash\necho 'slurm_load_jobs error: Unable to contact slurm controller' >&2; exit 1\n")
+    squeue.write_text(
+        "#!/bin/bash\necho 'slurm_load_jobs error: Unable to contact slurm controller' >&2; exit 1\n"
+    )
     again = blurb(*RUN, "--engine", "slurm")
     assert (again.returncode, len(calls(site))) == (2, 1)
-    assert "whether job 1 is over: slurm_load_jobs error: Unable to contact slurm controller" in again.stderr
-    squeue.write_text("#!/bin/bash\necho 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1\n")
+    assert (
+        "whether job 1 is over: slurm_load_jobs error: Unable to contact slurm controller"
+        in again.stderr
+    )
+    squeue.write_text(
+        "#!/bin/bash\necho 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1\n"
+    )
     assert blurb(*RUN, "--engine", "slurm").returncode == 0
     assert len(calls(site)) == 2
 
 
-def test_a_sweep_is_not_thought_over_where_there_is_no_squeue(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sweep_is_not_thought_over_where_there_is_no_squeue(
+    site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert blurb(*RUN, "--engine", "slurm").returncode == 0
     assert blurb(*RUN).returncode == 0
     monkeypatch.setenv("PATH", str(site))
@@ -281,9 +348,13 @@ def test_a_sweep_is_not_thought_over_where_there_is_no_squeue(site: Path, monkey
     monkeypatch.undo()
 
 
-@pytest.mark.parametrize("said", ["Welcome to the machine\n\n----\n101", "101;cluster\n", "  101  \n"])
+@pytest.mark.parametrize(
+    "said", ["Welcome to the machine\n\n----\n101", "101;cluster\n", "  101  \n"]
+)
 def test_the_number_of_a_job_is_the_last_line_that_is_one(site: Path, said: str) -> None:
-    (site.parent / "bin" / "sbatch").write_text(f"#!/bin/bash\necho x >> $FAKE_SLURM/calls\necho '{said}'\n")
+    (site.parent / "bin" / "sbatch").write_text(
+        f"#!/bin/bash\necho x >> $FAKE_SLURM/calls\necho '{said}'\n"
+    )
     done = blurb(*RUN, "--engine", "slurm")
     assert "Submitted as job 101" in done.stdout
     (folder,) = sweeps.folders(Path("runs"))
@@ -297,7 +368,9 @@ def test_an_answer_without_a_number_is_quoted(site: Path) -> None:
 
 
 def test_a_job_that_was_submitted_though_sbatch_timed_out_is_found_by_name(site: Path) -> None:
-    (site.parent / "bin" / "sbatch").write_text("#!/bin/bash\necho 'Socket timed out on send/recv' >&2; exit 1\n")
+    (site.parent / "bin" / "sbatch").write_text(
+        "#!/bin/bash\necho 'Socket timed out on send/recv' >&2; exit 1\n"
+    )
     squeue = '#!/bin/bash\ncase "$*" in *--name=blurb-*) echo 77;; *--jobs=77*) echo 77;; esac\n'
     (site.parent / "bin" / "squeue").write_text(squeue)
     done = blurb(*RUN, "--engine", "slurm,minutes=600")

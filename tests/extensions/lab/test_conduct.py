@@ -74,12 +74,17 @@ def test_a_study_from_nothing_and_from_its_parts(tmp_path: Path) -> None:
         return row
 
     def conducted() -> list[tuple[str, int]]:
-        made = conduct.conduct(study, tmp_path / "out", conduct.Texts(demo.prepare()), score, progress=False)
+        made = conduct.conduct(
+            study, tmp_path / "out", conduct.Texts(demo.prepare()), score, progress=False
+        )
         return [(variant.name, seed) for variant, seed in made]
 
     with pytest.raises(KeyboardInterrupt):
         conducted()
-    assert [variant.name for variant, _ in conduct.missing(tmp_path / "out", study)] == ["untrained", "trained"]
+    assert [variant.name for variant, _ in conduct.missing(tmp_path / "out", study)] == [
+        "untrained",
+        "trained",
+    ]
     scored.clear()
     shutil.rmtree(tmp_path / "out" / "work")  # only what is committed is left
     limit.clear()
@@ -87,12 +92,17 @@ def test_a_study_from_nothing_and_from_its_parts(tmp_path: Path) -> None:
     assert conducted() == []
     assert not list((tmp_path / "out" / "work").iterdir())
     rows = parts.rows(tmp_path / "out", study, "smoke")
-    assert {name: row.seeds("gad") for name, row in rows.items()} == {"untrained": (1, 2), "trained": (1, 2)}
+    assert {name: row.seeds("gad") for name, row in rows.items()} == {
+        "untrained": (1, 2),
+        "trained": (1, 2),
+    }
     lines = compare_rows(rows["trained"], rows["untrained"], "test", with_units=False)
     assert {line.name for line in lines} >= {"gad", "biosses"}
     shown = findings.read(tmp_path / "out", study)
     assert set(shown.floors) == {"baseline:bigrams"}
-    variance, count = reading.unit_variances(tmp_path / "out", study, demo.prepare())("trained", "untrained", "biosses")
+    variance, count = reading.unit_variances(tmp_path / "out", study, demo.prepare())(
+        "trained", "untrained", "biosses"
+    )
     assert count > 5  # 0 where examples are not known
     assert variance >= 0
     assert len(findings.read(tmp_path / "out", study, demo.prepare()).reading()) == 2
@@ -107,7 +117,10 @@ def test_a_study_from_nothing_and_from_its_parts(tmp_path: Path) -> None:
     assert [each["seen"]["words"] for each in facts["untrained"]] == [0, 0]
     assert all(each["bits per byte"]["model"] > 0 for each in facts["trained"])
     assert not list((tmp_path / "out").rglob("*.safetensors"))
-    assert [parts.precision(tmp_path / name, study) for name in ("out", "none")] == [own_precision(), "auto"]
+    assert [parts.precision(tmp_path / name, study) for name in ("out", "none")] == [
+        own_precision(),
+        "auto",
+    ]
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(parts, "read", of_a_machine_without_bf16(parts.read))
         with pytest.raises(DataError, match="in another precision than in other parts"):
@@ -115,7 +128,9 @@ def test_a_study_from_nothing_and_from_its_parts(tmp_path: Path) -> None:
     parts.check_text(tmp_path / "out", study, trained, facts["trained"][0]["text"]["sha256"])
     with pytest.raises(DataError, match="has other documents now than when the parts were made"):
         parts.check_text(tmp_path / "out", study, trained, "of other documents")
-    of_one_name = replace(study, variants=[*study.variants, replace(trained, name="more", text=["elsewhere/train"])])
+    of_one_name = replace(
+        study, variants=[*study.variants, replace(trained, name="more", text=["elsewhere/train"])]
+    )
     parts.check_text(tmp_path / "out", of_one_name, of_one_name.variants[-1], "of other documents")
     about = parts.place(tmp_path / "out", trained, 2) / pretrain.ABOUT
     for key in ("vocabulary", "start", "text"):
@@ -126,10 +141,15 @@ def test_a_study_from_nothing_and_from_its_parts(tmp_path: Path) -> None:
     write_json(about, facts["trained"][1])
     wider = replace(study, tasks=[*study.tasks, blurb.tasks.get("hoc")])
     assert len(conduct.missing(tmp_path / "out", wider)) == 4
-    elsewhere = replace(study, variants=[replace(each, text=["notes.txt"]) for each in study.variants])
+    elsewhere = replace(
+        study, variants=[replace(each, text=["notes.txt"]) for each in study.variants]
+    )
     with pytest.raises(DataError, match="was made with another text"):
         parts.rows(tmp_path / "out", elsewhere, "smoke")
-    other = replace(study, variants=[replace(each, recipe=replace(each.recipe, lr=0.1)) for each in study.variants])
+    other = replace(
+        study,
+        variants=[replace(each, recipe=replace(each.recipe, lr=0.1)) for each in study.variants],
+    )
     with pytest.raises(DataError, match="was made with another lr"):
         conduct.missing(tmp_path / "out", other)
 
@@ -149,7 +169,9 @@ def test_a_part_that_another_process_makes_is_passed_over(tmp_path: Path) -> Non
             f"study = spec.read({str(tmp_path / 'small.toml')!r})\n"
             f"print(list(conduct.conduct(study, Path({str(tmp_path / 'out')!r}), None, None)))"
         )
-        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=True
+        )
     assert done.stdout.strip() == "[]"
     assert len(conduct.missing(tmp_path / "out", study)) == 4
 
@@ -180,7 +202,9 @@ def quick_parts(monkeypatch: pytest.MonkeyPatch) -> None:
         parts.place(out, variant, seed).mkdir(parents=True)
 
     monkeypatch.setattr(conduct, "_make", make)
-    monkeypatch.setattr(parts, "is_done", lambda out, study, variant, seed: parts.place(out, variant, seed).is_dir())
+    monkeypatch.setattr(
+        parts, "is_done", lambda out, study, variant, seed: parts.place(out, variant, seed).is_dir()
+    )
 
 
 def other_machine(out: Path, part: str) -> Elsewhere:
@@ -198,7 +222,12 @@ def test_a_part_of_a_machine_that_is_gone_is_taken_over(
     clock = Clock()
     monkeypatch.setattr(leases, "time", clock)
     other_machine(tmp_path / "out", "untrained-1")
-    assert conducted(study, tmp_path / "out") == ["trained-1", "untrained-2", "trained-2", "untrained-1"]
+    assert conducted(study, tmp_path / "out") == [
+        "trained-1",
+        "untrained-2",
+        "trained-2",
+        "untrained-1",
+    ]
     assert leases.LIMIT <= clock.now <= leases.LIMIT + 2 * leases.BEAT
     assert list((tmp_path / "out" / "work").iterdir()) == []
 

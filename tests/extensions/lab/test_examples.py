@@ -19,12 +19,16 @@ def answers(rate: float, generator: np.random.Generator, hard: np.ndarray) -> np
     return (generator.normal(rate, 1, (RUNS, EXAMPLES)) + better + hard > 0).astype(float)
 
 
-def multi_bootstrap(first: np.ndarray, other: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+def multi_bootstrap(
+    first: np.ndarray, other: np.ndarray, generator: np.random.Generator
+) -> np.ndarray:
     """Differences: pretrainings of each side and the examples of both are drawn with replacement (their section 3)."""
     differences = np.empty(DRAWS)
     for draw in range(DRAWS):
         examples = generator.integers(EXAMPLES, size=EXAMPLES)
-        means = [side[generator.integers(RUNS, size=RUNS)][:, examples].mean() for side in (first, other)]
+        means = [
+            side[generator.integers(RUNS, size=RUNS)][:, examples].mean() for side in (first, other)
+        ]
         differences[draw] = means[0] - means[1]
     return 100 * differences
 
@@ -38,7 +42,9 @@ def test_the_variance_is_that_of_the_multi_bootstrap() -> None:
     names = tuple(map(str, range(EXAMPLES)))
     clusters = [Clusters(accuracy, each, names, "examples") for each in counts]
     assert clusters[0].scores == pytest.approx(100 * sides[0].mean(1))
-    ours = difference_variance(*clusters, "test") + sum(each.scores.var(ddof=1) / RUNS for each in clusters)
+    ours = difference_variance(*clusters, "test") + sum(
+        each.scores.var(ddof=1) / RUNS for each in clusters
+    )
     theirs = multi_bootstrap(*sides, generator).var()
     # Theirs draws R runs with replacement, so that the part of the runs is (R - 1) / R, and has their interaction with
     # the examples a second time.
@@ -48,7 +54,16 @@ def test_the_variance_is_that_of_the_multi_bootstrap() -> None:
 def test_the_choice_of_examples_makes_intervals_wider() -> None:
     rows = {name: variant(name) for name in VALUES}
     alone = list(reading.reading("b", reading.compared(rows, "b")))
-    crossed = list(reading.reading("b", reading.compared(rows, "b", lambda first, other, dataset: (4.0, 500))))
+    crossed = list(
+        reading.reading("b", reading.compared(rows, "b", lambda first, other, dataset: (4.0, 500)))
+    )
     half = [float(line.split("± ")[1].split(",")[0]) for line in (alone[0], crossed[0])]
     assert half[0] < half[1]
-    assert list(reading.reading("b", reading.compared(rows, "b", lambda first, other, dataset: (0.0, 0)))) == alone
+    assert (
+        list(
+            reading.reading(
+                "b", reading.compared(rows, "b", lambda first, other, dataset: (0.0, 0))
+            )
+        )
+        == alone
+    )

@@ -18,7 +18,10 @@ from blurb.results.comparison import compare_rows
 from blurb.results.row import Row
 from tests.results import invented
 
-VALUES = {"a": ((62.1, 71.0), (62.4, 70.2), (62.0, 73.5)), "b": ((58.0, 70.9), (57.2, 71.1), (59.3, 70.0))}
+VALUES = {
+    "a": ((62.1, 71.0), (62.4, 70.2), (62.0, 73.5)),
+    "b": ((58.0, 70.9), (57.2, 71.1), (59.3, 70.0)),
+}
 
 
 def encoder(name: str, seed: int) -> Row:
@@ -40,10 +43,15 @@ def test_the_runs_of_a_variant_are_its_pretrainings() -> None:
 
 def test_a_difference_of_variants_is_tested_over_pretrainings() -> None:
     """Against scipy: Welch's test over the scores of the pretrainings."""
-    lines = {line.name: line for line in compare_rows(variant("a"), variant("b"), "test", with_units=False)}
+    lines = {
+        line.name: line
+        for line in compare_rows(variant("a"), variant("b"), "test", with_units=False)
+    }
     for place, task in enumerate(("gad", "hoc")):
         samples = [[scores[place] for scores in VALUES[name]] for name in VALUES]
-        assert lines[task].comparison.p == pytest.approx(ttest_ind(*samples, equal_var=False).pvalue)
+        assert lines[task].comparison.p == pytest.approx(
+            ttest_ind(*samples, equal_var=False).pvalue
+        )
 
 
 def test_one_pretraining_a_side_gives_no_p() -> None:
@@ -56,7 +64,9 @@ def test_what_is_no_variant() -> None:
     with pytest.raises(DataError, match="has 2 runs of gad"):
         variant_row("a", {1: twice})
     other = encoder("a", 2)
-    other = invented.named(other, configuration=replace(other.configuration, protocol_hash="f" * 64))
+    other = invented.named(
+        other, configuration=replace(other.configuration, protocol_hash="f" * 64)
+    )
     with pytest.raises(DataError, match="another configuration"):
         variant_row("a", {1: encoder("a", 1), 2: other})
 
@@ -86,7 +96,9 @@ def test_the_table_against_numbers_by_hand() -> None:
         tasks=blurb.tasks.load_selection("gad,hoc"),
         protocols=["quick"],
     )
-    cells = {(cell.dataset, cell.variant): cell for cell in findings.cells(study, {"quick": rows}, {})}
+    cells = {
+        (cell.dataset, cell.variant): cell for cell in findings.cells(study, {"quick": rows}, {})
+    }
     values = [gad for gad, _ in VALUES["a"]]
     low, high = t.interval(0.95, 2, np.mean(values), sem(values))
     assert cells["gad", "a"].mean == pytest.approx(np.mean(values))
@@ -94,11 +106,16 @@ def test_the_table_against_numbers_by_hand() -> None:
     assert cells["gad", "a"].sd == pytest.approx(np.std(values, ddof=1))
     assert cells["mean", "b"].mean == pytest.approx(np.mean(VALUES["b"]))
     assert cells["mean", "b"].sd == pytest.approx(np.std(np.mean(VALUES["b"], axis=1), ddof=1))
-    assert (cells["gad", "a"].published, cells["gad", "b"].published) == (81.74, 83.96)  # Gu et al., Table 7
+    assert (cells["gad", "a"].published, cells["gad", "b"].published) == (
+        81.74,
+        83.96,
+    )  # Gu et al., Table 7
     page = findings.page(study, list(cells.values()), {}, {}, {})
     halves = [
         half / 2
-        for half in map(np.ptp, [t.interval(0.95, 2, 0, sem([gad for gad, _ in VALUES[name]])) for name in "ab"])
+        for half in map(
+            np.ptp, [t.interval(0.95, 2, 0, sem([gad for gad, _ in VALUES[name]])) for name in "ab"]
+        )
     ]
     assert f"| gad | 62.17 ± {halves[0]:.2f} | 58.17 ± {halves[1]:.2f} | 81.74 | 83.96 |" in page
 
@@ -111,10 +128,18 @@ def test_the_page_says_which_were_pretrained_in_fp32() -> None:
         seen = {"words": words, "tokens": words, "epochs": 1, "seconds": 1, "flops": words}
         recipe = {"seed": seed, "whole_word": False}
         text = {"source": "notes.txt", "words": 5, "datasets without original text": {}}
-        return {"seen": seen, "recipe": recipe, "precision": precision, "bits per byte": bits, "text": text}
+        return {
+            "seen": seen,
+            "recipe": recipe,
+            "precision": precision,
+            "bits per byte": bits,
+            "text": text,
+        }
 
     both = {"a": [made(1, "fp32"), made(2, "bf16")], "random": [made(1, "fp32", words=0)]}
-    assert "Pretrained with products in fp32: a 1. All others: in bf16." in findings.page(study, [], both, {}, {})
+    assert "Pretrained with products in fp32: a 1. All others: in bf16." in findings.page(
+        study, [], both, {}, {}
+    )
     assert "Text: notes.txt, 5 words." in findings.page(study, [], both, {}, {})
     for one in ([made(1, "bf16")], [made(1, "fp32"), made(2, "fp32")]):
         assert "Pretrained with" not in findings.page(study, [], {**both, "a": one}, {}, {})
@@ -141,7 +166,9 @@ def test_where_a_difference_of_means_comes_from(tmp_path: Path) -> None:
     cells = {(cell.dataset, cell.variant): cell.mean for cell in shown.lines()}
     assert parts.total == pytest.approx(cells["mean", "a"] - cells["mean", "b"])
     assert sum(part.share or 0 for part in parts.datasets) == pytest.approx(1)
-    low, high = ttest_ind(*([gad for gad, _ in VALUES[name]] for name in "ab"), equal_var=False).confidence_interval()
+    low, high = ttest_ind(
+        *([gad for gad, _ in VALUES[name]] for name in "ab"), equal_var=False
+    ).confidence_interval()
     assert parts.datasets[0].interval == pytest.approx((low / 2, high / 2))
     page = shown.markdown()
     gad, hoc = points
@@ -176,9 +203,15 @@ def test_no_number_of_pretrainings_makes_up_for_few_examples() -> None:
     assert any("too few test examples" in line for line in sentences(rows, lambda *_: (4.0, 500)))
 
 
-def test_as_many_pretrainings_as_did_not_separate_a_difference_are_never_said_to_be_enough() -> None:
-    assert reading.needed(50.0, 1.0, there=4).startswith("about 5 pretrainings a side would separate")
-    assert reading.needed(50.0, 1.0, there=1).startswith("about 2 pretrainings a side would separate")
+def test_as_many_pretrainings_as_did_not_separate_a_difference_are_never_said_to_be_enough() -> (
+    None
+):
+    assert reading.needed(50.0, 1.0, there=4).startswith(
+        "about 5 pretrainings a side would separate"
+    )
+    assert reading.needed(50.0, 1.0, there=1).startswith(
+        "about 2 pretrainings a side would separate"
+    )
 
 
 def test_the_page_has_a_line_for_each_difference(tmp_path: Path) -> None:
@@ -190,5 +223,10 @@ def test_the_page_has_a_line_for_each_difference(tmp_path: Path) -> None:
         assert f"| a | {each.line.name} | {each.line.difference:+.2f} ± {each.half:.2f} | " in page
         assert f" | {each.verdict} |\n" in page
     alone = variant_row("a", {1: encoder("a", 1)})
-    page = findings.page(spec.read("vocabulary-and-masking"), [], {}, reading.compared({**rows, "a": alone}, "b"), {})
-    assert page.count(" |  | of these checkpoints alone (one pretraining says nothing of others) |\n") == 2
+    page = findings.page(
+        spec.read("vocabulary-and-masking"), [], {}, reading.compared({**rows, "a": alone}, "b"), {}
+    )
+    assert (
+        page.count(" |  | of these checkpoints alone (one pretraining says nothing of others) |\n")
+        == 2
+    )

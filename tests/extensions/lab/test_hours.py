@@ -65,7 +65,9 @@ def test_seconds_of_parts_that_this_machine_has_made(
     """By hand: the longest pretraining of the variant, and the longest scoring of an encoder of its size."""
     study = spec.read(file)
     untrained, trained, wide = study.variants
-    monkeypatch.setattr(parts, "is_done", lambda out, study, variant, seed: parts.place(out, variant, seed).is_dir())
+    monkeypatch.setattr(
+        parts, "is_done", lambda out, study, variant, seed: parts.place(out, variant, seed).is_dir()
+    )
     trials(monkeypatch, 10.0)
     elsewhere = {**machine(), "threads": 99}
     for variant, seed, kind, precision, pretraining, scoring in (
@@ -91,11 +93,15 @@ def test_seconds_of_parts_that_this_machine_has_made(
     assert (without.seconds(trained), without.seconds(wide)) == (conduct.ENDS + 160.0, None)
 
 
-def test_a_part_for_which_there_is_no_time_ends_it(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_part_for_which_there_is_no_time_ends_it(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """All variants of the first seed come first; what would fit behind that which does not is not begun."""
     study, out = spec.read(file), tmp_path / "out"
     begun: list[str] = []
-    monkeypatch.setattr(conduct, "_make", lambda study, variant, seed, *more: begun.append(f"{variant.name}-{seed}"))
+    monkeypatch.setattr(
+        conduct, "_make", lambda study, variant, seed, *more: begun.append(f"{variant.name}-{seed}")
+    )
     left = [100.0]
     takes = {"untrained": 1.0, "trained": 30.0, "wide": 40.0}
 
@@ -107,15 +113,24 @@ def test_a_part_for_which_there_is_no_time_ends_it(file: Path, tmp_path: Path, m
 
     made = conduct.conduct(study, out, NO_TEXTS, None, False, fits)  # type: ignore[arg-type]
     assert [f"{variant.name}-{seed}" for variant, seed in made] == begun
-    assert begun == ["untrained-1", "trained-1", "wide-1", "untrained-2"]  # 28 are left, and trained-2 takes 30
+    assert begun == [
+        "untrained-1",
+        "trained-1",
+        "wide-1",
+        "untrained-2",
+    ]  # 28 are left, and trained-2 takes 30
     assert not list((out / "work").iterdir())
 
 
-def test_the_call_says_what_is_left(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_call_says_what_is_left(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(Forecast, "_estimate", lambda self, variant: 60.0)
     trials(monkeypatch, 2_000 / (0.95 * 3600))  # an hour for each that learns
     told: list[str] = []
-    findings = blurb.study(file, tmp_path / "out", suite="demo", hours=0.01, progress=False, told=told.append)
+    findings = blurb.study(
+        file, tmp_path / "out", suite="demo", hours=0.01, progress=False, told=told.append
+    )
     assert not findings.first
     each = conduct.ENDS + 60
     total = round((6 * each + 4 * 3600) / 60)
@@ -126,7 +141,9 @@ def test_the_call_says_what_is_left(file: Path, tmp_path: Path, monkeypatch: pyt
         blurb.study(file, tmp_path / "out", suite="demo", hours=0)
 
 
-def test_the_command_lists_what_fits(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_lists_what_fits(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(Forecast, "_estimate", lambda self, variant: 60.0)
     trials(monkeypatch, 2_000 / (0.95 * 3600))
     words = ["study", str(file), "--output", str(tmp_path / "out"), "--hours", "2.2", "--dry-run"]
@@ -135,7 +152,9 @@ def test_the_command_lists_what_fits(file: Path, tmp_path: Path, monkeypatch: py
     assert (code, lines[0], lines[1]) == (
         0, "untrained, pretraining 1: 0 words, 90 s", "trained, pretraining 1: 2,000 words, 62 min",
     )  # fmt: skip
-    assert lines[-1].endswith("out: about 4 h 09 min; 4 fit into 2 h 12 min.")  # 2 x (90 s + 3690 s)
+    assert lines[-1].endswith(
+        "out: about 4 h 09 min; 4 fit into 2 h 12 min."
+    )  # 2 x (90 s + 3690 s)
     code, _, error = command(words, tmp_path)
     assert code == 2
     assert "add --data" in error
@@ -145,7 +164,9 @@ def test_the_command_lists_what_fits(file: Path, tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.costly
-def test_the_cost_model_knows_what_scoring_takes(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cost_model_knows_what_scoring_takes(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from blurb.extensions.lab.api.studying import missing_parts
 
     trials(monkeypatch, 1_000.0)

@@ -42,7 +42,10 @@ def test_the_weights_are_those_of_the_checkpoint_and_nothing_is_dropped(
     name, embedding = next((name, each) for name, each in load_file(tmp_path / "model.safetensors").items()
                            if name.endswith(("word_embeddings.weight", "tok_embeddings.weight")))  # fmt: skip
     assert torch.equal(dict(model.named_parameters())[name], embedding)
-    inputs = {"input_ids": torch.arange(5, 25).reshape(1, 20), "attention_mask": torch.ones(1, 20, dtype=torch.long)}
+    inputs = {
+        "input_ids": torch.arange(5, 25).reshape(1, 20),
+        "attention_mask": torch.ones(1, 20, dtype=torch.long),
+    }
     model.train()
     assert torch.equal(*(model(**inputs).logits for _ in range(2)))
 
@@ -54,11 +57,17 @@ def test_only_bert_learns_pairs_of_texts(tmp_path: Path) -> None:
         models.continued(str(tmp_path), replace(CONTINUED, start=str(tmp_path), next_sentence=True))
 
 
-@pytest.mark.parametrize(("name", "value"), [("size", "mini"), ("vocabulary", 500), ("cased", True), ("kind", "bpe")])
-def test_a_checkpoint_to_continue_from_has_its_own_size_and_vocabulary(name: str, value: object) -> None:
+@pytest.mark.parametrize(
+    ("name", "value"), [("size", "mini"), ("vocabulary", 500), ("cased", True), ("kind", "bpe")]
+)
+def test_a_checkpoint_to_continue_from_has_its_own_size_and_vocabulary(
+    name: str, value: object
+) -> None:
     with pytest.raises(BlurbError, match=f"{name} is of a new encoder"):
         request.recipe({"start": "somewhere", name: value})
-    assert request.recipe({"start": "somewhere"}) == Recipe(size="", vocabulary=0, start="somewhere")
+    assert request.recipe({"start": "somewhere"}) == Recipe(
+        size="", vocabulary=0, start="somewhere"
+    )
 
 
 @pytest.mark.costly
@@ -68,9 +77,13 @@ def test_bits_per_byte_are_measured_in_fp32_whatever_it_was_trained_in(
     """A Trainer leaves its autocast in the encoder. The card says which checkpoint it began with."""
     roberta(tmp_path / "general")
     out, seen = tmp_path / "out", set()
-    recipe = request.recipe({"start": str(tmp_path / "general"), "length": 32, "batch": 8, "words": 1_000})
+    recipe = request.recipe(
+        {"start": str(tmp_path / "general"), "length": 32, "batch": 8, "words": 1_000}
+    )
     out.mkdir()
-    (out / "recipe.json").write_text(json.dumps({"hash": recipe.hash(corpus.hash), "precision": "bf16"}))
+    (out / "recipe.json").write_text(
+        json.dumps({"hash": recipe.hash(corpus.hash), "precision": "bf16"})
+    )
     measure = trainer.measure
 
     def watched(model: torch.nn.Module, *given: object) -> object:
@@ -81,7 +94,9 @@ def test_bits_per_byte_are_measured_in_fp32_whatever_it_was_trained_in(
 
     monkeypatch.setattr(trainer, "measure", watched)
     about = json.loads(
-        (pretrain(out, corpus, recipe, {"source": "x"}, progress=False) / "pretraining.json").read_text()
+        (
+            pretrain(out, corpus, recipe, {"source": "x"}, progress=False) / "pretraining.json"
+        ).read_text()
     )
     assert seen == {torch.float32}
     assert about["precision"] == "bf16"
@@ -92,7 +107,10 @@ def test_nothing_goes_on_from_a_checkpoint_without_moments(tmp_path: Path) -> No
     """Those that stay have none; the Trainer would begin its schedule anew with their weights, and say nothing."""
     from blurb.system.files import seal
 
-    for step, names in ((5, ("model", "scheduler.pt")), (10, ("model", "scheduler.pt", "optimizer.pt"))):
+    for step, names in (
+        (5, ("model", "scheduler.pt")),
+        (10, ("model", "scheduler.pt", "optimizer.pt")),
+    ):
         folder = tmp_path / f"checkpoint-{step}"
         folder.mkdir()
         for name in names:
@@ -121,7 +139,9 @@ def test_the_trial_of_hours_has_the_mean_of_a_rising_mask_rate(
     assert np.mean(rates) == pytest.approx(0.15, abs=0.02)
 
 
-def test_a_later_save_neither_hides_a_damage_nor_reads_the_other_checkpoints(tmp_path: Path) -> None:
+def test_a_later_save_neither_hides_a_damage_nor_reads_the_other_checkpoints(
+    tmp_path: Path,
+) -> None:
     saving = trainer._Saving(100, 0, lambda model: 1.0, 0.0)
 
     def save(step: int) -> None:
@@ -129,7 +149,9 @@ def test_a_later_save_neither_hides_a_damage_nor_reads_the_other_checkpoints(tmp
         folder.mkdir()
         for name in ("model.safetensors", *trainer.MOMENTS):
             (folder / name).write_bytes(b"whole")
-        saving.on_save(SimpleNamespace(output_dir=str(tmp_path)), SimpleNamespace(global_step=step), None)
+        saving.on_save(
+            SimpleNamespace(output_dir=str(tmp_path)), SimpleNamespace(global_step=step), None
+        )
 
     for step in (1, 2):
         save(step)
@@ -142,7 +164,8 @@ def test_a_later_save_neither_hides_a_damage_nor_reads_the_other_checkpoints(tmp
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"), [({"seed": -1}, "seed must be at least 0"), ({"weight_decay": -1.0}, "decay")]
+    ("changed", "told"),
+    [({"seed": -1}, "seed must be at least 0"), ({"weight_decay": -1.0}, "decay")],
 )
 def test_what_no_training_can_do_is_refused(changed: dict[str, Any], told: str) -> None:
     with pytest.raises(SettingsError, match=told):

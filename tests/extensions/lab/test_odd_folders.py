@@ -11,7 +11,14 @@ from safetensors import SafetensorError
 from blurb.extensions.lab.pretraining import trainer
 from blurb.system.files import full_disks_told, seal
 
-ODD = ("checkpoint-old", "checkpoint-500 (copy)", "checkpoint-500.bak", "checkpoint--3", "checkpoint-0", "checkpoint-")
+ODD = (
+    "checkpoint-old",
+    "checkpoint-500 (copy)",
+    "checkpoint-500.bak",
+    "checkpoint--3",
+    "checkpoint-0",
+    "checkpoint-",
+)
 
 
 def test_folders_of_other_names_are_left_alone(tmp_path: Path) -> None:
@@ -30,11 +37,16 @@ def test_folders_of_other_names_are_left_alone(tmp_path: Path) -> None:
     "error",
     [
         RuntimeError("[enforce fail at inline_container.cc:672] . unexpected pos 302400 vs 302288"),
-        SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)"),
+        SafetensorError(
+            "Error while serializing: I/O error: No space left on device (os error 28)"
+        ),
     ],
 )
 def test_a_full_disk_is_told_by_its_name(error: Exception, tmp_path: Path) -> None:
-    with pytest.raises(OSError, match="No space left on device") as caught, full_disks_told(tmp_path):
+    with (
+        pytest.raises(OSError, match="No space left on device") as caught,
+        full_disks_told(tmp_path),
+    ):
         raise error
     assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, str(tmp_path))
     with pytest.raises(RuntimeError, match="shapes"), full_disks_told(tmp_path):

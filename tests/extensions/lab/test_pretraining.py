@@ -33,12 +33,18 @@ def stream(corpus: PretrainingCorpus, tokenizer: Any) -> inputs.Stream:
     return inputs.stream(corpus.texts, tokenizer)
 
 
-def test_the_stream_has_every_word_once(corpus: PretrainingCorpus, tokenizer: Any, stream: inputs.Stream) -> None:
+def test_the_stream_has_every_word_once(
+    corpus: PretrainingCorpus, tokenizer: Any, stream: inputs.Stream
+) -> None:
     assert stream.words == corpus.words
     assert int((stream.ids == stream.separator).sum()) == len(corpus.texts)
-    assert int(stream.sizes.sum()) == sum(len(word.encode()) + 1 for text in corpus.texts for word in text.split())
+    assert int(stream.sizes.sum()) == sum(
+        len(word.encode()) + 1 for text in corpus.texts for word in text.split()
+    )
     first = corpus.texts[0].split()
-    alone = [piece for word in first for piece in tokenizer(word, add_special_tokens=False)["input_ids"]]
+    alone = [
+        piece for word in first for piece in tokenizer(word, add_special_tokens=False)["input_ids"]
+    ]
     assert stream.ids[: len(alone)].tolist() == alone
 
 
@@ -56,11 +62,15 @@ def test_masks_pick_their_rate_on_average(
         starts = stream.starts[place : place + 62]
         picked += int(inputs.choose(starts, open_, 0.15, whole_word, generator, version).sum())
         free += 62
-    assert picked / free == pytest.approx(expected, abs=0.0015 if version == 2 or not whole_word else 0.006)
+    assert picked / free == pytest.approx(
+        expected, abs=0.0015 if version == 2 or not whole_word else 0.006
+    )
 
 
 @pytest.mark.parametrize("whole_word", [False, True])
-def test_masks_have_their_rate_and_words_stay_whole(stream: inputs.Stream, whole_word: bool) -> None:
+def test_masks_have_their_rate_and_words_stay_whole(
+    stream: inputs.Stream, whole_word: bool
+) -> None:
     generator = np.random.default_rng(0)
     ids, starts = stream.ids[:4000], stream.starts[:4000]
     free = ids != stream.separator
@@ -92,11 +102,16 @@ def test_the_loss_at_masked_places_is_that_of_the_model(
     inputs = PretrainingInputs(stream, recipe, tokenizer)
     model = models.from_nothing(recipe, tokenizer)
     items = [inputs[place] for place in range(8)]
-    batch = {name: torch.from_numpy(np.asarray([item[name] for item in items])) for name in items[0]}
+    batch = {
+        name: torch.from_numpy(np.asarray([item[name] for item in items])) for name in items[0]
+    }
     ours = loss(model, batch)
     theirs = model(**batch).loss
     assert float(ours.detach()) == pytest.approx(float(theirs.detach()), rel=1e-5)
-    gradients = [torch.autograd.grad(each, model.bert.embeddings.word_embeddings.weight)[0] for each in (ours, theirs)]
+    gradients = [
+        torch.autograd.grad(each, model.bert.embeddings.word_embeddings.weight)[0]
+        for each in (ours, theirs)
+    ]
     assert torch.allclose(*gradients, atol=1e-6)
 
 
@@ -115,14 +130,18 @@ def test_operations_are_those_of_the_formula(stream: inputs.Stream, tokenizer: A
 
 
 def test_half_of_the_pairs_do_not_follow(stream: inputs.Stream, tokenizer: Any) -> None:
-    inputs = PretrainingInputs(stream, Recipe(words=50_000, length=32, batch=8, next_sentence=True), tokenizer)
+    inputs = PretrainingInputs(
+        stream, Recipe(words=50_000, length=32, batch=8, next_sentence=True), tokenizer
+    )
     items = [inputs[place] for place in range(400)]
     assert {len(item["input_ids"]) for item in items} == {32}
     assert np.mean([item["next_sentence_label"] for item in items]) == pytest.approx(0.5, abs=0.1)
     assert all((item["input_ids"] == stream.separator).sum() >= 2 for item in items)
 
 
-def test_an_epoch_sees_every_input_once_and_place_decides_all(stream: inputs.Stream, tokenizer: Any) -> None:
+def test_an_epoch_sees_every_input_once_and_place_decides_all(
+    stream: inputs.Stream, tokenizer: Any
+) -> None:
     inputs = PretrainingInputs(stream, SMALL, tokenizer)
     again = PretrainingInputs(stream, SMALL, tokenizer)
     count = len(inputs.slices)
@@ -130,7 +149,9 @@ def test_an_epoch_sees_every_input_once_and_place_decides_all(stream: inputs.Str
     assert sorted(orders[0]) == sorted(orders[1]) == list(range(count))
     assert orders[0] != orders[1]
     for place in (5, 3, 5, count + 1 if count + 1 < len(inputs) else 0):
-        assert all((inputs[place][name] == again[place][name]).all() for name in ("input_ids", "labels"))
+        assert all(
+            (inputs[place][name] == again[place][name]).all() for name in ("input_ids", "labels")
+        )
     assert inputs.words_per_update * inputs.updates >= SMALL.words
 
 
@@ -145,7 +166,10 @@ def test_a_vocabulary_is_the_same_in_every_process(kind: str) -> None:
         f"tokenizer = models.train_vocabulary(texts, Recipe(vocabulary=500, kind='{kind}'))\n"
         "print(sorted(tokenizer.get_vocab().items()))"
     )
-    runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(2)]
+    runs = [
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        for _ in range(2)
+    ]
     assert runs[0].stdout == runs[1].stdout
     assert "[MASK]" in runs[0].stdout
 
@@ -155,16 +179,23 @@ def test_a_vocabulary_that_the_text_does_not_support(corpus: PretrainingCorpus) 
         models.train_vocabulary(corpus.texts, Recipe(vocabulary=50_000))
 
 
-def test_the_same_words_are_masked_under_every_vocabulary(corpus: PretrainingCorpus, tokenizer: Any) -> None:
+def test_the_same_words_are_masked_under_every_vocabulary(
+    corpus: PretrainingCorpus, tokenizer: Any
+) -> None:
     other = models.train_vocabulary(corpus.texts, Recipe(vocabulary=300, kind="bpe"))
     streams = [inputs.stream(corpus.held_out, each) for each in (tokenizer, other)]
     masked = [trainer.masked(each) for each in streams]
-    sizes = [each.sizes[places & each.starts].tolist() for each, places in zip(streams, masked, strict=True)]
+    sizes = [
+        each.sizes[places & each.starts].tolist()
+        for each, places in zip(streams, masked, strict=True)
+    ]
     assert sizes[0] == sizes[1]
     assert len(sizes[0]) > 0
 
 
-def test_bits_of_a_model_that_knows_nothing_are_those_of_an_even_chance(stream: inputs.Stream, tokenizer: Any) -> None:
+def test_bits_of_a_model_that_knows_nothing_are_those_of_an_even_chance(
+    stream: inputs.Stream, tokenizer: Any
+) -> None:
     model = models.from_nothing(SMALL, tokenizer)
     for parameter in model.parameters():
         torch.nn.init.zeros_(parameter)
@@ -174,7 +205,9 @@ def test_bits_of_a_model_that_knows_nothing_are_those_of_an_even_chance(stream: 
     pieces, size = int(places.sum()), int(stream.sizes[places].sum())
     assert found.model == pytest.approx(pieces * np.log2(len(tokenizer)) / size, rel=1e-5)
     counts = np.bincount(stream.ids, minlength=len(tokenizer)) + 1
-    assert found.frequencies == pytest.approx(-np.log2(counts / counts.sum())[stream.ids[places]].sum() / size)
+    assert found.frequencies == pytest.approx(
+        -np.log2(counts / counts.sum())[stream.ids[places]].sum() / size
+    )
     assert found.pairs < found.frequencies < found.model
 
 
@@ -216,7 +249,9 @@ def test_a_vocabulary_may_be_part_of_a_checkpoints(tmp_path: Path) -> None:
         "##ab",
         "of",
     ]
-    BertTokenizerFast(vocab={piece: number for number, piece in enumerate(pieces)}).save_pretrained(folder)
+    BertTokenizerFast(vocab={piece: number for number, piece in enumerate(pieces)}).save_pretrained(
+        folder
+    )
     taken = models.checkpoint_entries(str(folder))
     assert taken == ["z", "##a", "a", "b", "##b", "the", "##ab", "of"]
     made = models.train_vocabulary(["ab of Ba"], Recipe(vocabulary=11, vocabulary_of=str(folder)))
@@ -232,7 +267,9 @@ def test_vocabularies_that_cannot_be_taken(tmp_path: Path) -> None:
         models.train_vocabulary(["ab"], Recipe(vocabulary=100, vocabulary_of=str(tmp_path / "x")))
     with pytest.raises(SettingsError, match="is WordPiece"):
         Recipe(vocabulary_of="general", kind="bpe").check()
-    bpe = models.train_vocabulary(["some text of some words"] * 9, Recipe(kind="bpe", vocabulary=264))
+    bpe = models.train_vocabulary(
+        ["some text of some words"] * 9, Recipe(kind="bpe", vocabulary=264)
+    )
     bpe.save_pretrained(tmp_path / "bpe")
     with pytest.raises(BlurbError, match="has no WordPiece vocabulary"):
         models.train_vocabulary(["ab"], Recipe(vocabulary=100, vocabulary_of=str(tmp_path / "bpe")))

@@ -46,10 +46,14 @@ def test_a_pretraining_that_was_killed_comes_to_the_same_weights(tmp_path: Path)
         "trainer._Saving.on_save = on_save\n"
         f"from blurb.cli import cli\ncli({[*ASKED, *data]!r})\n"
     )
-    done = subprocess.run([sys.executable, "-c", kill], cwd=killed, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", kill], cwd=killed, capture_output=True, text=True, check=False
+    )
     assert done.returncode == -9, done.stderr
     assert not (killed / "out" / "model").exists()
-    (killed / "out" / "checkpoints" / "checkpoint-21").mkdir()  # as a kill while it was written leaves it
+    (
+        killed / "out" / "checkpoints" / "checkpoint-21"
+    ).mkdir()  # as a kill while it was written leaves it
     assert command([*ASKED, *data], killed)[0] == 0
     files = [folder / "out" / "model" / "model.safetensors" for folder in (whole, killed)]
     assert files[0].read_bytes() == files[1].read_bytes()
@@ -59,23 +63,36 @@ def test_a_pretraining_that_was_killed_comes_to_the_same_weights(tmp_path: Path)
     spent = [json.loads((killed / "out" / path).read_text()) for path in SPENT]
     assert 0 < spent[0]["seconds"] <= spent[1]["seen"]["seconds"]  # of both stretches
     last = about["seen"]["updates"]
-    beside = json.loads((whole / "out" / "checkpoints" / f"checkpoint-{last}" / "quality.json").read_text())
+    beside = json.loads(
+        (whole / "out" / "checkpoints" / f"checkpoint-{last}" / "quality.json").read_text()
+    )
     assert beside["bits per byte"] == pytest.approx(about["bits per byte"]["model"], abs=1e-5)
-    assert "Compared with dev and test of bc5-chem" in (whole / "out" / "model" / "README.md").read_text()
+    assert (
+        "Compared with dev and test of bc5-chem"
+        in (whole / "out" / "model" / "README.md").read_text()
+    )
     again = command([*ASKED, *data, "--seed", "2"], whole)
     assert (again[0], "is of another recipe or text" in again[2]) == (2, True)
-    run = shlex.split(f"run out/model --data {demo.prepare()} --suite demo --tasks gad --protocol smoke")
-    code, _, err = command([each for each in run if each not in ("--data", str(demo.prepare()))], whole)
+    run = shlex.split(
+        f"run out/model --data {demo.prepare()} --suite demo --tasks gad --protocol smoke"
+    )
+    code, _, err = command(
+        [each for each in run if each not in ("--data", str(demo.prepare()))], whole
+    )
     assert code == 0, err
 
 
 @pytest.mark.costly
-def test_hours_become_words_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, corpus: PretrainingCorpus) -> None:
+def test_hours_become_words_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, corpus: PretrainingCorpus
+) -> None:
     monkeypatch.setattr(pretraining, "WARM_UP", 0.1)
     monkeypatch.setattr(pretraining, "SECONDS", 0.5)
     first = pretraining.for_hours(tmp_path, corpus, SMALL, 0.01)
     again = pretraining.for_hours(tmp_path, corpus, SMALL, 0.02)
-    assert 1.0 < again.words / first.words < 4.0  # twice the time, on a machine that does other things, too
+    assert (
+        1.0 < again.words / first.words < 4.0
+    )  # twice the time, on a machine that does other things, too
     (tmp_path / "recipe.json").write_text(json.dumps({"hash": "x", "recipe": {"words": 77}}))
     assert pretraining.for_hours(tmp_path, corpus, SMALL, 5).words == 77
 
@@ -86,7 +103,9 @@ def test_products_are_in_the_precision_that_is_reported(
     tmp_path: Path, corpus: PretrainingCorpus, precision: str
 ) -> None:
     """That of the first start, whatever machine goes on: recipe.json says it."""
-    (tmp_path / "recipe.json").write_text(json.dumps({"hash": SMALL.hash(corpus.hash), "precision": precision}))
+    (tmp_path / "recipe.json").write_text(
+        json.dumps({"hash": SMALL.hash(corpus.hash), "precision": precision})
+    )
     seen: set[torch.dtype] = set()
 
     def watch(layer: torch.nn.Module, inputs: object, output: torch.Tensor) -> None:
@@ -94,29 +113,50 @@ def test_products_are_in_the_precision_that_is_reported(
             seen.add(output.dtype)
 
     class Hooks(TrainerCallback):  # type: ignore[misc]
-        def on_step_begin(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
+        def on_step_begin(
+            self, args: Any, state: Any, control: Any, model: Any = None, **_: Any
+        ) -> None:
             if state.global_step == 1:
                 for layer in model.modules():
                     if isinstance(layer, torch.nn.Linear):
                         layer.register_forward_hook(watch)
 
-    model = pretrain(tmp_path, corpus, SMALL, {"source": "train"}, progress=False, callbacks=[Hooks()])
+    model = pretrain(
+        tmp_path, corpus, SMALL, {"source": "train"}, progress=False, callbacks=[Hooks()]
+    )
     assert seen == {torch.bfloat16 if precision == "bf16" else torch.float32}
     assert json.loads((model / "pretraining.json").read_text())["precision"] == precision
-    assert {value.dtype for value in load_file(model / "model.safetensors").values()} == {torch.float32}
+    assert {value.dtype for value in load_file(model / "model.safetensors").values()} == {
+        torch.float32
+    }
 
 
 @pytest.mark.costly
 def test_a_pretraining_goes_on_from_a_checkpoint(tmp_path: Path) -> None:
     data = ["--data", str(demo.prepare()), "--words", "3k"]
     assert command([*ASKED, *data], tmp_path)[0] == 0
-    more = ["pretrain", "more", "--from", "out/model", "--text", "train", *data, "--length", "32", "--whole-word"]
+    more = [
+        "pretrain",
+        "more",
+        "--from",
+        "out/model",
+        "--text",
+        "train",
+        *data,
+        "--length",
+        "32",
+        "--whole-word",
+    ]
     code, out, err = command([*more, "--threads", "1"], tmp_path)
     assert code == 0, err
-    vocabularies = [(tmp_path / name / "model" / "tokenizer.json").read_bytes() for name in ("out", "more")]
+    vocabularies = [
+        (tmp_path / name / "model" / "tokenizer.json").read_bytes() for name in ("out", "more")
+    ]
     assert vocabularies[0] == vocabularies[1]
     assert re.fullmatch(r"Encoder: more/model   bits per byte [^\n]+\n", out)
-    updates = json.loads((tmp_path / "more" / "model" / "pretraining.json").read_text())["seen"]["updates"]
+    updates = json.loads((tmp_path / "more" / "model" / "pretraining.json").read_text())["seen"][
+        "updates"
+    ]
     lines = [line for line in err.splitlines() if line.startswith("update ")]
     assert re.fullmatch(rf"update 1 of {updates}: loss \d+\.\d{{3}}; about \d+ s left", lines[0])
     assert re.fullmatch(rf"update {updates} of {updates}: loss \d+\.\d{{3}}", lines[-1])
@@ -145,7 +185,9 @@ def test_nothing_is_written_for_bad_input(tmp_path: Path, more: list[str], told:
 
 
 @pytest.mark.costly
-def test_a_fault_that_is_built_in_begins_where_it_was_asked_for(tmp_path: Path, corpus: PretrainingCorpus) -> None:
+def test_a_fault_that_is_built_in_begins_where_it_was_asked_for(
+    tmp_path: Path, corpus: PretrainingCorpus
+) -> None:
     """Until then both runs have the same weights; `every` keeps checkpoints between the logarithmic ones."""
     from benchmarks.faulty_run import Spike
     from blurb.extensions.lab.pretraining.pretrain import pretrain
@@ -160,5 +202,8 @@ def test_a_fault_that_is_built_in_begins_where_it_was_asked_for(tmp_path: Path, 
     assert {4, 8, 12} <= set(steps)
     begin = round(0.5 * last)
     for step in steps:
-        first, second = ((folder / "checkpoints" / f"checkpoint-{step}" / "model.safetensors") for folder in folders)
+        first, second = (
+            (folder / "checkpoints" / f"checkpoint-{step}" / "model.safetensors")
+            for folder in folders
+        )
         assert (first.read_bytes() == second.read_bytes()) == (step <= begin), step

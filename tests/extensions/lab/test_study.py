@@ -18,8 +18,14 @@ def test_the_shipped_studies_can_be_made(name: str) -> None:
     assert study.runs >= 3
     assert len(study.variants) >= 4
     assert len({task.type for task in study.tasks}) >= 4
-    assert [variant.recipe.words for variant in study.variants if variant.name == "untrained"] == [0]
-    assert all(variant.recipe.words >= 60_000_000 for variant in study.variants if variant.name != "untrained")
+    assert [variant.recipe.words for variant in study.variants if variant.name == "untrained"] == [
+        0
+    ]
+    assert all(
+        variant.recipe.words >= 60_000_000
+        for variant in study.variants
+        if variant.name != "untrained"
+    )
 
 
 TWO = "[variants.a]\n[variants.b]\nwhole_word = true\n"
@@ -30,7 +36,10 @@ TWO = "[variants.a]\n[variants.b]\nwhole_word = true\n"
     [
         ("[variants.a]\n", "at least two"),
         (f"mask = 1\n{TWO}", "There is no key called 'mask'"),
-        (f"{TWO}maskrate = 0.3\n", "variants.b: There is no key called 'maskrate'. Did you mean 'mask_rate'?"),
+        (
+            f"{TWO}maskrate = 0.3\n",
+            "variants.b: There is no key called 'maskrate'. Did you mean 'mask_rate'?",
+        ),
         (f"{TWO}mask_rate = 1.0\n", "variants.b: mask_rate must be above 0 and below 1"),
         (f"{TWO}batch = true\n", "variants.b: batch must be a whole number"),
         (f"{TWO}vocabulary = '8k'\n", "variants.b: vocabulary must be a whole number"),
@@ -61,8 +70,13 @@ def test_a_study_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_the_command(tmp_path: Path) -> None:
-    code, out, _ = command(["study", "masking", "--dry-run", "--output", str(tmp_path / "out")], tmp_path)
-    assert (code, out.splitlines()[-1][:42]) == (0, "15 of 15 pretrainings are missing in " + str(tmp_path)[:5])
+    code, out, _ = command(
+        ["study", "masking", "--dry-run", "--output", str(tmp_path / "out")], tmp_path
+    )
+    assert (code, out.splitlines()[-1][:42]) == (
+        0,
+        "15 of 15 pretrainings are missing in " + str(tmp_path)[:5],
+    )
     assert "whole-word, pretraining 3: 60,000,000 words" in out
     for words, told in (
         (["study", "maskings"], "masking"),

@@ -34,12 +34,17 @@ def written(path: Path, content: str) -> Path:
 @pytest.mark.parametrize("name", ["a.xml", "a.xml.gz"])
 def test_pubmed_has_the_id_title_and_abstract_of_each_article(tmp_path: Path, name: str) -> None:
     found = list(documents.read(written(tmp_path / name, XML)))
-    assert found == [TextDocument("On kalo & mi\nFirst part.\nSecond part.", pmid) for pmid in ("11", "12")]
+    assert found == [
+        TextDocument("On kalo & mi\nFirst part.\nSecond part.", pmid) for pmid in ("11", "12")
+    ]
 
 
 def test_text_and_json_lines_and_a_folder_of_both(tmp_path: Path) -> None:
     written(tmp_path / "a.txt", "one two\nthree\n\n\nfour\n")
-    written(tmp_path / "b.jsonl", '{"title": "five", "abstract": "six", "pmid": 7}\n\n{"text": "eight"}\n')
+    written(
+        tmp_path / "b.jsonl",
+        '{"title": "five", "abstract": "six", "pmid": 7}\n\n{"text": "eight"}\n',
+    )
     written(tmp_path / "c.csv", "no text")
     assert list(documents.read(tmp_path)) == [
         TextDocument("one two\nthree"), TextDocument("four"), TextDocument("five\nsix", "7"), TextDocument("eight")
@@ -94,7 +99,12 @@ def test_documents_of_dev_and_test_are_kept_out_by_text_and_by_pmid() -> None:
                     if len(task_texts.words(text)) > task_texts.WINDOW:
                         noise = f"Some words before. {text.upper()} And some after."
                         assert known.reason(TextDocument(noise)) == "text", (task.name, row["id"])
-    assert known.reason(TextDocument("none of these words were ever in a set of anybody at all, be sure of it")) == ""
+    assert (
+        known.reason(
+            TextDocument("none of these words were ever in a set of anybody at all, be sure of it")
+        )
+        == ""
+    )
     assert task_texts.HeldOut(frozenset({"11"})).reason(TextDocument("x", "11")) == "pmid"
 
 
@@ -113,12 +123,16 @@ def test_any_piece_of_twelve_words_is_enough(version: int) -> None:
         for sentence in task_texts.SENTENCE_END.split(text)
     ]
     for sentence in sentences:
-        for at in range(len(sentence) - task_texts.WINDOW + 1 if len(sentence) > task_texts.WINDOW else 0):
+        for at in range(
+            len(sentence) - task_texts.WINDOW + 1 if len(sentence) > task_texts.WINDOW else 0
+        ):
             piece = " ".join(sentence[at : at + task_texts.WINDOW])
             forms = {
                 "piece": piece,
                 "numbers": "".join(f"&#{ord(sign)};" if sign != " " else " " for sign in piece),
-                "letters": "".join(chr(ord(sign) + 0xFEE0) if "a" <= sign <= "z" else sign for sign in piece),
+                "letters": "".join(
+                    chr(ord(sign) + 0xFEE0) if "a" <= sign <= "z" else sign for sign in piece
+                ),
             }
             count += 1
             for name, text in forms.items():
@@ -131,7 +145,9 @@ def test_any_piece_of_twelve_words_is_enough(version: int) -> None:
 def test_nothing_is_left_of_a_test_set() -> None:
     rows = read_split(tasks.get("hoc"), demo.prepare(), "test")
     whole = [
-        TextDocument(" ".join(texts(row))) for row in rows if len(task_texts.words(texts(row)[0])) > task_texts.WINDOW
+        TextDocument(" ".join(texts(row)))
+        for row in rows
+        if len(task_texts.words(texts(row)[0])) > task_texts.WINDOW
     ]
     with pytest.raises(DataError, match="have text of dev or test"):
         collect(whole, task_texts.read_held_out(demo.prepare()))

@@ -22,7 +22,9 @@ COMMITTED = ROOT / "docs" / "results" / "lab" / "vocabulary-and-masking"
 
 def test_a_study_keeps_the_version_of_its_parts(tmp_path: Path) -> None:
     study = spec.read("vocabulary-and-masking")
-    assert {variant.recipe.version for variant in parts.begun(study, tmp_path).variants} == {VERSION}
+    assert {variant.recipe.version for variant in parts.begun(study, tmp_path).variants} == {
+        VERSION
+    }
     begun = parts.begun(study, COMMITTED)
     assert {variant.recipe.version for variant in begun.variants} == {1}
     assert all(parts.is_done(COMMITTED, begun, variant, 1) for variant in begun.variants)
@@ -51,14 +53,19 @@ def test_a_part_that_a_kill_left_decides_as_well(tmp_path: Path) -> None:
 
 
 @pytest.mark.costly
-def test_a_run_keeps_the_version_that_it_began_with(tmp_path: Path, corpus: PretrainingCorpus) -> None:
+def test_a_run_keeps_the_version_that_it_began_with(
+    tmp_path: Path, corpus: PretrainingCorpus
+) -> None:
     asked = replace(SMALL, words=600, whole_word=True)
     first = replace(asked, version=1)
     old = {name: value for name, value in asdict(first).items() if name != "version"}
     (tmp_path / "old").mkdir()
     plan = {"hash": first.hash(corpus.hash), "recipe": old, "precision": "fp32"}
     (tmp_path / "old" / PLAN).write_text(json.dumps(plan))
-    folders = [pretrain(tmp_path / name, corpus, asked, {"source": "x"}, progress=False) for name in ("old", "new")]
+    folders = [
+        pretrain(tmp_path / name, corpus, asked, {"source": "x"}, progress=False)
+        for name in ("old", "new")
+    ]
     made = [json.loads((folder / "pretraining.json").read_text()) for folder in folders]
     assert [each["recipe"]["version"] for each in made] == [1, VERSION]
     assert made[0]["hash"] == plan["hash"] != made[1]["hash"]

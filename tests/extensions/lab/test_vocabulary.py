@@ -48,14 +48,18 @@ def test_lengths_of_the_real_files_with_the_vocabulary_of_bert(
     task: str, mean: float, minilm: Path, real_data: Path
 ) -> None:
     """As counted before on the same files (docs/benchmark.md, Table 8)."""
-    examples = [row for split in tasks.SPLITS for row in read_split(tasks.get(task), real_data, split)]
+    examples = [
+        row for split in tasks.SPLITS for row in read_split(tasks.get(task), real_data, split)
+    ]
     found = count(Checkpoint(minilm).tokenizer, formulations.bind(tasks.get(task)), examples, 512)
     assert found.mean_length == pytest.approx(mean, abs=0.05 if mean < 100 else 0.5)
 
 
 @pytest.mark.costly
 @pytest.mark.parametrize("kind", KINDS)
-def test_counts_are_those_of_the_features_of_training(kind: str, checkpoint: Builder, data: Path) -> None:
+def test_counts_are_those_of_the_features_of_training(
+    kind: str, checkpoint: Builder, data: Path
+) -> None:
     tokenizer = Checkpoint(checkpoint(kind)).tokenizer
     for task in (one for one in tasks.all() if one.paper_order):
         examples = list(read_split(task, data, "test"))
@@ -66,13 +70,20 @@ def test_counts_are_those_of_the_features_of_training(kind: str, checkpoint: Bui
         assert found.inputs == len(features)
         assert found.length == len(features.ids.values)
         assert found.longer == (features.ids.lengths > limit).sum()
-        assert (found.length - found.pieces) % found.inputs == 0, "every input has the same special tokens"
+        assert (found.length - found.pieces) % found.inputs == 0, (
+            "every input has the same special tokens"
+        )
 
 
 @pytest.mark.parametrize("kind", ["minilm", "bert_uncased", "roberta", "t5"])
-def test_mentions_are_the_spans_of_the_gold_answers(kind: str, checkpoint: Builder, minilm: Path, data: Path) -> None:
+def test_mentions_are_the_spans_of_the_gold_answers(
+    kind: str, checkpoint: Builder, minilm: Path, data: Path
+) -> None:
     tokenizer = Checkpoint(minilm if kind == "minilm" else checkpoint(kind)).tokenizer
-    known = {"tokens": ["insulin", "or", "lithium", "naloxone"], "tags": ["B-Drug", "O", "B-Drug", "I-Drug"]}
+    known = {
+        "tokens": ["insulin", "or", "lithium", "naloxone"],
+        "tags": ["B-Drug", "O", "B-Drug", "I-Drug"],
+    }
     examples = [*read_split(tasks.get("bc5-chem"), data, "test"), known]
     mentions = whole = words = pieces = 0
     for row in examples:
@@ -93,7 +104,9 @@ def test_mentions_are_the_spans_of_the_gold_answers(kind: str, checkpoint: Build
     assert (counted.mentions, counted.whole) == (mentions, whole)
     assert (counted.mention_words, counted.mention_pieces) == (words, pieces)
     assert whole < mentions
-    assert whole == (kind == "minilm"), "insulin, of all mentions; the tiny vocabularies keep none whole"
+    assert whole == (kind == "minilm"), (
+        "insulin, of all mentions; the tiny vocabularies keep none whole"
+    )
 
 
 def test_unknown_tokens_are_counted_and_shown(checkpoint: Builder, data: Path) -> None:
@@ -112,11 +125,20 @@ def test_a_tokenizer_alone_is_enough_and_equal_vocabularies_are_told(
     alone.mkdir()
     for path in checkpoint("bert_uncased").glob("*token*"):
         shutil.copy(path, alone)
-    arguments = ["vocab", str(checkpoint("bert_uncased")), str(alone), str(checkpoint("roberta")), "--data", str(data)]
+    arguments = [
+        "vocab",
+        str(checkpoint("bert_uncased")),
+        str(alone),
+        str(checkpoint("roberta")),
+        "--data",
+        str(data),
+    ]
     result = ran([*arguments, "--tasks", "gad,ncbi-disease", "--plot", str(tmp_path / "v.png")])
     assert "is also that of alone, entry by entry." in result.output
     assert (tmp_path / "v.png").is_file()
-    found = json.loads(CliRunner().invoke(cli, [*arguments, "--tasks", "gad", "--format", "json"]).stdout)
+    found = json.loads(
+        CliRunner().invoke(cli, [*arguments, "--tasks", "gad", "--format", "json"]).stdout
+    )
     first, second, third = found["models"]
     assert first["vocabulary"] == second["vocabulary"] != third["vocabulary"]
     assert first["subtokens_per_word"] == second["subtokens_per_word"]
@@ -124,13 +146,18 @@ def test_a_tokenizer_alone_is_enough_and_equal_vocabularies_are_told(
     assert vocabulary_hash(Checkpoint(alone).tokenizer) == first["vocabulary"]
 
 
-def test_terms_of_ones_own_are_read_and_a_file_that_is_no_text_is_refused(checkpoint: Builder, tmp_path: Path) -> None:
+def test_terms_of_ones_own_are_read_and_a_file_that_is_no_text_is_refused(
+    checkpoint: Builder, tmp_path: Path
+) -> None:
     path = tmp_path / "terms.txt"
     path.write_bytes(b"\xef\xbb\xbfaspirin\r\n\r\nthe DNA\naspirin\n")
     (one,), _ = vocabulary([str(checkpoint("bert_uncased"))], terms=path)
     assert list(one.terms) == ["aspirin", "the DNA"]
     for content, message in (
-        ("fine\ncaf\u00e9\n".encode("latin-1"), "terms.txt:2: this line is not UTF-8 .*; save the file as UTF-8"),
+        (
+            "fine\ncaf\u00e9\n".encode("latin-1"),
+            "terms.txt:2: this line is not UTF-8 .*; save the file as UTF-8",
+        ),
         ("aspirin\n".encode("utf-16"), "terms.txt: this is text in UTF-16; save it as UTF-8"),
         ("aspirin\n".encode("utf-16-le"), "terms.txt: this is text in UTF-16; save it as UTF-8"),
         (b"fine\n" + "caf\u00e9".encode("utf-16"), "terms.txt:2: this line is not UTF-8"),

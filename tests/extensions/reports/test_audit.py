@@ -17,7 +17,13 @@ from blurb.corpora.originals import load_original
 from blurb.data.schema import Example, leaks, to_dataset
 from blurb.extensions.reports.audit import audit
 from blurb.extensions.reports.audit.audited import AuditedTask, AuditFinding, gather
-from blurb.extensions.reports.audit.duplicates import between, conflicts, documents, repeated, shared
+from blurb.extensions.reports.audit.duplicates import (
+    between,
+    conflicts,
+    documents,
+    repeated,
+    shared,
+)
 from blurb.extensions.reports.audit.encoding import characters, entities, illegal, kinds, windows
 from blurb.inputs.features import Features, Ragged
 from blurb.inputs.tokenized_split import TokenizedSplit
@@ -49,11 +55,20 @@ def corpus(name: str = "bc2gm", **splits: list[Example]) -> AuditedTask:
 
 
 def cells(findings: Sequence[AuditFinding]) -> list[tuple[object, ...]]:
-    return [(found.where, found.kind, found.count, found.distinct, found.long, found.ids) for found in findings]
+    return [
+        (found.where, found.kind, found.count, found.distinct, found.long, found.ids)
+        for found in findings
+    ]
 
 
 def test_copies_within_a_split() -> None:
-    rows = [sentence("a", "mi ."), sentence("b", LONG), sentence("c", "mi ."), sentence("d", LONG), sentence("e", LONG)]
+    rows = [
+        sentence("a", "mi ."),
+        sentence("b", LONG),
+        sentence("c", "mi ."),
+        sentence("d", LONG),
+        sentence("e", LONG),
+    ]
     (found,) = repeated(corpus(train=rows))
     assert cells([found]) == [("train", "", 3, 2, 2, ("c", "d", "e"))]
     assert found.others == ("a", "b", "b")
@@ -61,8 +76,16 @@ def test_copies_within_a_split() -> None:
 
 
 def test_inputs_in_two_splits_whatever_their_labels() -> None:
-    train, dev = [sentence("a", LONG), sentence("b", "mi .")], [sentence("c", "sey"), sentence("d", LONG)]
-    test = [sentence("e", LONG, "B I O O O O"), sentence("f", "mi ."), sentence("g", LONG), sentence("h", "Mi .")]
+    train, dev = (
+        [sentence("a", LONG), sentence("b", "mi .")],
+        [sentence("c", "sey"), sentence("d", LONG)],
+    )
+    test = [
+        sentence("e", LONG, "B I O O O O"),
+        sentence("f", "mi ."),
+        sentence("g", LONG),
+        sentence("h", "Mi ."),
+    ]
     found = list(between(corpus(train=train, dev=dev, test=test)))
     assert cells(found) == [
         ("test in train", "", 3, 2, 2, ("e", "g", "f")),
@@ -89,7 +112,9 @@ def test_what_makes_two_inputs_the_same() -> None:
     question = {"id": "1", "question": "mi ?", "context": "sey", "label": "yes"}
     assert same(question, {**question, "id": "2", "label": "no"})
     assert not same(question, {**question, "id": "2", "context": "mi"})
-    spans = {role: {"start": at, "end": at + 2, "type": "X"} for role, at in (("head", 0), ("tail", 3))}
+    spans = {
+        role: {"start": at, "end": at + 2, "type": "X"} for role, at in (("head", 0), ("tail", 3))
+    }
     relation = {"id": "1", "doc_id": None, "text": "mi mi mi", "label": "0", **spans}
     assert same(relation, {**relation, "id": "2", "label": "1"})
     assert not same(relation, {**relation, "id": "2", "tail": {"start": 6, "end": 8, "type": "X"}})
@@ -102,7 +127,10 @@ def test_equal_inputs_with_other_labels() -> None:
     test = [text("c", LONG, "1"), text("d", LONG, "1"), text("e", LONG, "0"), text("f", "mi", "0")]
     found = list(conflicts(corpus("gad", train=train, test=test)))
     assert cells(found) == [("train", "", 1, 1, 1, ("a",)), ("test", "", 3, 1, 3, ("c", "d", "e"))]
-    assert [one.effect for one in found] == ["learnt with several answers", "1 are wrong for any model"]
+    assert [one.effect for one in found] == [
+        "learnt with several answers",
+        "1 are wrong for any model",
+    ]
     (_, only) = conflicts(corpus("gad", train=train, test=test[:1]))
     assert only.effect == "another answer in another split"
 
@@ -110,7 +138,10 @@ def test_equal_inputs_with_other_labels() -> None:
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=8))
 def test_no_model_does_better_than_the_conflicts_allow(rows: list[tuple[int, int]]) -> None:
     """Brute force: every way to give each input one answer."""
-    test = [text(str(number), f"input {content}", str(label)) for number, (content, label) in enumerate(rows)]
+    test = [
+        text(str(number), f"input {content}", str(label))
+        for number, (content, label) in enumerate(rows)
+    ]
     contents = sorted({content for content, _ in rows})
     most = max(
         sum(dict(zip(contents, answers, strict=True))[content] == label for content, label in rows)
@@ -122,7 +153,11 @@ def test_no_model_does_better_than_the_conflicts_allow(rows: list[tuple[int, int
 
 def test_documents_that_come_again() -> None:
     train = [sentence(str(number), "x", doc_id=doc_id) for number, doc_id in enumerate("AABBAC")]
-    test = [sentence("t", "x", doc_id="C"), sentence("u", "x", doc_id=None), sentence("v", "x", doc_id=None)]
+    test = [
+        sentence("t", "x", doc_id="C"),
+        sentence("u", "x", doc_id=None),
+        sentence("v", "x", doc_id=None),
+    ]
     found = list(documents(corpus(train=train, test=test)))
     assert [(one.where, one.kind, one.count, one.ids) for one in found] == [
         ("train", "twice", 1, ("A",)),
@@ -140,7 +175,9 @@ def test_a_document_twice_in_the_original_release_of_ncbi_disease(tmp_path: Path
     entry = "{0}|t|Mi\n{0}|a|Sey .\n{0}\t0\t2\tMi\tModifier\tD1\n\n"
     content = "\n" + "".join(map(entry.format, ("71", "8528200", "72", "8528200")))
     (tmp_path / "raw" / "NCBI" / "NCBItrainset_corpus.txt").write_text(content, encoding="utf-8")
-    corpora, _, notes = gather([task], tmp_path / "data", tmp_path / "raw", load_original=load_original)
+    corpora, _, notes = gather(
+        [task], tmp_path / "data", tmp_path / "raw", load_original=load_original
+    )
     assert not any("8528200" in note for note in notes)
     (found,) = documents(corpora[0])
     assert (found.where, found.count, found.ids) == ("NCBItrainset_corpus.txt", 1, ("8528200",))
@@ -168,17 +205,26 @@ def test_sentences_that_two_tasks_share() -> None:
         ],
         test=[{"id": "r", "question": f"{LONG} ", "context": "mi mi mi mi mi.", "label": "yes"}],
     )
-    assert [(found.task, found.where, found.ids, found.others) for found in shared([one, other])] == [
-        ("pubmedqa", "test in train of bc2gm", ("r",), ("a",))
-    ]
-    longer = corpus(test=[sentence("b", "sey ( mi ) tra nex vor fin ?"), sentence("c", "mi mi mi mi mi .")])
+    assert [
+        (found.task, found.where, found.ids, found.others) for found in shared([one, other])
+    ] == [("pubmedqa", "test in train of bc2gm", ("r",), ("a",))]
+    longer = corpus(
+        test=[sentence("b", "sey ( mi ) tra nex vor fin ?"), sentence("c", "mi mi mi mi mi .")]
+    )
     (found,) = shared([longer, other])
-    assert (found.task, found.where, found.ids, found.others) == ("bc2gm", "test in train of pubmedqa", ("b",), ("q",))
+    assert (found.task, found.where, found.ids, found.others) == (
+        "bc2gm",
+        "test in train of pubmedqa",
+        ("b",),
+        ("q",),
+    )
 
 
 def test_text_with_dummies_is_compared_as_it_was() -> None:
     dummies = [text("p", "@DRUG$ mi tra nex vor @DRUG$")]
-    masked = AuditedTask(tasks.get("ddi"), {"train": dummies}, originals={"train": [text("p", LONG)]})
+    masked = AuditedTask(
+        tasks.get("ddi"), {"train": dummies}, originals={"train": [text("p", LONG)]}
+    )
     other = corpus(test=[sentence("b", LONG)])
     assert [found.others for found in shared([masked, other])] == [("p",)]
     assert not list(shared([corpus("ddi", train=dummies), other]))
@@ -207,11 +253,17 @@ def test_text_with_dummies_is_compared_as_it_was() -> None:
 )
 def test_characters(content: str, expected: list[str]) -> None:
     # What was read in the wrong encoding may hold control characters as well.
-    assert [kind for kind in kinds(text("a", content)) if kind != "control character" or kind in expected] == expected
+    assert [
+        kind
+        for kind in kinds(text("a", content))
+        if kind != "control character" or kind in expected
+    ] == expected
 
 
 def test_what_is_odd_of_a_file(tmp_path: Path) -> None:
-    path = samples.put(tmp_path, "gad", b"\xef\xbb\xbf" + samples.SAMPLES["gad"].replace("\n", "\r\n").encode())
+    path = samples.put(
+        tmp_path, "gad", b"\xef\xbb\xbf" + samples.SAMPLES["gad"].replace("\n", "\r\n").encode()
+    )
     assert path.is_file()
     (found,), unreadable, notes = gather([tasks.get("gad")], tmp_path)
     assert not unreadable
@@ -227,7 +279,11 @@ def test_what_is_odd_of_a_file(tmp_path: Path) -> None:
 
 
 def test_illegal_tags() -> None:
-    rows = [sentence("a", "k l m", "I I B"), sentence("b", "k l m", "B I O"), sentence("c", "k l", "O I")]
+    rows = [
+        sentence("a", "k l m", "I I B"),
+        sentence("b", "k l m", "B I O"),
+        sentence("c", "k l", "O I"),
+    ]
     rows.append({**sentence("d", "k l"), "tags": ["B-X", "I-Y"]})
     (found,) = illegal(corpus(train=rows))
     assert (found.count, found.ids) == (3, ("a", "c", "d"))
@@ -288,7 +344,12 @@ def test_pairs_that_a_limit_takes_apart(checkpoint: Builder, kind: str) -> None:
         }
         return {"id": id_, "doc_id": None, "text": content, "label": "DDI-false", **spans}
 
-    rows = [row("short", 3, 3, 3), row("first", 0, 5, 400), row("last", 400, 5, 0), row("apart", 2, 600, 2)]
+    rows = [
+        row("short", 3, 3, 3),
+        row("first", 0, 5, 400),
+        row("last", 400, 5, 0),
+        row("apart", 2, 600, 2),
+    ]
     reading = read(task, rows)
     found = windows(AuditedTask(task, {"test": rows}, readings={"test": reading}))
     assert {one.kind: one.ids for one in found} == {
@@ -303,9 +364,22 @@ def test_a_pair_of_which_nothing_is_left_is_lost() -> None:
     """Made by hand: dummies always leave something. Of a lost entity the features say that it is the whole input."""
 
     def features(length: int, entities: list[list[int]]) -> Features:
-        return Features(ids=Ragged.of([range(length)]), example_index=np.array([0]), entities=np.array([entities]))
+        return Features(
+            ids=Ragged.of([range(length)]),
+            example_index=np.array([0]),
+            entities=np.array([entities]),
+        )
 
-    for before, head, lost in ((1, [0, 7], True), (1, [1, 2], False), (0, [0, 7], True), (0, [0, 2], False)):
-        reading = TokenizedSplit(features(20, [[1, 2], [3, 4]]), 8, [0], features(8, [head, [3, 4]]), (before, 1))
-        found = windows(AuditedTask(tasks.get("ddi"), {"test": [text("a", "")]}, readings={"test": reading}))
+    for before, head, lost in (
+        (1, [0, 7], True),
+        (1, [1, 2], False),
+        (0, [0, 7], True),
+        (0, [0, 2], False),
+    ):
+        reading = TokenizedSplit(
+            features(20, [[1, 2], [3, 4]]), 8, [0], features(8, [head, [3, 4]]), (before, 1)
+        )
+        found = windows(
+            AuditedTask(tasks.get("ddi"), {"test": [text("a", "")]}, readings={"test": reading})
+        )
         assert ("lost by the window" in {one.kind for one in found}) == lost

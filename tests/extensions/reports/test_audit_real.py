@@ -17,7 +17,13 @@ from blurb.checkpoints.lengths import reader
 from blurb.cli import cli
 from blurb.data.schema import Example, leaks, texts, words
 from blurb.extensions.reports.audit.audited import AuditedTask, AuditFinding
-from blurb.extensions.reports.audit.duplicates import between, conflicts, documents, repeated, shared
+from blurb.extensions.reports.audit.duplicates import (
+    between,
+    conflicts,
+    documents,
+    repeated,
+    shared,
+)
 from blurb.extensions.reports.audit.encoding import characters, entities, illegal, windows
 from blurb.inputs.tokenized_split import Read
 from blurb.learners.building import resolve
@@ -64,7 +70,9 @@ LEAKS = {
 
 
 @pytest.mark.costly
-@pytest.mark.parametrize("name", [task.name for task in tasks.select("all") if task.name not in ("ebm-pico", "bioasq")])
+@pytest.mark.parametrize(
+    "name", [task.name for task in tasks.select("all") if task.name not in ("ebm-pico", "bioasq")]
+)
 def test_test_inputs_in_train(corpora: Corpora, name: str) -> None:
     corpus = corpora(name)
     found = at(list(between(corpus)), "test in train")
@@ -77,7 +85,13 @@ def test_test_inputs_in_train(corpora: Corpora, name: str) -> None:
 
 
 def _plain(row: Example) -> str:
-    return json.dumps({key: row[key] for key in row if key not in ("id", "doc_id", "tags", "label", "labels", "score")})
+    return json.dumps(
+        {
+            key: row[key]
+            for key in row
+            if key not in ("id", "doc_id", "tags", "label", "labels", "score")
+        }
+    )
 
 
 def test_the_101_leaks_of_jnlpba_in_the_lines_of_the_files(real_data: Path) -> None:
@@ -85,18 +99,26 @@ def test_the_101_leaks_of_jnlpba_in_the_lines_of_the_files(real_data: Path) -> N
 
     def sentences(split: str) -> list[str]:
         content = (real_data / "JNLPBA" / f"{split}.tsv").read_text(encoding="utf-8")
-        blocks = (re.sub(r"\t[BIO]$", "", block, flags=re.MULTILINE) for block in re.split(r"\n{2,}", content))
+        blocks = (
+            re.sub(r"\t[BIO]$", "", block, flags=re.MULTILINE)
+            for block in re.split(r"\n{2,}", content)
+        )
         return [block for block in blocks if block.count("\n") >= 5]
 
     train, test = set(sentences("train")), sentences("test")
-    assert (sum(one in train for one in test), len({one for one in test if one in train})) == (101, 98)
+    assert (sum(one in train for one in test), len({one for one in test if one in train})) == (
+        101,
+        98,
+    )
 
 
 @pytest.mark.parametrize(
     ("name", "dev_in_test", "copies"),
     [("bc5-chem", 3, 7), ("ncbi-disease", 0, 24), ("bc2gm", 5, 76), ("jnlpba", 3, 71)],
 )
-def test_other_counts_of_the_mtl_files(corpora: Corpora, name: str, dev_in_test: int, copies: int) -> None:
+def test_other_counts_of_the_mtl_files(
+    corpora: Corpora, name: str, dev_in_test: int, copies: int
+) -> None:
     found = at(list(between(corpora(name))), "test in dev")
     assert found.long == dev_in_test
     inside = at(list(repeated(corpora(name))), "train")
@@ -129,7 +151,11 @@ COPIES = {
 def test_copies_within_test(corpora: Corpora, name: str) -> None:
     rows = corpora(name).splits["test"]
     found = at(list(repeated(corpora(name))), "test")
-    assert (0 if found is None else found.count) == len(rows) - len(set(map(_plain, rows))) == COPIES[name]
+    assert (
+        (0 if found is None else found.count)
+        == len(rows) - len(set(map(_plain, rows)))
+        == COPIES[name]
+    )
 
 
 @pytest.mark.parametrize(("name", "count", "distinct"), [("ddi", 80, 78), ("gad", 39, 39)])
@@ -143,8 +169,16 @@ def test_copies_in_gad(corpora: Corpora, real_data: Path) -> None:
     found = {one.where: one.count for one in repeated(corpora("gad"))}
     assert found == {"train": 134, "dev": 4, "test": 26}
     for split, count in found.items():
-        lines = (real_data / "GAD" / f"{split}.tsv").read_text(encoding="utf-8").rstrip("\n").split("\n")[1:]
-        assert sum(times - 1 for times in Counter(line.split("\t")[1] for line in lines).values()) == count
+        lines = (
+            (real_data / "GAD" / f"{split}.tsv")
+            .read_text(encoding="utf-8")
+            .rstrip("\n")
+            .split("\n")[1:]
+        )
+        assert (
+            sum(times - 1 for times in Counter(line.split("\t")[1] for line in lines).values())
+            == count
+        )
 
 
 def test_documents_of_jnlpba(corpora: Corpora) -> None:
@@ -193,7 +227,9 @@ def test_conflicting_labels(corpora: Corpora, name: str) -> None:
     gold: dict[str, set[str]] = {}
     for rows in corpus.splits.values():
         for row in rows:
-            gold.setdefault(_plain(row), set()).add(str(row.get("tags", row.get("label", row.get("labels")))))
+            gold.setdefault(_plain(row), set()).add(
+                str(row.get("tags", row.get("label", row.get("labels"))))
+            )
     for split, rows in corpus.splits.items():
         brute = [row["id"] for row in rows if len(gold[_plain(row)]) > 1]
         one = at(found, split)
@@ -201,7 +237,10 @@ def test_conflicting_labels(corpora: Corpora, name: str) -> None:
 
 
 def test_illegal_tags_are_those_of_pico_alone(corpora: Corpora) -> None:
-    assert {one.where: one.count for one in illegal(corpora("ebm-pico"))} == {"dev": 17_029, "test": 4_190}
+    assert {one.where: one.count for one in illegal(corpora("ebm-pico"))} == {
+        "dev": 17_029,
+        "test": 4_190,
+    }
     assert not any(list(illegal(corpora(task.name))) for task in tasks.select("ner"))
 
 
@@ -241,8 +280,13 @@ def test_sentences_in_two_corpora(corpora: Corpora) -> None:
     assert {name: one.count for name, one in found.items()} == {"bc2gm": 20, "jnlpba": 9}
     for name, other in (("bc2gm", "jnlpba"), ("jnlpba", "bc2gm")):
         # Another way: letters, digits and signs in a row, capitals made small, looked for in one long text.
-        train = "\n".join(re.sub(r"\s", "", texts(row)[0]).lower() for row in corpora(other).splits["train"])
-        keys = {row["id"]: re.sub(r"\s", "", texts(row)[0]).lower() for row in corpora(name).splits["test"]}
+        train = "\n".join(
+            re.sub(r"\s", "", texts(row)[0]).lower() for row in corpora(other).splits["train"]
+        )
+        keys = {
+            row["id"]: re.sub(r"\s", "", texts(row)[0]).lower()
+            for row in corpora(name).splits["test"]
+        }
         long = {row["id"] for row in corpora(name).splits["test"] if words(row) >= 6}
         whole = f"\n{train}\n"
         assert {id_ for id_ in long if f"\n{keys[id_]}\n" in whole} == set(found[name].ids)
@@ -254,13 +298,19 @@ def test_bc5_shares_no_long_test_sentence_with_its_other_half(corpora: Corpora) 
 
 @pytest.mark.costly
 @pytest.mark.parametrize(("name", "long", "apart", "end"), [("gad", 10, 0, 4)])
-def test_windows_of_gad(corpora: Corpora, read: Read, name: str, long: int, apart: int, end: int) -> None:
+def test_windows_of_gad(
+    corpora: Corpora, read: Read, name: str, long: int, apart: int, end: int
+) -> None:
     _check_windows(corpora(name), read, long, apart, end)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "long", "apart", "end"), [("chemprot", 512, 51, 257), ("ddi", 2_669, 73, 805)])
-def test_windows_of_relations(corpora: Corpora, read: Read, name: str, long: int, apart: int, end: int) -> None:
+@pytest.mark.parametrize(
+    ("name", "long", "apart", "end"), [("chemprot", 512, 51, 257), ("ddi", 2_669, 73, 805)]
+)
+def test_windows_of_relations(
+    corpora: Corpora, read: Read, name: str, long: int, apart: int, end: int
+) -> None:
     _check_windows(corpora(name), read, long, apart, end)
 
 
@@ -269,8 +319,14 @@ def _check_windows(corpus: AuditedTask, read: Read, long: int, apart: int, end: 
     found: Counter[str] = Counter()
     for one in windows(AuditedTask(corpus.task, corpus.splits, readings=readings)):
         found[one.kind] += one.count
-    expected = {"longer than the limit": long, "wider than the limit": apart, "beyond a cut at the end": end}
-    assert found == {kind: count for kind, count in expected.items() if count}  # and none is lost by the window
+    expected = {
+        "longer than the limit": long,
+        "wider than the limit": apart,
+        "beyond a cut at the end": end,
+    }
+    assert found == {
+        kind: count for kind, count in expected.items() if count
+    }  # and none is lost by the window
 
 
 @pytest.mark.costly
@@ -282,7 +338,9 @@ def test_every_entity_of_bc5_has_sub_tokens_of_its_own(corpora: Corpora, read: R
 
 def test_the_document_that_stands_twice_in_the_original_of_ncbi_disease(test_data: Path) -> None:
     if not list((test_data / "raw_data").rglob("NCBItrainset_corpus.txt")):
-        pytest.skip("the original release of NCBI-disease is not in raw_data; BLURB's files come de-duplicated")
+        pytest.skip(
+            "the original release of NCBI-disease is not in raw_data; BLURB's files come de-duplicated"
+        )
     folders = ["--data", str(test_data / "blurb"), "--raw", str(test_data / "raw_data")]
     arguments = ["data", "audit", *folders, "--tasks", "ncbi-disease", "--format", "json"]
     output = CliRunner().invoke(cli, arguments).stdout
@@ -291,7 +349,9 @@ def test_the_document_that_stands_twice_in_the_original_of_ncbi_disease(test_dat
 
 
 @pytest.mark.costly
-def test_no_text_of_a_corpus_is_in_the_output(real_data: Path, corpora: Corpora, tmp_path: Path) -> None:
+def test_no_text_of_a_corpus_is_in_the_output(
+    real_data: Path, corpora: Corpora, tmp_path: Path
+) -> None:
     names = "gad,hoc,biosses,bc2gm,jnlpba,ddi"
     arguments = ["data", "audit", "--data", str(real_data), "--tasks", names]
     table = ran([*arguments, "--out", str(tmp_path / "all.csv")])

@@ -119,7 +119,9 @@ def test_entities(store: Store, name: str) -> None:
         expected["found by A only"] += len((gold & a) - b)
         expected["found by B only"] += len((gold & b) - a)
         expected["all"] += len(gold)
-    assert {line: counts[line] for line in list(counts)[:3]} == {line: expected[line] for line in list(counts)[:3]}
+    assert {line: counts[line] for line in list(counts)[:3]} == {
+        line: expected[line] for line in list(counts)[:3]
+    }
     assert sum(int(str(counts[line])) for line in list(counts)[:5]) == expected["all"]
     assert len(found.examples) == sum(int(str(counts[line])) for line in OUTCOME if OUTCOME[line])
     assert sum(int(str(row[-1])) for row in found.tables[1].rows) == len(found.examples)
@@ -169,18 +171,27 @@ def test_no_text_without_data_and_marks_with_it(store: Store) -> None:
                 start, end = map(int, str(answer).split()[1].split("-"))
                 (marked,) = [piece.text for piece in one.texts[name] if piece.marked]
                 assert marked == " ".join(words[start:end])
-                assert bracketed(one.texts[name]).replace("[", "").replace("]", "") == " ".join(words)
-        right = [name for name, side in (("A", one.first), ("B", one.other)) if side.kind == "right"]
+                assert bracketed(one.texts[name]).replace("[", "").replace("]", "") == " ".join(
+                    words
+                )
+        right = [
+            name for name, side in (("A", one.first), ("B", one.other)) if side.kind == "right"
+        ]
         assert not set(right) & set(one.texts)
     other_data = {unit: {**row, "tokens": words[:5]} for unit, row in rows.items()}
     assert not any(one.texts for one in differences(*both, "test", other_data).examples)
 
 
 def test_texts_of_other_types() -> None:
-    entities = {"head": {"start": 0, "end": 6, "type": "GENE"}, "tail": {"start": 11, "end": 17, "type": "DRUG"}}
+    entities = {
+        "head": {"start": 0, "end": 6, "type": "GENE"},
+        "tail": {"start": 11, "end": 17, "type": "DRUG"},
+    }
     row = {"id": "1", "doc_id": "d", "text": "@GENE$ and @DRUG$", "label": "no", **entities}
     texts = pieces_of(row, tasks.get("chemprot").task_type)
-    assert {name: bracketed(text) for name, text in texts.items()} == {"text": "[@GENE$] and [@DRUG$]"}
+    assert {name: bracketed(text) for name, text in texts.items()} == {
+        "text": "[@GENE$] and [@DRUG$]"
+    }
     pair = {"id": "1", "text_a": "x", "text_b": "y", "score": 1.0}
     assert list(pieces_of(pair, tasks.get("biosses").task_type)) == ["text_a", "text_b"]
     question = {"id": "1", "question": "is it", "context": "a " * 50, "label": "yes"}
@@ -211,11 +222,15 @@ def test_what_cannot_be_compared(store: Store, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"hoc: different data \(hash d of A, e of B\)"):
         differences(m, record(store, "elsewhere", "hoc"))
     mine = Store(tmp_path / "runs")
-    few = [mine.read(fakes.finish(mine, name, fakes.trial("gad", seed), 0.5)) for name, seed in (("x", 1), ("y", 2))]
+    few = [
+        mine.read(fakes.finish(mine, name, fakes.trial("gad", seed), 0.5))
+        for name, seed in (("x", 1), ("y", 2))
+    ]
     (tmp_path / "z").mkdir()
     play(mine, "z", {"gad": 0.5}, (1,))
     with pytest.raises(
-        SettingsError, match=r"gad: different examples were scored \(1 of test in A, 200 in B, 1 in both"
+        SettingsError,
+        match=r"gad: different examples were scored \(1 of test in A, 200 in B, 1 in both",
     ):
         differences(few[0], record(mine, "z", "gad"))
     with pytest.raises(SettingsError, match="Give --seed to take the same one of both"):

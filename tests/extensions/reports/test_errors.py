@@ -50,7 +50,9 @@ def record(store: Store, name: str) -> object:
         ([(0, 4, "X"), (4, 5, "X")], [(0, 4, "X")], ["correct", "missed"]),
     ],
 )
-def test_kinds(gold: list[tuple[int, int, str]], predicted: list[tuple[int, int, str]], kinds: list[str]) -> None:
+def test_kinds(
+    gold: list[tuple[int, int, str]], predicted: list[tuple[int, int, str]], kinds: list[str]
+) -> None:
     found = pairs([Span(*one) for one in gold], [Span(*one) for one in predicted])
     assert [kind for kind, _, _ in found] == kinds
 
@@ -101,7 +103,16 @@ def run(tmp_path: Path, *arguments: str) -> tuple[int, str]:
 @pytest.mark.costly
 def test_text_only_where_it_is_asked_for(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("gad", "ncbi-disease", "pubmedqa"):
-        arguments = ["run", "baseline:constant", "--suite", "demo", "--protocol", "smoke", "--tasks", name]
+        arguments = [
+            "run",
+            "baseline:constant",
+            "--suite",
+            "demo",
+            "--protocol",
+            "smoke",
+            "--tasks",
+            name,
+        ]
         assert CliRunner().invoke(cli, arguments).exit_code == 0
     folder = demo.prepare()
     common = ("baseline:constant", "--task", "gad", "--limit", "1000")
@@ -115,7 +126,12 @@ def test_text_only_where_it_is_asked_for(here: Path, monkeypatch: pytest.MonkeyP
     plain = run(here, *common, "--data", str(folder), "--format", "csv")[1]
     assert "text" not in plain.splitlines()[0]
     assert word not in plain
-    assert "text" in run(here, *common, "--data", str(folder), "--format", "csv", "--with-text")[1].splitlines()[0]
+    assert (
+        "text"
+        in run(here, *common, "--data", str(folder), "--format", "csv", "--with-text")[
+            1
+        ].splitlines()[0]
+    )
     assert "reads the text from the data; add --data" in run(here, *common, "--with-text")[1]
     with monkeypatch.context() as patch:
         patch.setattr(errors, "sys", SimpleNamespace(stdout=SimpleNamespace(isatty=lambda: True)))
@@ -132,7 +148,16 @@ def test_text_only_where_it_is_asked_for(here: Path, monkeypatch: pytest.MonkeyP
 @pytest.mark.costly
 @pytest.mark.parametrize("inputs", ["original", "dummies"])
 def test_a_trial_shows_the_originals_if_it_ran_on_them(inputs: str, here: Path) -> None:
-    arguments = ["run", "baseline:constant", "--suite", "demo", "--protocol", "smoke", "--tasks", "chemprot"]
+    arguments = [
+        "run",
+        "baseline:constant",
+        "--suite",
+        "demo",
+        "--protocol",
+        "smoke",
+        "--tasks",
+        "chemprot",
+    ]
     ran([*arguments, *(["--relation-input", "original"] if inputs == "original" else [])])
     folder = str(demo.prepare())  # holds both
     common = ("baseline:constant", "--task", "chemprot", "--limit", "1000", "--with-text")
@@ -149,7 +174,16 @@ def test_a_trial_shows_the_originals_if_it_ran_on_them(inputs: str, here: Path) 
 
 
 def test_data_that_are_neither_and_no_originals(here: Path) -> None:
-    arguments = ["run", "baseline:constant", "--suite", "demo", "--protocol", "smoke", "--tasks", "chemprot,gad"]
+    arguments = [
+        "run",
+        "baseline:constant",
+        "--suite",
+        "demo",
+        "--protocol",
+        "smoke",
+        "--tasks",
+        "chemprot,gad",
+    ]
     assert CliRunner().invoke(cli, arguments).exit_code == 0
     demo.write(here / "other")
     path = here / "other" / tasks.get("chemprot").files["dev"]
@@ -158,25 +192,41 @@ def test_data_that_are_neither_and_no_originals(here: Path) -> None:
     output = run(here, *common, "--task", "chemprot", "--with-text")[1]
     assert "used other data" in output
     assert "@CHEMICAL$" in output  # the layout's, of which there is no better
-    assert "gad has no originals to read" in run(here, "baseline:constant", "--task", "gad", "--raw", str(here))[1]
+    assert (
+        "gad has no originals to read"
+        in run(here, "baseline:constant", "--task", "gad", "--raw", str(here))[1]
+    )
 
 
-def test_a_task_file_that_is_not_at_hand_any_more(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_task_file_that_is_not_at_hand_any_more(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = here / "my-qa.toml"
     path.write_text(
         'name = "my-qa"\ntype = "qa"\nlabels = ["yes", "no"]\nformat = { kind = "jsonl" }\n'
         'files = { train = "train.jsonl", dev = "train.jsonl", test = "train.jsonl" }\n'
     )
     rows = [
-        {"id": str(n), "question": "is kalo mi ?", "context": "tra .", "label": "no" if n % 3 else "yes"}
+        {
+            "id": str(n),
+            "question": "is kalo mi ?",
+            "context": "tra .",
+            "label": "no" if n % 3 else "yes",
+        }
         for n in range(9)
     ]
     (here / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     arguments = ["run", "baseline:majority", "--tasks", str(path), "--protocol", "smoke"]
     ran(arguments)
     name = tasks.load(str(path)).name
-    assert f"baseline:majority: {name}, seed 1, test" in run(here, "baseline:majority", "--task", str(path))[1]
+    assert (
+        f"baseline:majority: {name}, seed 1, test"
+        in run(here, "baseline:majority", "--task", str(path))[1]
+    )
     monkeypatch.setattr(tasks, "_files", {})  # as in another process, which did not read the file
-    assert f"baseline:majority: {name}, seed 1, test" in run(here, "baseline:majority", "--task", name)[1]
+    assert (
+        f"baseline:majority: {name}, seed 1, test"
+        in run(here, "baseline:majority", "--task", name)[1]
+    )
     output = run(here, "baseline:majority", "--task", f"{name}x")[1]
     assert f"Did you mean '{name}'" in output

@@ -56,9 +56,9 @@ def test_they_are_the_tables_of_the_commands(name: str, text: bool, store: Path)
         assert list(table.columns) == list(there.columns)
         assert len(table) == len(there) > 0
         for column in table.columns:
-            assert [f"{cell:.6g}" if isinstance(cell, float) else str(cell) for cell in table[column]] == list(
-                there[column]
-            )
+            assert [
+                f"{cell:.6g}" if isinstance(cell, float) else str(cell) for cell in table[column]
+            ] == list(there[column])
 
 
 def test_they_are_chosen_as_in_any_table(store: Path) -> None:
@@ -83,9 +83,16 @@ def test_the_confusion_of_classes_is_that_of_scikit_learn(store: Path) -> None:
 
 def test_the_confusion_of_entities_has_every_one_once(store: Path) -> None:
     columns = trial("one", store, "ncbi-disease", None).predictions("test")
-    right, given = (sum(tag[0] == "B" for tags in columns[name] for tag in tags) for name in ("gold", "prediction"))
+    right, given = (
+        sum(tag[0] == "B" for tags in columns[name] for tag in tags)
+        for name in ("gold", "prediction")
+    )
     table = blurb.confusion("one", "ncbi-disease", output=store)
-    assert (table.loc["Disease"].sum(), table["Disease"].sum(), table.loc["none", "none"]) == (right, given, 0)
+    assert (table.loc["Disease"].sum(), table["Disease"].sum(), table.loc["none", "none"]) == (
+        right,
+        given,
+        0,
+    )
     missed = blurb.errors("one", "ncbi-disease", output=store).kind.value_counts()
     assert table.loc["Disease", "none"] == missed.get("missed", 0)
     assert table.loc["none", "Disease"] == missed.get("spurious", 0)

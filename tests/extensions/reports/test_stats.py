@@ -25,14 +25,23 @@ from blurb.cli import cli
 from blurb.corpora import demo
 from blurb.data.schema import Example
 from blurb.extensions.reports.cli.stats import Described
-from blurb.extensions.reports.stats import QUANTILES, adjacent, io_ceiling, label_counts, lengths, measure
+from blurb.extensions.reports.stats import (
+    QUANTILES,
+    adjacent,
+    io_ceiling,
+    label_counts,
+    lengths,
+    measure,
+)
 from blurb.formulations._base import majority_score
 from blurb.learners.building import resolve
 from blurb.tasks import SPLITS, Split
 from tests.conftest import Builder
 
 Rows = Callable[[str, Split], list[Example]]
-EXPECTED: list[dict[str, Any]] = json.loads((Path(__file__).parent / "statistics.json").read_text(encoding="utf-8"))
+EXPECTED: list[dict[str, Any]] = json.loads(
+    (Path(__file__).parent / "statistics.json").read_text(encoding="utf-8")
+)
 BY_SPLIT = {(one["task"], one["split"]): one for one in EXPECTED}
 SLOW = ("chemprot", "ddi", "jnlpba", "bc2gm")
 """Tens of thousands of inputs to cut into sub-tokens."""
@@ -100,7 +109,12 @@ def test_labels_are_counted_in_the_unit_of_the_task() -> None:
 def test_without_train_there_is_no_majority_and_without_a_model_no_sub_token() -> None:
     rows = [{"id": "a", "doc_id": None, "text": "kalo mi", "label": "1"}]
     (found,) = measure(tasks.get("gad"), {"test": rows}, majority=majority_score)
-    assert (found.majority, found.subtokens, found.limit, found.truncated) == (None, None, None, None)
+    assert (found.majority, found.subtokens, found.limit, found.truncated) == (
+        None,
+        None,
+        None,
+        None,
+    )
     assert (found.words.mean, found.labels) == (2, {"0": 0, "1": 1})
 
 
@@ -115,24 +129,41 @@ def test_what_is_over_the_limit_is_what_training_says(checkpoint: Builder, kind:
         reading = read(task, rows)
         features = formulations.bind(task).features(rows, tokenizer, reading.limit)
         assert reading.limit == 24
-        assert (reading.cut.truncated, reading.cut.windowed) == (features.truncated, features.windowed)
+        assert (reading.cut.truncated, reading.cut.windowed) == (
+            features.truncated,
+            features.windowed,
+        )
         assert len(reading.long) == features.truncated + features.windowed > 0
 
 
 def test_a_baseline_has_no_sub_tokens() -> None:
     result = CliRunner().invoke(
-        cli, ["data", "stats", "--data", str(demo.prepare()), "--model", "baseline:majority", "--tasks", "gad"]
+        cli,
+        [
+            "data",
+            "stats",
+            "--data",
+            str(demo.prepare()),
+            "--model",
+            "baseline:majority",
+            "--tasks",
+            "gad",
+        ],
     )
     assert "a baseline has no tokenizer" in str(result.exception)
 
 
 def test_splits_without_entities_and_very_many_labels(tmp_path: Path) -> None:
     for split in SPLITS:
-        (tmp_path / f"{split}.txt").write_text("kalo\tO\n" if split == "dev" else "kalo\tB-L7\n\nmi\tB-L60\n")
+        (tmp_path / f"{split}.txt").write_text(
+            "kalo\tO\n" if split == "dev" else "kalo\tB-L7\n\nmi\tB-L60\n"
+        )
     labels = json.dumps([f"L{number}" for number in range(20_000)])
     files = "\n".join(f'{split} = "{split}.txt"' for split in SPLITS)
     path = tmp_path / "many.toml"
-    path.write_text(f'name = "many"\ntype = "ner"\nlabels = {labels}\n[files]\n{files}\n[format]\nkind = "conll"\n')
+    path.write_text(
+        f'name = "many"\ntype = "ner"\nlabels = {labels}\n[files]\n{files}\n[format]\nkind = "conll"\n'
+    )
     try:
         result = CliRunner().invoke(cli, ["data", "stats", "--tasks", str(path)])
     finally:
@@ -149,7 +180,9 @@ def test_splits_without_entities_and_very_many_labels(tmp_path: Path) -> None:
     [(3_000, 2, 1_500.0, "sequence"), (2_998, 2, 1_499.0, "bigrams"), (1, 4, 0.25, "bigrams")],
 )
 def test_the_rule_for_bigrams(count: int, words: int, ratio: float, expected: str) -> None:
-    rows = [{"id": str(n), "doc_id": str(n), "text": "x " * words, "labels": []} for n in range(count)]
+    rows = [
+        {"id": str(n), "doc_id": str(n), "text": "x " * words, "labels": []} for n in range(count)
+    ]
     train, dev = measure(tasks.get("hoc"), {"train": rows, "dev": rows})
     assert (train.ratio, train.expected) == (ratio, expected)
     assert (dev.ratio, dev.expected) == (None, None)
@@ -166,7 +199,8 @@ def test_the_rule_says_nothing_of_tags_and_scores() -> None:
 def test_the_rule_on_the_real_sets() -> None:
     """All are below 1,500."""
     ratios = {
-        name: BY_SPLIT[name, "train"]["examples_per_word"] for name in ("pubmedqa", "gad", "hoc", "chemprot", "ddi")
+        name: BY_SPLIT[name, "train"]["examples_per_word"]
+        for name in ("pubmedqa", "gad", "hoc", "chemprot", "ddi")
     }
     assert {name: round(ratio) for name, ratio in ratios.items()} == {
         "pubmedqa": 2,
@@ -187,11 +221,15 @@ def test_statistics_of_the_real_files(real_rows: Rows, name: str, split: Split) 
     majority = BY_SPLIT[name, split]["majority"]
     (found,) = measure(task, rows)
     given = {"sub_tokens", "limit", "truncated", "windowed", "majority"}
-    assert {key: value for key, value in rounded(records.of(Described, found)).items() if key not in given} == {
-        key: value for key, value in BY_SPLIT[name, split].items() if key not in given
-    }
+    assert {
+        key: value
+        for key, value in rounded(records.of(Described, found)).items()
+        if key not in given
+    } == {key: value for key, value in BY_SPLIT[name, split].items() if key not in given}
     if majority is not None and task.type != "ner":
-        assert 100 * majority_score(task, real_rows(name, "train"), rows[split]) == pytest.approx(majority, abs=1e-4)
+        assert 100 * majority_score(task, real_rows(name, "train"), rows[split]) == pytest.approx(
+            majority, abs=1e-4
+        )
 
 
 @pytest.mark.costly
@@ -250,11 +288,19 @@ def test_the_committed_extremes_are_those_of_the_protocol() -> None:
     docs/benchmark.md, "PubMedQA": always yes; docs/benchmark.md, "File counts": words;
     docs/benchmark.md, "BIOSSES": means.
     """
-    sentences = [one for one in EXPECTED if tasks.get(one["task"]).type in ("ner", "pico", "document")]
+    sentences = [
+        one for one in EXPECTED if tasks.get(one["task"]).type in ("ner", "pico", "document")
+    ]
     assert max(one["sub_tokens"]["longest"] for one in sentences) == 364
     for name, number in (("ddi", 2_669), ("chemprot", 512)):
         assert sum(BY_SPLIT[name, split]["windowed"] for split in SPLITS) == number
-    ceilings = {"bc5-chem": 99.69, "bc5-disease": 99.08, "ncbi-disease": 99.22, "bc2gm": 98.17, "jnlpba": 98.35}
+    ceilings = {
+        "bc5-chem": 99.69,
+        "bc5-disease": 99.08,
+        "ncbi-disease": 99.22,
+        "bc2gm": 98.17,
+        "jnlpba": 98.35,
+    }
     assert {name: round(BY_SPLIT[name, "test"]["io_ceiling"], 2) for name in ceilings} == ceilings
     assert round(BY_SPLIT["jnlpba", "dev"]["io_ceiling"], 2) == 96.22
     assert {name: BY_SPLIT[name, "test"]["adjacent_entities"] for name in ceilings} == {

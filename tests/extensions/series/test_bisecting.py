@@ -72,7 +72,9 @@ def test_nothing_is_looked_for_where_nothing_dropped() -> None:
 def test_a_drop_that_further_fine_tunings_take_back_is_none() -> None:
     """Three of each end fall by 4.5 points, and the others that the error asks for rise."""
     first, last = [80.0, 81.0, 79.0, *[80.0] * 17], [75.5, 76.5, 74.5, *[90.0] * 17]
-    answer = bisect(STEPS, lambda step, runs: {"score": (first if step == STEPS[0] else last)[:runs]}, drop=1.0)
+    answer = bisect(
+        STEPS, lambda step, runs: {"score": (first if step == STEPS[0] else last)[:runs]}, drop=1.0
+    )
     assert answer.first_bad is None
     assert {look.step for look in answer.looks} == {STEPS[0], STEPS[-1]}
     assert min(look.runs for look in answer.looks) > 3
@@ -86,7 +88,10 @@ def test_a_measure_that_further_fine_tunings_turn_round_decides_nothing() -> Non
 
     def evaluate(step: int, runs: int) -> Values:
         good = step < STEPS[40]
-        return {"score": [score - 3 * (not good) for score in scores[:runs]], "loss": (first if good else last)[:runs]}
+        return {
+            "score": [score - 3 * (not good) for score in scores[:runs]],
+            "loss": (first if good else last)[:runs],
+        }
 
     three = {step: evaluate(step, 3)["loss"] for step in (STEPS[0], STEPS[-1])}
     assert sum(three[STEPS[-1]]) > sum(three[STEPS[0]])
@@ -157,11 +162,16 @@ def test_a_checkpoint_with_fewer_fine_tunings_decides_nothing() -> None:
     inner, _ = _run(40)
 
     def evaluate(step: int, runs: int) -> Values:
-        return {name: values[: 1 if step == STEPS[31] else runs] for name, values in inner(step, runs).items()}
+        return {
+            name: values[: 1 if step == STEPS[31] else runs]
+            for name, values in inner(step, runs).items()
+        }
 
     assert bisect(STEPS, evaluate, drop=1.0).failed == (STEPS[31],)
 
 
 def test_two_checkpoints_are_enough() -> None:
-    found: Bisection = bisect([1, 2], lambda step, runs: {"score": [80.0 - 5 * step] * runs}, drop=1.0)
+    found: Bisection = bisect(
+        [1, 2], lambda step, runs: {"score": [80.0 - 5 * step] * runs}, drop=1.0
+    )
     assert (found.last_good, found.first_bad) == (1, 2)

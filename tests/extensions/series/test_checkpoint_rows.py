@@ -22,14 +22,20 @@ STEP = Step("a", 1, ".")
 Read = Callable[..., tuple[Row | None, Scoring]]
 
 
-def _row(values: list[float], weights: str = "now", suite: str = "blurb", precision: str = "fp32") -> Row:
+def _row(
+    values: list[float], weights: str = "now", suite: str = "blurb", precision: str = "fp32"
+) -> Row:
     configuration = Configuration("sketch", "0" * 64, {}, precision, suite, "")
-    return invented.named(made_row("a@1", {"gad": values}), weights=weights, configuration=configuration)
+    return invented.named(
+        made_row("a@1", {"gad": values}), weights=weights, configuration=configuration
+    )
 
 
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Read:
-    monkeypatch.setattr(checkpoint_rows, "Checkpoint", lambda folder: SimpleNamespace(weights_hash="now"))
+    monkeypatch.setattr(
+        checkpoint_rows, "Checkpoint", lambda folder: SimpleNamespace(weights_hash="now")
+    )
 
     def rows(there: list[Row], **trials: Any) -> tuple[Row | None, Scoring]:
         monkeypatch.setattr(from_store, "read", lambda store: there)
@@ -42,18 +48,26 @@ def read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Read:
 def test_a_row_of_other_weights_is_told_and_not_shown(read: Read) -> None:
     row, scoring = read([_row([60.0], weights="before")])
     assert row is None
-    assert scoring.told == ["a@1: the store has the scores of other weights; without --read it is scored."]
+    assert scoring.told == [
+        "a@1: the store has the scores of other weights; without --read it is scored."
+    ]
 
 
 def test_rows_are_of_the_suite_and_precision_that_were_asked_for(read: Read) -> None:
     there = [_row([60.0]), _row([70.0], suite="demo"), _row([80.0], precision="bf16")]
-    for trials, value in (({"suite": "demo"}, 70), ({"precision": "bf16"}, 80), ({"precision": "fp32"}, 60)):
+    for trials, value in (
+        ({"suite": "demo"}, 70),
+        ({"precision": "bf16"}, 80),
+        ({"precision": "fp32"}, 60),
+    ):
         row, scoring = read(there, **trials)
         assert row.means("dev")["gad"] == pytest.approx(value)
         assert not scoring.notes
     _, scoring = read(there)
     (note,) = scoring.notes
-    assert note.startswith("The store has rows by sketch fp32, sketch bf16; each checkpoint shows its first")
+    assert note.startswith(
+        "The store has rows by sketch fp32, sketch bf16; each checkpoint shows its first"
+    )
 
 
 def test_seeds_of_a_search_are_no_part_of_a_series(read: Read) -> None:
@@ -64,11 +78,16 @@ def test_seeds_of_a_search_are_no_part_of_a_series(read: Read) -> None:
     assert row.values("gad", "dev") == pytest.approx([60.0, 10.0])
 
 
-def test_a_checkpoint_that_is_none_does_not_end_a_watch(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_checkpoint_that_is_none_does_not_end_a_watch(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     from blurb.messages.errors import ErrorGroup, ModelError, SettingsError
 
     scoring = Scoring(["gad"], "sketch", "dev", tmp_path, {})
-    errors: list[Exception] = [ModelError("no tokenizer."), ErrorGroup([ModelError("a."), ModelError("b.")])]
+    errors: list[Exception] = [
+        ModelError("no tokenizer."),
+        ErrorGroup([ModelError("a."), ModelError("b.")]),
+    ]
 
     def score(self: Scoring, steps: object, protocol: str) -> SimpleNamespace:
         raise errors.pop(0)
@@ -84,9 +103,17 @@ def test_a_checkpoint_that_is_none_does_not_end_a_watch(monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize(
     ("trials", "there"),
-    [({}, True), ({"seeds": 2}, False), ({"lr": 0.01}, False), ({"seeds": "auto"}, False), ({"device": "cpu"}, True)],
+    [
+        ({}, True),
+        ({"seeds": 2}, False),
+        ({"lr": 0.01}, False),
+        ({"seeds": "auto"}, False),
+        ({"device": "cpu"}, True),
+    ],
 )
-def test_only_what_this_call_would_score_is_there_already(read: Read, trials: dict[str, Any], there: bool) -> None:
+def test_only_what_this_call_would_score_is_there_already(
+    read: Read, trials: dict[str, Any], there: bool
+) -> None:
     """`--budget` takes the rest for unscored, and what is done costs no time."""
     from blurb.training import hardware
 

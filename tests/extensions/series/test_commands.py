@@ -66,12 +66,18 @@ def test_a_watch_ends_with_the_last_planned_step(run: Path, tmp_path: Path) -> N
     shutil.copytree(run, tmp_path / "mine")
     asked = ["watch", "mine", "--tasks", "gad", *TRIALS, "--pause", "0.1", "--idle", "5m"]
     out = done(asked, tmp_path)
-    assert [line.partition(":")[0] for line in out.splitlines()[:3]] == ["mine@10", "mine@20", "mine@30"]
+    assert [line.partition(":")[0] for line in out.splitlines()[:3]] == [
+        "mine@10",
+        "mine@20",
+        "mine@30",
+    ]
     assert (tmp_path / "series" / "README.md").is_file()
 
 
 def _values(series: Series) -> list[tuple[int, float]]:
-    return [(point.step.step, point.value) for curve in series.leading.curves for point in curve.points]
+    return [
+        (point.step.step, point.value) for curve in series.leading.curves for point in curve.points
+    ]
 
 
 def test_checkpoints_that_are_rotated_away_keep_their_scores(
@@ -92,7 +98,10 @@ def test_checkpoints_that_are_rotated_away_keep_their_scores(
     assert [one.step.step for one in whole.scored if one.row] == [10, 20, 30]
     assert _values(series[-1]) == _values(whole)
     shutil.rmtree("mine/checkpoint-20")
-    for again in (blurb.series("mine", "gad", **options), blurb.series("mine", "gad", run=False, **options)):
+    for again in (
+        blurb.series("mine", "gad", **options),
+        blurb.series("mine", "gad", run=False, **options),
+    ):
         assert _values(again) == _values(whole)
         assert "mine@10, mine@20; their scores are those of the store" in " ".join(again.notes)
     shutil.copytree(run / "checkpoint-10", "other/checkpoint-5")
@@ -110,11 +119,24 @@ def test_a_folder_that_goes_while_it_is_scored_is_not_looked_up_on_the_hub(
         resolve(str(named.model))
 
 
-def test_a_watch_checks_each_checkpoint_and_its_looks_share_a_level(run: Path, tmp_path: Path) -> None:
+def test_a_watch_checks_each_checkpoint_and_its_looks_share_a_level(
+    run: Path, tmp_path: Path
+) -> None:
     shutil.copytree(run, tmp_path / "mine")
     base = ["run", "mine/checkpoint-10", "--name", "base", "--tasks", "gad", *TRIALS]
     assert command(base, tmp_path)[0] == 0
-    gated = ["--check", "base", "--state", "looks.json", "--looks", "3", "--sd", "0.7", "--pause", "0.1"]
+    gated = [
+        "--check",
+        "base",
+        "--state",
+        "looks.json",
+        "--looks",
+        "3",
+        "--sd",
+        "0.7",
+        "--pause",
+        "0.1",
+    ]
     code, out, err = command(["watch", "mine", "--tasks", "gad", *TRIALS, *gated], tmp_path)
     verdicts = [line for line in out.splitlines() if ": pass" in line or ": regression" in line]
     assert [line.partition(":")[0] for line in verdicts] == ["mine@10", "mine@20", "mine@30"], err
@@ -131,7 +153,13 @@ def test_a_watch_of_checkpoints_that_failed_is_no_success(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: list[str], code: int
 ) -> None:
     """Nothing was judged, so the check cannot pass."""
-    failed = Series((Scored(Step("a", 1, "a"), None),), ("gad",), "sketch", notes=("out of memory",), failed=("x",))
+    failed = Series(
+        (Scored(Step("a", 1, "a"), None),),
+        ("gad",),
+        "sketch",
+        notes=("out of memory",),
+        failed=("x",),
+    )
 
     def watch(runs: list[str], seen: Callable[..., None], **given: object) -> Series:
         seen(failed, None, None)
@@ -147,7 +175,9 @@ def test_a_watch_of_checkpoints_that_are_scored_already_draws_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first at once, as scoring may take hours, and the last of those that wait; the end writes once more."""
-    steps = [Scored(Step("a", step, "a"), made_row(f"a@{step}", {"gad": [50.0]})) for step in range(1, 6)]
+    steps = [
+        Scored(Step("a", step, "a"), made_row(f"a@{step}", {"gad": [50.0]})) for step in range(1, 6)
+    ]
     series, writes = Series(tuple(steps), ("gad",), "sketch"), []
 
     def watch(runs: list[str], seen: Callable[..., None], **given: object) -> Series:
@@ -157,13 +187,23 @@ def test_a_watch_of_checkpoints_that_are_scored_already_draws_twice(
         return series
 
     monkeypatch.setattr("blurb.extensions.series.cli.watch.watch", watch)
-    monkeypatch.setattr(Series, "write", lambda series, out, picture: writes.append("written") or [])
+    monkeypatch.setattr(
+        Series, "write", lambda series, out, picture: writes.append("written") or []
+    )
     assert command(["watch", "a", "--tasks", "gad"], tmp_path)[0] == 0
-    assert writes == ["written", *(f"after {step}" for step in range(1, 5)), "written", "after 5", "written"]
+    assert writes == [
+        "written",
+        *(f"after {step}" for step in range(1, 5)),
+        "written",
+        "after 5",
+        "written",
+    ]
 
 
 def test_options_of_a_check_need_a_check(run: Path, tmp_path: Path) -> None:
-    code, _, err = command(["watch", str(run), "--tasks", "gad", "--rules", "nowhere.toml", "--looks", "3"], tmp_path)
+    code, _, err = command(
+        ["watch", str(run), "--tasks", "gad", "--rules", "nowhere.toml", "--looks", "3"], tmp_path
+    )
     assert code == 2
     assert "--rules needs --check" in err
     assert "--looks needs --check" in err
@@ -173,9 +213,13 @@ def test_options_of_a_check_need_a_check(run: Path, tmp_path: Path) -> None:
 
 
 def test_a_search_that_finds_no_drop_says_so(run: Path, tmp_path: Path) -> None:
-    code, out, err = command(["bisect", str(run), "--task", "gad", "--drop", "99", *TRIALS, "--seeds", "2"], tmp_path)
+    code, out, err = command(
+        ["bisect", str(run), "--task", "gad", "--drop", "99", *TRIALS, "--seeds", "2"], tmp_path
+    )
     assert code == 1, err
     assert "no drop as large as was asked for (2 checkpoints scored)" in out
     assert "step 10: score" in out
-    code, _, err = command(["bisect", str(run), "--task", "gad", "--drop", "1", "--good", "11", *TRIALS], tmp_path)
+    code, _, err = command(
+        ["bisect", str(run), "--task", "gad", "--drop", "1", "--good", "11", *TRIALS], tmp_path
+    )
     assert (code, "There is no step 11" in err) == (2, True)

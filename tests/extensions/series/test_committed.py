@@ -25,11 +25,18 @@ def row(run: str, step: int) -> str:
 def test_the_gate_stops_the_fault_and_nothing_else(run: str, tmp_path: Path) -> None:
     told = {
         step: blurb.check(
-            row(run, step), row(run, 7000), rule="noise", tasks=TASKS, state=tmp_path / "looks.json", looks=20
+            row(run, step),
+            row(run, 7000),
+            rule="noise",
+            tasks=TASKS,
+            state=tmp_path / "looks.json",
+            looks=20,
         ).outcome
         for step in AFTER
     }
-    assert {outcome.name for outcome in told.values()} == {"REGRESSION" if run == "faulty" else "PASS"}
+    assert {outcome.name for outcome in told.values()} == {
+        "REGRESSION" if run == "faulty" else "PASS"
+    }
 
 
 def test_seeds_are_planned_from_its_runs() -> None:
@@ -39,9 +46,17 @@ def test_seeds_are_planned_from_its_runs() -> None:
 
 def test_the_curve_has_the_means_of_the_table() -> None:
     with RESULTS.open(encoding="utf-8", newline="") as table:
-        lines = [line for line in csv.DictReader(table) if line["split"] == "dev" and line["metric"] == "f1"]
+        lines = [
+            line
+            for line in csv.DictReader(table)
+            if line["split"] == "dev" and line["metric"] == "f1"
+        ]
     with (FOLDER / "sketch" / "series.csv").open(encoding="utf-8", newline="") as table:
-        curve = [line for line in csv.DictReader(table) if line["measure"] == "score" and line["dataset"] in TASKS]
+        curve = [
+            line
+            for line in csv.DictReader(table)
+            if line["measure"] == "score" and line["dataset"] in TASKS
+        ]
     assert len(curve) == 88
     for point in curve:
         own = [

@@ -29,12 +29,18 @@ Add = Callable[..., Path]
 
 @pytest.fixture
 def add(tmp_path: Path, whole: Path) -> Add:
-    def copy(name: str, losses: dict[int, float] | None = None, planned: int = 1_000, run: str = "run") -> Path:
+    def copy(
+        name: str, losses: dict[int, float] | None = None, planned: int = 1_000, run: str = "run"
+    ) -> Path:
         folder = tmp_path / run / name
         shutil.copytree(whole, folder)
         if losses is not None:
             log = [{"step": step, "loss": loss} for step, loss in losses.items()]
-            state = {"max_steps": planned, "num_input_tokens_seen": 7, "log_history": [*log, {"step": 1, "eval": 2}]}
+            state = {
+                "max_steps": planned,
+                "num_input_tokens_seen": 7,
+                "log_history": [*log, {"step": 1, "eval": 2}],
+            }
             (folder / "trainer_state.json").write_text(json.dumps(state))
         return folder
 
@@ -61,7 +67,9 @@ def test_checkpoints_are_in_the_order_of_their_steps(tmp_path: Path, add: Add) -
 def test_words_follow_from_the_recipe_of_the_run(tmp_path: Path, add: Add) -> None:
     add("checkpoints/checkpoint-250", {50: 2.0})
     (tmp_path / "run" / "recipe.json").write_text(json.dumps({"recipe": {"words": 8_000}}))
-    (tmp_path / "run" / "checkpoints" / "checkpoint-250" / "quality.json").write_text('{"bits per byte": 1.5}')
+    (tmp_path / "run" / "checkpoints" / "checkpoint-250" / "quality.json").write_text(
+        '{"bits per byte": 1.5}'
+    )
     (step,) = find([tmp_path / "run"]).steps
     assert step.words == 2_000
     assert step.figures["bits per byte"] == 1.5
@@ -99,7 +107,10 @@ def test_no_step_and_two_of_one_step_are_told(tmp_path: Path, add: Add) -> None:
 def test_an_attempt_that_was_given_up_is_left_out(tmp_path: Path, add: Add) -> None:
     shared = {100: 3.0}
     add("checkpoint-100", shared)
-    old = [add("checkpoint-200", {**shared, 200: 2.5}), add("checkpoint-400", {**shared, 200: 2.5, 400: 9.9})]
+    old = [
+        add("checkpoint-200", {**shared, 200: 2.5}),
+        add("checkpoint-400", {**shared, 200: 2.5, 400: 9.9}),
+    ]
     add("checkpoint-250", {**shared, 200: 2.4, 250: 2.2})
     for path in old:
         os.utime(path / "trainer_state.json", (1, 1))
@@ -112,7 +123,9 @@ def test_an_attempt_that_was_given_up_is_left_out(tmp_path: Path, add: Add) -> N
 def test_copies_with_times_in_any_order_are_one_attempt(tmp_path: Path, add: Add) -> None:
     losses = {100: 3.0, 200: 2.5, 300: 2.2}
     for last in losses:
-        own = add(f"checkpoint-{last}", {step: loss for step, loss in losses.items() if step <= last})
+        own = add(
+            f"checkpoint-{last}", {step: loss for step, loss in losses.items() if step <= last}
+        )
         os.utime(own / "trainer_state.json", (1_000 - last, 1_000 - last))
     assert _steps(find([tmp_path / "run"])) == [100, 200, 300]
 
@@ -142,10 +155,16 @@ def test_nothing_to_find(tmp_path: Path) -> None:
 def test_revisions_of_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
     from huggingface_hub import HfApi
 
-    names = [SimpleNamespace(name=name) for name in ("main", "step1000", "step200", "stepx", "step0200")]
-    monkeypatch.setattr(HfApi, "list_repo_refs", lambda self, repository: SimpleNamespace(branches=names, tags=[]))
+    names = [
+        SimpleNamespace(name=name) for name in ("main", "step1000", "step200", "stepx", "step0200")
+    ]
+    monkeypatch.setattr(
+        HfApi, "list_repo_refs", lambda self, repository: SimpleNamespace(branches=names, tags=[])
+    )
     found = find(["org/model@step*"])
-    assert [(step.name, step.reference) for step in found.steps] == [("model@1000", "org/model@step1000")]
+    assert [(step.name, step.reference) for step in found.steps] == [
+        ("model@1000", "org/model@step1000")
+    ]
     assert any("step200: another revision has step 200, too" in note for note in found.left_out)
     assert any("stepx: no step in its name" in note for note in found.left_out)
 
@@ -154,7 +173,10 @@ def test_a_look_at_runs_that_cannot_be_read_yet_says_why(tmp_path: Path, add: Ad
     (add("checkpoint-10") / "model.safetensors").unlink()
     there = finding.there([tmp_path / "run", tmp_path / "gone"])
     assert there.steps == ()
-    assert [note.partition(": ")[2][:20] for note in there.left_out] == ["no weights; expected", "there is no such fol"]
+    assert [note.partition(": ")[2][:20] for note in there.left_out] == [
+        "no weights; expected",
+        "there is no such fol",
+    ]
 
 
 def test_a_hub_that_does_not_answer_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,7 +186,9 @@ def test_a_hub_that_does_not_answer_is_asked_again(monkeypatch: pytest.MonkeyPat
         raise ModelError("The Hub does not answer.")
 
     monkeypatch.setattr(hub, "revisions", silent)
-    assert finding.there(["org/model@step*"]) == finding.FoundCheckpoints((), ("The Hub does not answer.",))
+    assert finding.there(["org/model@step*"]) == finding.FoundCheckpoints(
+        (), ("The Hub does not answer.",)
+    )
     with pytest.raises(ModelError):
         find(["org/model@step*"])
 
@@ -176,11 +200,13 @@ def test_a_pattern_that_is_none(tmp_path: Path, add: Add, pattern: str) -> None:
         find([tmp_path / "run"], pattern)
 
 
-def test_a_checkpoint_without_tokenizer_is_left_out_unless_another_is_named(tmp_path: Path, add: Add) -> None:
+def test_a_checkpoint_without_tokenizer_is_left_out_unless_another_is_named(
+    tmp_path: Path, add: Add
+) -> None:
     for name in ("vocab.txt", "tokenizer.json", "tokenizer_config.json"):
-        (add("checkpoint-10") if name == "vocab.txt" else tmp_path / "run" / "checkpoint-10").joinpath(name).unlink(
-            True
-        )
+        (
+            add("checkpoint-10") if name == "vocab.txt" else tmp_path / "run" / "checkpoint-10"
+        ).joinpath(name).unlink(True)
     add("checkpoint-20")
     without = find([tmp_path / "run"])
     assert _steps(without) == [20]
@@ -190,7 +216,11 @@ def test_a_checkpoint_without_tokenizer_is_left_out_unless_another_is_named(tmp_
 
 def test_a_log_with_nan_is_read_all_the_same(tmp_path: Path, add: Add) -> None:
     """A Trainer writes NaN where a gradient overflowed; one of them must not hide plan, attempts and losses."""
-    for step, losses in ((10, {10: 5.0}), (20, {10: 5.0, 20: 4.0}), (30, {10: 5.0, 20: 4.5, 30: 4.0})):
+    for step, losses in (
+        (10, {10: 5.0}),
+        (20, {10: 5.0, 20: 4.0}),
+        (30, {10: 5.0, 20: 4.5, 30: 4.0}),
+    ):
         file = add(f"checkpoint-{step}", losses) / "trainer_state.json"
         state = json.loads(file.read_text())
         state["log_history"].append({"step": 1, "grad_norm": float("nan")})
@@ -208,12 +238,19 @@ def test_a_loss_that_is_no_number_is_told(tmp_path: Path, add: Add) -> None:
     add("checkpoint-10", {5: 3.0, 10: float("nan")})
     found = find([tmp_path / "run"])
     assert [step.figures for step in found.steps] == [{}]
-    assert found.left_out[0].endswith("its training loss is no number from step 10 on; it is scored all the same.")
+    assert found.left_out[0].endswith(
+        "its training loss is no number from step 10 on; it is scored all the same."
+    )
 
 
 def test_entries_of_a_log_without_a_step_are_passed_over(tmp_path: Path, add: Add) -> None:
     file = add("checkpoint-10", {5: 3.0}) / "trainer_state.json"
     state = json.loads(file.read_text())
-    state["log_history"] += [{"step": None, "loss": 1.0}, {"step": "9", "loss": 1.0}, {"loss": 1.0}, 3]
+    state["log_history"] += [
+        {"step": None, "loss": 1.0},
+        {"step": "9", "loss": 1.0},
+        {"loss": 1.0},
+        3,
+    ]
     file.write_text(json.dumps(state))
     assert [step.figures for step in find([tmp_path / "run"]).steps] == [{"training loss": 3.0}]

@@ -33,7 +33,10 @@ def _write(folder: Path, lines: list[str]) -> Path:
 
 def test_scores_of_all_checkpoints_and_figures_are_charts(tmp_path: Path) -> None:
     charts = page.SeriesFolder(_write(tmp_path, LINES)).charts()
-    assert [(chart.title, chart.logarithmic) for chart in charts] == [("gad", True), ("bits per byte", True)]
+    assert [(chart.title, chart.logarithmic) for chart in charts] == [
+        ("gad", True),
+        ("bits per byte", True),
+    ]
     assert [run for run, _ in charts[0].runs] == ["a", "b<c>"]
     assert charts[0].runs[0][1] == [
         (1, 60, 60, (58, 62)),

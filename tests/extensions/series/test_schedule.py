@@ -14,7 +14,9 @@ from blurb.extensions.series.conduct import following
 STEPS = [round(100 * 1.25**place) for place in range(30)]
 
 
-def _looked(curve: Callable[[int], float], count: int, steps: list[int] = STEPS) -> dict[int, float]:
+def _looked(
+    curve: Callable[[int], float], count: int, steps: list[int] = STEPS
+) -> dict[int, float]:
     known: dict[int, float] = {}
     while len(known) < count and (step := following(steps, known)) is not None:
         assert step not in known
@@ -49,7 +51,9 @@ def test_a_step_down_is_found_in_noise(seed: int) -> None:
         return 60 + noise[place] - (8 if place >= 17 else 0)
 
     looked = sorted(STEPS.index(step) for step in _looked(curve, 10))
-    assert any(low >= 15 and high <= 19 and low < 17 <= high for low, high in itertools.pairwise(looked))
+    assert any(
+        low >= 15 and high <= 19 and low < 17 <= high for low, high in itertools.pairwise(looked)
+    )
 
 
 def test_all_are_looked_at_in_the_end() -> None:

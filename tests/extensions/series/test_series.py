@@ -27,18 +27,27 @@ DATASETS = ("gad", "hoc")
 
 
 def made_row(
-    name: str, scores: Mapping[str, Sequence[float]], losses: Mapping[str, float] | None = None, split: str = "dev"
+    name: str,
+    scores: Mapping[str, Sequence[float]],
+    losses: Mapping[str, float] | None = None,
+    split: str = "dev",
 ) -> Row:
     """A row with some scores on a split, and the losses of its heads on dev."""
     datasets = {}
     for task, values in scores.items():
         loss = {"log_loss": Figure((losses or {}).get(task, 0.5))}
         runs = {
-            seed: Run({"dev": loss, split: {"f1": Figure(value), **(loss if split == "dev" else {})}})  # type: ignore[dict-item]
+            seed: Run(
+                {"dev": loss, split: {"f1": Figure(value), **(loss if split == "dev" else {})}}
+            )  # type: ignore[dict-item]
             for seed, value in enumerate(values, 1)
         }
         datasets[task] = DatasetScores(task, metric="f1", runs=runs, planned=len(runs))
-    return Row(RowIdentity(name, Configuration("sketch", "0" * 64, {}, "fp32", "blurb")), datasets, Origin.STORE)
+    return Row(
+        RowIdentity(name, Configuration("sketch", "0" * 64, {}, "fp32", "blurb")),
+        datasets,
+        Origin.STORE,
+    )
 
 
 def _series(holes: Sequence[int] = (), runs: Sequence[str] = ("a", "b")) -> Series:
@@ -46,9 +55,17 @@ def _series(holes: Sequence[int] = (), runs: Sequence[str] = ("a", "b")) -> Seri
     scored = []
     for run in runs:
         for place in range(12):
-            step = Step(run, 100 * (place + 1), "", 1_000 * (place + 1), figures={"bits per byte": 2 - 0.05 * place})
+            step = Step(
+                run,
+                100 * (place + 1),
+                "",
+                1_000 * (place + 1),
+                figures={"bits per byte": 2 - 0.05 * place},
+            )
             gad = [60 + place + generator.normal(), 60 + place + generator.normal()]
-            row = made_row(step.name, {"gad": gad, "hoc": [50.0, 50.2]}, {"gad": 0.7 - 0.02 * place})
+            row = made_row(
+                step.name, {"gad": gad, "hoc": [50.0, 50.2]}, {"gad": 0.7 - 0.02 * place}
+            )
             scored.append(Scored(step, None if place in holes else row))
     return Series(tuple(scored), DATASETS, "sketch")
 
@@ -66,7 +83,10 @@ def test_the_mean_is_over_the_datasets_of_each_fine_tuning() -> None:
 
 def test_sets_that_see_the_runs_improve_are_named_and_others_too() -> None:
     text = "\n".join(_series().reading())
-    assert "By score, the change is more than noise on mean, gad; no change is told from noise on hoc." in text
+    assert (
+        "By score, the change is more than noise on mean, gad; no change is told from noise on hoc."
+        in text
+    )
     assert "a: the trend of mean is highest at step 1200" in text
 
 
@@ -79,12 +99,17 @@ def test_a_sudden_fall_is_told_with_its_steps_and_nothing_else_is() -> None:
     sound = _series()
     assert not [sentence for sentence in sound.reading() if "becomes worse" in sentence]
     broken = [
-        replace(one, row=made_row(one.step.name, {"gad": [40.0, 40.4], "hoc": [50.0, 50.2]}, {"gad": 0.7}))
+        replace(
+            one,
+            row=made_row(one.step.name, {"gad": [40.0, 40.4], "hoc": [50.0, 50.2]}, {"gad": 0.7}),
+        )
         if one.step.run == "b" and one.step.step >= 900
         else one
         for one in sound.scored
     ]
-    (told,) = [text for text in replace(sound, scored=tuple(broken)).reading() if "becomes worse" in text]
+    (told,) = [
+        text for text in replace(sound, scored=tuple(broken)).reading() if "becomes worse" in text
+    ]
     assert told.startswith("b becomes worse from step 800 to 900: ")
     assert [" gad by 2" in told, "the loss on gad by 0.1" in told, "hoc by" in told, "bits" in told] == [
         True, True, False, False,
@@ -108,9 +133,17 @@ def test_the_table_has_a_line_for_every_value(tmp_path: Path) -> None:
     series.write(tmp_path, picture=False)
     with (tmp_path / "series.csv").open(newline="") as file:
         lines = list(csv.DictReader(file))
-    assert len(lines) == 2 * (11 * (1 + 2 + 2) + 12)  # mean, scores and losses of 11 steps, a figure of all 12
-    gad = [line for line in lines if (line["run"], line["dataset"], line["measure"]) == ("a", "gad", "score")]
-    assert [line["step"] for line in gad] == [str(100 * (place + 1)) for place in range(12) if place != 3]
+    assert len(lines) == 2 * (
+        11 * (1 + 2 + 2) + 12
+    )  # mean, scores and losses of 11 steps, a figure of all 12
+    gad = [
+        line
+        for line in lines
+        if (line["run"], line["dataset"], line["measure"]) == ("a", "gad", "score")
+    ]
+    assert [line["step"] for line in gad] == [
+        str(100 * (place + 1)) for place in range(12) if place != 3
+    ]
     assert gad[0]["words"] == "1000"
     assert {line["split"] for line in lines if line["measure"] == "figure"} == {""}
 
@@ -125,10 +158,17 @@ def test_the_page_says_what_has_no_score(tmp_path: Path) -> None:
 def test_the_page_has_no_link_to_a_picture_that_was_not_drawn(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for picture, said in ((True, ""), (False, "No series.png: it needs Matplotlib (pip install matplotlib).\n")):
+    for picture, said in (
+        (True, ""),
+        (False, "No series.png: it needs Matplotlib (pip install matplotlib).\n"),
+    ):
         folder = tmp_path / str(picture)
         list_written(_series().write(folder, picture), PICTURE)
-        assert ("](series.png)" in (folder / "README.md").read_text()) is picture is (folder / PICTURE).is_file()
+        assert (
+            ("](series.png)" in (folder / "README.md").read_text())
+            is picture
+            is (folder / PICTURE).is_file()
+        )
         assert capsys.readouterr().err.partition("series.csv\n")[2] == (
             f"Wrote {folder / PICTURE}\n" if picture else said
         )
@@ -137,7 +177,9 @@ def test_the_page_has_no_link_to_a_picture_that_was_not_drawn(
 def test_the_picture_breaks_at_holes(tmp_path: Path) -> None:
     figure = _series(holes=[5], runs=["a"]).plot()
     mean = figure.axes[0]
-    pieces = [line for line in mean.lines if line.get_linestyle() == "-" and len(line.get_xdata()) > 2]
+    pieces = [
+        line for line in mean.lines if line.get_linestyle() == "-" and len(line.get_xdata()) > 2
+    ]
     assert [len(line.get_xdata()) for line in pieces] == [5, 6]
     crosses = [line for line in mean.lines if line.get_marker() == "x"]
     assert [list(line.get_xdata()) for line in crosses] == [[600]]
@@ -156,9 +198,15 @@ def test_a_checkpoint_that_lacks_a_dataset_is_a_hole_of_its_curve_and_of_the_mea
     assert lines == [f"a: step 600 has no score of {other}, and no mean."]
     assert "11 of them scored" in partly.markdown()
     figure = partly.plot()
-    panels = {axes.get_title("left"): axes for axes in figure.axes if "dev × 100" in axes.get_title("left")}
+    panels = {
+        axes.get_title("left"): axes
+        for axes in figure.axes
+        if "dev × 100" in axes.get_title("left")
+    }
     crosses = {
-        title.partition(",")[0]: [list(line.get_xdata()) for line in axes.lines if line.get_marker() == "x"]
+        title.partition(",")[0]: [
+            list(line.get_xdata()) for line in axes.lines if line.get_marker() == "x"
+        ]
         for title, axes in panels.items()
     }
     assert crosses == {"mean": [[600]], "gad": [], other: [[600]]}
@@ -188,7 +236,10 @@ def test_the_best_and_the_last_get_the_dearer_protocol() -> None:
 
     best = [series.best(run) for run in ("a", "b")]
     conduct.best_and_last(series, score, "quick")
-    expected = [f"quick {one.step.name}" for one in best if one is not None] + ["quick a@1200", "quick b@1200"]
+    expected = [f"quick {one.step.name}" for one in best if one is not None] + [
+        "quick a@1200",
+        "quick b@1200",
+    ]
     assert sorted(set(asked)) == sorted(set(expected))
     assert len(asked) == len(set(asked))
 
@@ -204,10 +255,16 @@ def test_a_budget_scores_as_many_as_fit_and_goes_round_failures() -> None:
         ok = [step for step in asked if step != steps[19]]
         return {step.name: made_row(step.name, {"gad": [60 + math.log(step.step)]}) for step in ok}
 
-    scored = conduct.within(steps, score, "sketch", lambda row: row.means("dev")["gad"], 600, lambda: clock[0])
+    scored = conduct.within(
+        steps, score, "sketch", lambda row: row.means("dev")["gad"], 600, lambda: clock[0]
+    )
     assert len(looked) == 10  # 600 seconds of 60
     assert len(set(looked)) == 10
-    assert looked[:3] == [steps[0].step, steps[19].step, steps[18].step]  # the last failed, the one before is the end
+    assert looked[:3] == [
+        steps[0].step,
+        steps[19].step,
+        steps[18].step,
+    ]  # the last failed, the one before is the end
     assert [one.step for one in scored] == steps
     assert sum(one.row is not None for one in scored) == 9
 
@@ -219,17 +276,23 @@ def test_what_is_scored_already_takes_no_time() -> None:
     def score(asked: Sequence[Step], protocol: str) -> Mapping[str, Row]:
         raise AssertionError("nothing is left to score")
 
-    scored = conduct.within(steps, score, "sketch", lambda row: row.means("dev")["gad"], 1, there=there)
+    scored = conduct.within(
+        steps, score, "sketch", lambda row: row.means("dev")["gad"], 1, there=there
+    )
     assert all(one.row is not None for one in scored)
 
 
 def _curve(run: str, name: str, measure: Measure, values: Sequence[float]) -> Curve:
-    points = [Point(Step(run, 1_000 * place, ""), value, None, 1) for place, value in enumerate(values, 1)]
+    points = [
+        Point(Step(run, 1_000 * place, ""), value, None, 1) for place, value in enumerate(values, 1)
+    ]
     return Curve(run, name, measure, tuple(points))
 
 
 @pytest.mark.parametrize("sizes", [[8, 8, 8], [12, 3, 3], [8, 3, 3, 3, 3, 3, 3, 3, 3, 3]])
-def test_noise_alone_falls_in_a_twentieth_of_series(sizes: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_noise_alone_falls_in_a_twentieth_of_series(
+    sizes: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Curves too short to know their noise are not searched: no fall of theirs was drawn by chance."""
     families = []
     generator = np.random.default_rng(3)
@@ -239,13 +302,19 @@ def test_noise_alone_falls_in_a_twentieth_of_series(sizes: list[int], monkeypatc
             for number, size in enumerate(sizes)
         ]
         families.append(Family("gad", Measure.SCORE, tuple(curves), False))
-    chance = smoothing.fall_by_chance([curve.place_and_value(False) for curve in families[0].curves])
-    monkeypatch.setattr(smoothing, "fall_by_chance", lambda curves, level: chance)  # the same for all, and slow
+    chance = smoothing.fall_by_chance(
+        [curve.place_and_value(False) for curve in families[0].curves]
+    )
+    monkeypatch.setattr(
+        smoothing, "fall_by_chance", lambda curves, level: chance
+    )  # the same for all, and slow
     alarms = sum(any(family.falls(0.05)) for family in families)
     assert 0.02 <= alarms / len(families) <= 0.08
 
 
-@pytest.mark.parametrize(("name", "told"), [("masked accuracy", False), ("perplexity", True), ("bits per byte", True)])
+@pytest.mark.parametrize(
+    ("name", "told"), [("masked accuracy", False), ("perplexity", True), ("bits per byte", True)]
+)
 def test_a_figure_falls_only_if_its_name_tells_what_is_better(name: str, told: bool) -> None:
     rising = [0.30, 0.31, 0.32, 0.325, 0.33, 0.335, 0.60, 0.61, 0.612, 0.615]
     family = Family(name, Measure.FIGURE, (_curve("a", name, Measure.FIGURE, rising),), False)
@@ -268,14 +337,19 @@ def test_an_axis_is_logarithmic_by_the_gaps_within_a_run() -> None:
 
 
 def test_scores_of_some_datasets_are_no_mean_and_are_told() -> None:
-    scored = [Scored(Step("a", at, ""), made_row(f"a@{at}", {"gad": [60.0 + at]})) for at in range(1, 7)]
+    scored = [
+        Scored(Step("a", at, ""), made_row(f"a@{at}", {"gad": [60.0 + at]})) for at in range(1, 7)
+    ]
     sentences = Series(tuple(scored), DATASETS, "sketch").reading()
     assert sentences[0].startswith("No checkpoint has all 2 datasets, so there is no mean")
     assert "scores of gad (--tasks chooses)" in sentences[0]
 
 
 def test_no_spreadsheet_executes_the_name_of_a_run(tmp_path: Path) -> None:
-    scored = [Scored(Step("=1+1", at, ""), made_row(f"=1+1@{at}", {"gad": [60.0 + at]})) for at in range(1, 6)]
+    scored = [
+        Scored(Step("=1+1", at, ""), made_row(f"=1+1@{at}", {"gad": [60.0 + at]}))
+        for at in range(1, 6)
+    ]
     Series(tuple(scored), ("gad",), "sketch").write(tmp_path, picture=False)
     with (tmp_path / "series.csv").open(newline="") as file:
         assert {line["run"] for line in csv.DictReader(file)} == {"'=1+1"}

@@ -38,9 +38,13 @@ def test_checkpoints_are_scored_once_in_order_and_the_run_ends(tmp_path: Path) -
 
     def look() -> FoundCheckpoints:
         there = sorted(int(path.name) for path in tmp_path.iterdir())
-        return FoundCheckpoints(tuple(Step("run", step, str(tmp_path / str(step)), planned=300) for step in there))
+        return FoundCheckpoints(
+            tuple(Step("run", step, str(tmp_path / str(step)), planned=300) for step in there)
+        )
 
-    clock = Clock(lambda pause: _write(tmp_path / str(100 * pause), "whole") if pause <= 3 else None)
+    clock = Clock(
+        lambda pause: _write(tmp_path / str(100 * pause), "whole") if pause <= 3 else None
+    )
     found = watch(look, lambda step: scored.append(step.name), clock.pace())
     assert scored == ["run@100", "run@200", "run@300"]
     assert [step.step for step in found.steps] == [100, 200, 300]
@@ -58,16 +62,24 @@ def test_a_folder_that_still_changes_waits(tmp_path: Path) -> None:
     clock = Clock(happen)
 
     def look() -> FoundCheckpoints:
-        return FoundCheckpoints((Step("run", 5, str(folder), planned=5),) if folder.is_dir() else ())
+        return FoundCheckpoints(
+            (Step("run", 5, str(folder), planned=5),) if folder.is_dir() else ()
+        )
 
     watch(look, lambda step: scored.append(clock.pauses), clock.pace())
-    assert scored == [5]  # the fourth pause wrote last, so the fifth look found it as the fourth did
+    assert scored == [
+        5
+    ]  # the fourth pause wrote last, so the fifth look found it as the fourth did
 
 
 def test_a_run_without_a_plan_ends_when_nothing_comes(tmp_path: Path) -> None:
     _write(tmp_path / "1", "whole")
     clock = Clock(lambda pause: None)
-    watch(lambda: FoundCheckpoints((Step("run", 1, str(tmp_path / "1")),)), lambda step: None, clock.pace(idle=55))
+    watch(
+        lambda: FoundCheckpoints((Step("run", 1, str(tmp_path / "1")),)),
+        lambda step: None,
+        clock.pace(idle=55),
+    )
     assert 55 < clock.time <= 80
 
 

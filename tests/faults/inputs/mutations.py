@@ -131,7 +131,13 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """The path to every value within a JSON value; of long ones the first sixty."""
     if path:
         yield path
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    inner = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     for name, content in list(inner)[:60]:
         yield from places(content, (*path, name))
 
@@ -152,7 +158,11 @@ def of_json(content: bytes, rng: random.Random) -> bytes:
             else:
                 inner[rng.choice(KEYS)] = rng.choice(ODD)
         elif path:
-            inner[path[-1]] = copy.deepcopy(rng.choice(ODD)) if rng.random() < 0.95 else deep(rng.choice((50, 600)))
+            inner[path[-1]] = (
+                copy.deepcopy(rng.choice(ODD))
+                if rng.random() < 0.95
+                else deep(rng.choice((50, 600)))
+            )
     return json.dumps(value).encode(errors="surrogatepass")
 
 
@@ -170,7 +180,8 @@ def of_csv(content: bytes, rng: random.Random) -> bytes:
     for _ in range(rng.choice((1, 1, 2, 5))):
         line, column = rng.randrange(len(lines)), rng.randrange(len(lines[0]) or 1)
         what = rng.choice(
-            ("cell",) * 6 + ("name", "no column", "longer", "twice", "same column", "shorter", "header alone")
+            ("cell",) * 6
+            + ("name", "no column", "longer", "twice", "same column", "shorter", "header alone")
         )
         if what == "cell" and column < len(lines[line]):
             lines[line][column] = str(rng.choice(ODD)).encode(errors="replace").decode()
@@ -199,7 +210,9 @@ def of_text(content: bytes, rng: random.Random) -> bytes:
     for _ in range(rng.choice((1, 2))):
         number = rng.randrange(len(lines))
         line, cells = lines[number], lines[number].split(b"\t")
-        cells[rng.randrange(len(cells))] = rng.choice((*BYTES, b"", b"9" * 5000, b"x" * 100_000, b"\xe2\x80\xa8"))
+        cells[rng.randrange(len(cells))] = rng.choice(
+            (*BYTES, b"", b"9" * 5000, b"x" * 100_000, b"\xe2\x80\xa8")
+        )
         choices = (
             b"",
             line + b"\tmore",
@@ -221,7 +234,9 @@ def of_toml(content: bytes, rng: random.Random) -> bytes:
         number = rng.randrange(len(lines))
         key, equals, _ = lines[number].partition("=")
         lines[number] = (
-            key + equals + rng.choice(TOML) if equals else rng.choice(("[x]", "[[all]]", "", "[a.b.c]", '[""]', "x=1"))
+            key + equals + rng.choice(TOML)
+            if equals
+            else rng.choice(("[x]", "[[all]]", "", "[a.b.c]", '[""]', "x=1"))
         )
     if rng.random() < 0.1:
         rng.shuffle(lines)
@@ -257,7 +272,9 @@ def of_parquet(content: bytes, rng: random.Random) -> bytes:
         lambda: table.drop_columns([name]),
         lambda: table.slice(0, rng.choice((0, 2))),
         lambda: table.append_column(name, table.column(place)),
-        lambda: table.rename_columns(["zz" if column == name else column for column in table.column_names]),
+        lambda: table.rename_columns(
+            ["zz" if column == name else column for column in table.column_names]
+        ),
     )
     column = pyarrow.array(other) if isinstance(other := rng.choice(others), list) else other
     changed = rng.choice((*changes, *[lambda: table.set_column(place, name, column)] * 8))()
@@ -315,8 +332,10 @@ def replace(path: Path, kind: str) -> str:
         path.touch()
     elif kind != "gone":
         path.symlink_to(
-            {"a link to nowhere": "nowhere", "a link to itself": path.name, "a link out": "/etc/hostname"}.get(
-                kind, "/dev/zero"
-            )
+            {
+                "a link to nowhere": "nowhere",
+                "a link to itself": path.name,
+                "a link out": "/etc/hostname",
+            }.get(kind, "/dev/zero")
         )
     return kind

@@ -29,7 +29,10 @@ CHECK = f"check {A} --baseline {B} --max-drop 5"
 def lines(text: str) -> Lines:
     """Commands, one a line; `{0}` is left, for the file or folder that a command is given."""
     names = {"A": A, "B": B, "DEMO": DEMO, "CHECK": CHECK, "0": "{0}"}
-    return tuple(re.sub(r"\{(\w+)\}", lambda name: names[name[1]], line.strip()) for line in text.strip().splitlines())
+    return tuple(
+        re.sub(r"\{(\w+)\}", lambda name: names[name[1]], line.strip())
+        for line in text.strip().splitlines()
+    )
 
 
 LOOKS = lines("""
@@ -234,7 +237,15 @@ class Subjects:
         row = folder / "runs" / "baseline-constant"
         trial = next(row.glob("gad/*/spec.json")).parent
         spec = json.loads((trial / "spec.json").read_text())
-        note = {"host": "h", "pid": 1, "owner": "x", "news": "error", "message": "m", "schema": 1, "trial": spec}
+        note = {
+            "host": "h",
+            "pid": 1,
+            "owner": "x",
+            "news": "error",
+            "message": "m",
+            "schema": 1,
+            "trial": spec,
+        }
         marker = folder / "runs" / "store.json"
         files = [
             next(row.glob("rows/*.json")),
@@ -263,7 +274,9 @@ class Subjects:
         copy(self.swept, folder)
         sweep = next(path for path in folder.glob("runs/.sweeps/*") if path.is_dir())
         return Input(
-            sweep / rng.choice(("jobs.json", "jobs.json", "slurm.json")), SWEPT, where=str(sweep.relative_to(folder))
+            sweep / rng.choice(("jobs.json", "jobs.json", "slurm.json")),
+            SWEPT,
+            where=str(sweep.relative_to(folder)),
         )
 
     def checkpoint(self, folder: Path, rng: random.Random) -> Input:
@@ -274,7 +287,8 @@ class Subjects:
             folder
             / "model"
             / rng.choice(
-                ("config.json", "tokenizer_config.json", "tokenizer.json", "model.safetensors") * 3 + tuple(EXTRA)
+                ("config.json", "tokenizer_config.json", "tokenizer.json", "model.safetensors") * 3
+                + tuple(EXTRA)
             )
         )
         if not file.exists():
@@ -307,8 +321,16 @@ class Subjects:
         copy(self.data, folder)
         task = rng.choice(sorted(task.name for task in tasks.all()))
         files = [folder / name for name in tasks.get(task).files.values()]
-        reads = ("data verify", "data stats", "data audit", f"run {B} --protocol smoke", f"run {A} --dry-run")
-        return Input(rng.choice(files), (*(f"{line} --data . --tasks {task}" for line in reads), "doctor ."))
+        reads = (
+            "data verify",
+            "data stats",
+            "data audit",
+            f"run {B} --protocol smoke",
+            f"run {A} --dry-run",
+        )
+        return Input(
+            rng.choice(files), (*(f"{line} --data . --tasks {task}" for line in reads), "doctor .")
+        )
 
     def release(self, folder: Path, rng: random.Random) -> Input:
         """The original release of a dataset."""

@@ -81,5 +81,7 @@ def test_changed_files(subjects: Subjects, tmp_path: Path) -> None:
             shutil.rmtree(folder)
             command.said.unlink()
         seen[kind] += 1
-    record("changed inputs", **seen, faults=len(faults), most_seconds=seconds, most_megabytes=megabytes)
+    record(
+        "changed inputs", **seen, faults=len(faults), most_seconds=seconds, most_megabytes=megabytes
+    )
     assert not faults, "\n".join(faults)

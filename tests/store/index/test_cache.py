@@ -50,7 +50,10 @@ def test_an_entry_has_what_the_files_say(store: Store) -> None:
     key = finish(store, 1, 0.75)
     read(store, key)
     entry = fresh(store).find(key)
-    content = {name: json.loads((store.root / key / f"{name}.json").read_text()) for name in ("spec", "metrics")}
+    content = {
+        name: json.loads((store.root / key / f"{name}.json").read_text())
+        for name in ("spec", "metrics")
+    }
     facts = entry.facts
     assert (facts.data, facts.settings) == (content["spec"]["data"], content["spec"]["settings"])
     assert (facts.metric, facts.metrics_version) == ("f1", content["metrics"]["metrics_version"])
@@ -109,11 +112,17 @@ def test_two_states_of_one_time_are_told_apart_by_the_files(store: Store) -> Non
     assert entry.figure(0) == 0.25
 
 
-def test_rescoring_within_a_tick_of_the_clock_is_seen(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rescoring_within_a_tick_of_the_clock_is_seen(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = store.root / finish(store)
     real = os.stat(path)
     monkeypatch.setattr(Store, "seal", _sealed_at(real.st_mtime_ns, Store.seal))
-    monkeypatch.setattr(rescore, "figures", lambda *given: {**json.loads((path / "metrics.json").read_text()), "x": 1})
+    monkeypatch.setattr(
+        rescore,
+        "figures",
+        lambda *given: {**json.loads((path / "metrics.json").read_text()), "x": 1},
+    )
     read(store, index.key_of(path))
     assert rescore.refresh(store, path)
     assert path.stat().st_mtime_ns != real.st_mtime_ns
@@ -143,7 +152,9 @@ def test_of_two_that_write_the_later_counts_and_nothing_is_wrong(store: Store) -
     assert all(fresh(store).find(key) for key in keys)
 
 
-def test_few_trials_are_not_written_and_many_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_trials_are_not_written_and_many_once(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(cache, "WORTH", 5)
     keys = [finish(store, seed) for seed in range(9)]
     reader = fresh(store)
@@ -192,7 +203,12 @@ def test_damaged_trials_have_no_entry(store: Store) -> None:
     told: list[str] = []
     assert (
         list(
-            fresh(store).look(store, [*keys, "m/gad/missing"], lambda damage: told.append(str(damage)), every_file=True)
+            fresh(store).look(
+                store,
+                [*keys, "m/gad/missing"],
+                lambda damage: told.append(str(damage)),
+                every_file=True,
+            )
         )
         == keys[1:]
     )
@@ -200,7 +216,9 @@ def test_damaged_trials_have_no_entry(store: Store) -> None:
     assert "metrics.json missing or damaged" in text
 
 
-def test_a_store_that_cannot_be_written_is_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_cannot_be_written_is_read(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     keys = [finish(store, seed) for seed in range(3)]
 
     def refused(*given: Any, **more: Any) -> None:
@@ -238,15 +256,21 @@ def test_what_cannot_be_understood_is_told(store: Store, file: str, name: str, v
     path.write_text(json.dumps({**json.loads(path.read_text()), name: value}))
     store.seal(store.root / key)
     told: list[str] = []
-    assert not fresh(store).look(store, [key], lambda damage: told.append(str(damage)), every_file=True)
+    assert not fresh(store).look(
+        store, [key], lambda damage: told.append(str(damage)), every_file=True
+    )
     assert str(store.root / key) in told[0]
 
 
-def test_what_is_done_is_believed_without_hashes(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_done_is_believed_without_hashes(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = store.root / finish(store)
     read(store, index.key_of(path))
     cache._known.clear()
-    monkeypatch.setattr("blurb.store.store.file_hash", lambda path: pytest.fail(f"{path} was hashed"))
+    monkeypatch.setattr(
+        "blurb.store.store.file_hash", lambda path: pytest.fail(f"{path} was hashed")
+    )
     assert rescore.is_done(store, path)
     assert rescore.is_current(store, path)
     assert not rescore.is_done(store, path.with_name("0" * 16))

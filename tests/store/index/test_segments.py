@@ -56,8 +56,14 @@ def test_entries_come_back_exactly() -> None:
     assert second.facts == FACTS
     assert [second.figure(place) for place in range(6)] == [0.2, 7.0, 1 / 3, 8.0, 0.01, 0.02]
     assert [type(second.figure(place)) for place in range(6)] == [float] * 6
-    assert FACTS.places == {"dev": {"f1": (0, 4), "gold": (1, None)}, "test": {"f1": (2, 5), "gold": (3, None)}}
-    values = {name: second.value(name) for name in ("started", "train_seconds", "predict_seconds", "predicted")}
+    assert FACTS.places == {
+        "dev": {"f1": (0, 4), "gold": (1, None)},
+        "test": {"f1": (2, 5), "gold": (3, None)},
+    }
+    values = {
+        name: second.value(name)
+        for name in ("started", "train_seconds", "predict_seconds", "predicted")
+    }
     assert list(values.values()) == ["2026-01-31T12:00:00Z", 1.5, None, 2.5]
 
 
@@ -101,7 +107,9 @@ def test_rows_of_several_segments_become_one() -> None:
     merged = entry.unpacked(entry.packed(entry.together([(batches[0], [1]), (batches[1], [0, 1])])))
     assert [key[-1] for key in merged.keys] == ["1", "2", "3"]
     assert [IndexEntry(merged, number).facts.metric for number in range(3)] == ["f1", "gold", "f1"]
-    assert [IndexEntry(merged, number).figure(0) for number in range(3)] == [0.1 + number / 10 for number in (1, 2, 3)]
+    assert [IndexEntry(merged, number).figure(0) for number in range(3)] == [
+        0.1 + number / 10 for number in (1, 2, 3)
+    ]
     assert entry.unpacked(entry.packed(entry.together([]))) is not None
 
 
@@ -126,9 +134,13 @@ def test_the_start_of_a_command_loads_no_arrow() -> None:
     assert found.stdout.strip() == "False"
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf"), 1e300, 7.0, -0.5, 1.1])
+@pytest.mark.parametrize(
+    "value", [float("nan"), float("inf"), -float("inf"), 1e300, 7.0, -0.5, 1.1]
+)
 @pytest.mark.parametrize("place", [0, -1])
-def test_figures_that_there_cannot_be_are_no_segment(tmp_path: Path, value: float, place: int) -> None:
+def test_figures_that_there_cannot_be_are_no_segment(
+    tmp_path: Path, value: float, place: int
+) -> None:
     store = Store(tmp_path / "runs")
     keys = [key_of(fakes.finish(store, "m", fakes.trial("gad", seed), 0.5)) for seed in (1, 2)]
     found = Index(str(store.root)).look(store, keys, pytest.fail, every_file=True)

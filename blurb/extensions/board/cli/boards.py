@@ -24,7 +24,10 @@ def init(
     title: Annotated[str, Option(help="Name of the board.")] = "BLURB board",
     suite: Annotated[str, SUITE] = "blurb",
     requirement: Annotated[
-        str | None, Option(help="What pip installs there.  [default: this version]", flag="--blurb", metavar="WHAT")
+        str | None,
+        Option(
+            help="What pip installs there.  [default: this version]", flag="--blurb", metavar="WHAT"
+        ),
     ] = None,
 ) -> None:
     """Write the files of a new board.
@@ -41,7 +44,9 @@ def submit(
     board: Annotated[Path, Argument()],
     row: Annotated[Path, Argument()],
     *,
-    name: Annotated[str, Option(help="Name of its folder on the board.", flag="--as", metavar="FOLDER")],
+    name: Annotated[
+        str, Option(help="Name of its folder on the board.", flag="--as", metavar="FOLDER")
+    ],
     by: Annotated[str, BY],
 ) -> None:
     """Put a row on a board.
@@ -73,7 +78,9 @@ def rescore(
     board: Annotated[Path, Argument()],
     name: Annotated[str, Argument()],
     *,
-    data: Annotated[Path | None, Option(help="Your own data folder, which has the gold answers.")] = None,
+    data: Annotated[
+        Path | None, Option(help="Your own data folder, which has the gold answers.")
+    ] = None,
     suite: Annotated[str, SUITE] = "blurb",
     by: Annotated[str, BY],
 ) -> None:

@@ -32,19 +32,31 @@ from blurb.terminal.output import Column, emit, json_text, say, show
 def verify(
     folder: Annotated[Path, Argument()],
     *,
-    data: Annotated[Path | None, Option(help="Your own data folder, which has the gold answers.")] = None,
+    data: Annotated[
+        Path | None, Option(help="Your own data folder, which has the gold answers.")
+    ] = None,
     suite: Annotated[str, SUITE] = "blurb",
     beside: Annotated[Path | None, Option(help="A folder of rows to look at it beside.")] = None,
-    rerun: Annotated[Path | None, Option(help="Another party's row of the same recipe, as a folder.")] = None,
-    margin: Annotated[float | None, Option(help="--rerun: points of the score.  [default: 1]", above=0)] = None,
+    rerun: Annotated[
+        Path | None, Option(help="Another party's row of the same recipe, as a folder.")
+    ] = None,
+    margin: Annotated[
+        float | None, Option(help="--rerun: points of the score.  [default: 1]", above=0)
+    ] = None,
     since: Annotated[Path | None, Option(help="A board: the ledger of an earlier release.")] = None,
-    submitted: Annotated[bool, Option(help="--since: strangers wrote the new entries, and may only add rows.")] = False,
+    submitted: Annotated[
+        bool, Option(help="--since: strangers wrote the new entries, and may only add rows.")
+    ] = False,
     reproduced: Annotated[
         Mapping[str, str] | None,
-        Option(help="A board: a row, and the row of another party that reruns it; repeatable.", metavar="ROW=ROW"),
+        Option(
+            help="A board: a row, and the row of another party that reruns it; repeatable.",
+            metavar="ROW=ROW",
+        ),
     ] = None,
     record: Annotated[
-        str | None, Option(help="A board: write new levels into its ledger, under this name.", metavar="NAME")
+        str | None,
+        Option(help="A board: write new levels into its ledger, under this name.", metavar="NAME"),
     ] = None,
     form: str,
 ) -> None:
@@ -67,10 +79,14 @@ def verify(
     if ledger.is_board(folder):
         if beside or rerun:
             raise SettingsError("--beside and --rerun are for a single row.")
-        _board(boards.verify_board(folder, place, since, submitted, reproduced), folder, record, form)
+        _board(
+            boards.verify_board(folder, place, since, submitted, reproduced), folder, record, form
+        )
         return
     if since or record or submitted or reproduced:
-        raise SettingsError("--since, --submitted, --reproduced and --record are for a board.", where=folder)
+        raise SettingsError(
+            "--since, --submitted, --reproduced and --record are for a board.", where=folder
+        )
     result = verified(folder, place, beside)
     other = verified(rerun, place) if rerun else None
     again = Reproduction(result, other, margin or MARGIN, place) if other else None
@@ -89,7 +105,9 @@ def verify(
             Column("recomputed", lambda figure: figure["recomputed"], ".2f"),
         ]
         emit(form, VerifiedRow, result.figures, figures)
-        for text in grouped((signal.where, f"{signal.kind}: {signal.what}") for signal in result.signals):
+        for text in grouped(
+            (signal.where, f"{signal.kind}: {signal.what}") for signal in result.signals
+        ):
             say(text)
         for text in sentences(again.content) if again else ():
             say(text)
@@ -103,9 +121,14 @@ def _board(verified: VerifiedBoard, folder: Path, by: str | None, form: str) -> 
     if form == "json":
         click.echo(json_text(verified), nl=False)
     else:
-        rows = [(each["row"], each["model"], each["level"], len(each["signals"])) for each in verified["rows"]]
+        rows = [
+            (each["row"], each["model"], each["level"], len(each["signals"]))
+            for each in verified["rows"]
+        ]
         show(("row", "model", "level", "signals"), rows, form, numbers=("signals",))
-        for text in grouped((each["row"], signal) for each in verified["rows"] for signal in each["signals"]):
+        for text in grouped(
+            (each["row"], signal) for each in verified["rows"] for signal in each["signals"]
+        ):
             say(text)
         for entry in verified["new"]:
             say(f"New in the ledger: {entry}.")
@@ -116,6 +139,9 @@ def _board(verified: VerifiedBoard, folder: Path, by: str | None, form: str) -> 
         count, changed = boards.record(folder, verified, by, ledger.today())
         click.echo(f"New entries in the ledger: {count}", err=True)
         for name in changed:
-            click.echo(f"{name}: changed while it was verified, and not recorded; verify the board again.", err=True)
+            click.echo(
+                f"{name}: changed while it was verified, and not recorded; verify the board again.",
+                err=True,
+            )
     if changed or boards.fails(verified):
         click.get_current_context().exit(1)

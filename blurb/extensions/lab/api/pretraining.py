@@ -40,7 +40,9 @@ def pretrain(
     """
     wanted = request.recipe({**recipe, "words": request.words(words)})
     place, originals = (None if each is None else Path(each) for each in (data, raw))
-    corpus, about = request.corpus(_listed(text), _listed(mix), place, originals, lab.version_in(Path(out)))
+    corpus, about = request.corpus(
+        _listed(text), _listed(mix), place, originals, lab.version_in(Path(out))
+    )
     if hours is not None:
         wanted = lab.for_hours(Path(out), corpus, wanted, hours)
     return lab.pretrain(Path(out), corpus, wanted, about, progress, every)

@@ -28,11 +28,18 @@ def study(
     ] = "study",
     *,
     data: Annotated[
-        Path | str | None, Option(help="Data folder; what its dev and test sets have is not learnt.")
+        Path | str | None,
+        Option(help="Data folder; what its dev and test sets have is not learnt."),
     ] = None,
-    raw: Annotated[Path | str | None, Option(help="Folder of the original releases, for more text.")] = None,
-    suite: Annotated[str, Option(help="demo: synthetic data, for a try.", choices=("blurb", "demo"))] = "blurb",
-    hours: Annotated[float | None, Option(help="Begin only parts that end within this time.", above=0)] = None,
+    raw: Annotated[
+        Path | str | None, Option(help="Folder of the original releases, for more text.")
+    ] = None,
+    suite: Annotated[
+        str, Option(help="demo: synthetic data, for a try.", choices=("blurb", "demo"))
+    ] = "blurb",
+    hours: Annotated[
+        float | None, Option(help="Begin only parts that end within this time.", above=0)
+    ] = None,
     run: bool = True,
     progress: bool = True,
     told: Callable[[str], None] | None = None,
@@ -55,7 +62,8 @@ def study(
     if run:
         if place is None:
             raise DataError(
-                "A study needs the data folder", fix=f"add {opt('data')}, or {opt('suite', 'demo')} to try it."
+                "A study needs the data folder",
+                fix=f"add {opt('data')}, or {opt('suite', 'demo')} to try it.",
             )
         end = math.inf if hours is None else time.monotonic() + 3600 * hours
         originals = None if raw is None else Path(raw)
@@ -66,10 +74,14 @@ def study(
         def fits(variant: Variant) -> bool:
             return end == math.inf or time.monotonic() + (forecast.seconds(variant) or 0.0) <= end
 
-        for variant, seed in conduct.conduct(wanted, folder, texts, _scorer(options), progress, fits):
+        for variant, seed in conduct.conduct(
+            wanted, folder, texts, _scorer(options), progress, fits
+        ):
             say(f"{variant.name}, pretraining {seed}: done")
         if hours is not None and (left := forecast.parts()):
-            say(f"{len(left)} pretrainings are left, which take about {_sum(left)}: start the same command again.")
+            say(
+                f"{len(left)} pretrainings are left, which take about {_sum(left)}: start the same command again."
+            )
     return findings.read(folder, wanted, place)
 
 
@@ -87,14 +99,19 @@ def missing_parts(
     wanted = parts.begun(spec.read(file), folder)
     originals = None if raw is None else Path(raw)
     texts = None if place is None else conduct.Texts(place, originals)
-    coming = _forecast(wanted, folder, texts, _options(wanted, folder, place, originals, suite)).parts()
+    coming = _forecast(
+        wanted, folder, texts, _options(wanted, folder, place, originals, suite)
+    ).parts()
     text = f"{len(coming)} of {len(wanted.variants) * wanted.runs} pretrainings are missing in {folder}"
     if all(part.seconds is not None for part in coming):
         text += f": about {_sum(coming)}" if coming else ""
         if coming and hours is not None:
             text += f"; {how_many_fit(coming, 3600 * hours)} fit into {duration(3600 * hours)}"
     elif hours is not None:
-        raise DataError(f"What fits into {opt('hours')} is found by a trial on the text", fix=f"add {opt('data')}.")
+        raise DataError(
+            f"What fits into {opt('hours')} is found by a trial on the text",
+            fix=f"add {opt('data')}.",
+        )
     return coming, f"{text}."
 
 
@@ -106,7 +123,9 @@ def _place(data: Path | str | None, suite: str) -> Path | None:
     return demo.prepare() if suite == "demo" else None if data is None else Path(data)
 
 
-def _options(wanted: Study, out: Path, data: Path | None, raw: Path | None, suite: str) -> Mapping[str, Any]:
+def _options(
+    wanted: Study, out: Path, data: Path | None, raw: Path | None, suite: str
+) -> Mapping[str, Any]:
     """The options of every encoder's scoring, as keywords of `blurb.run`.
 
     A machine without bf16 goes on in the precision of the parts, or nothing could be compared.
@@ -116,10 +135,14 @@ def _options(wanted: Study, out: Path, data: Path | None, raw: Path | None, suit
     return {"tasks": names, "progress": False, "precision": parts.precision(out, wanted), **place}
 
 
-def _forecast(wanted: Study, out: Path, texts: Texts | None, options: Mapping[str, Any]) -> Forecast:
+def _forecast(
+    wanted: Study, out: Path, texts: Texts | None, options: Mapping[str, Any]
+) -> Forecast:
     def seconds(encoder: Path, protocol: str) -> float:
         store = encoder / "runs"
-        request, _, _ = preflight.checked(RunOptions(model=encoder, protocol=protocol, output=store, **options))
+        request, _, _ = preflight.checked(
+            RunOptions(model=encoder, protocol=protocol, output=store, **options)
+        )
         return model.estimate([trials.prepare(request)], 1).seconds
 
     return Forecast(wanted, out, texts, seconds)
@@ -131,7 +154,9 @@ def _scorer(options: Mapping[str, Any]) -> Callable[[Path | str, str, str, Path]
     def score(encoder: Path | str, name: str, protocol: str, store: Path) -> Row:
         results = run(encoder, name=name, protocol=protocol, output=store, **options)
         if results.failed:
-            raise DataError(f"{name} on {results.failed[0].job.trial.task}: {results.failed[0].message}", store)
+            raise DataError(
+                f"{name} on {results.failed[0].job.trial.task}: {results.failed[0].message}", store
+            )
         return results.rows[0]
 
     return score

@@ -45,18 +45,26 @@ def attention(
     """
     references = [models] if isinstance(models, str | Path) else list(models)
     if not 1 <= len(references) <= MODELS:
-        raise SettingsError(f"attention is shown of one model or two (got {len(references)})", fix="name two at most.")
+        raise SettingsError(
+            f"attention is shown of one model or two (got {len(references)})",
+            fix="name two at most.",
+        )
     plain = weights.spans(text)
     for part in (entity, word):  # before anything is loaded
         if part is not None:
             weights.find_entity(text, plain, part)
     folder = None if data is None else Path(data)
-    opened = [open_model(os.fspath(reference), trust_remote_code, folder) for reference in references]
+    opened = [
+        open_model(os.fspath(reference), trust_remote_code, folder) for reference in references
+    ]
     pieces = [model.tokenizer.subtokens([text])[0] for model in opened]
     # What one tokenizer cannot keep apart is one word for both, so that they can be compared.
     kept = set.intersection(*(weights.boundaries(plain, each) for each in pieces))
     words = weights.united(plain, kept)
-    weighed = [_weights(model, subtokens, text, words) for model, subtokens in zip(opened, pieces, strict=True)]
+    weighed = [
+        _weights(model, subtokens, text, words)
+        for model, subtokens in zip(opened, pieces, strict=True)
+    ]
     sides = [side for side, _ in weighed]
     result = Attention(
         text=text,
@@ -72,7 +80,9 @@ def attention(
     return result
 
 
-def _weights(model: Opened, pieces: Subtokens, text: str, words: Sequence[Span]) -> tuple[ModelWeights, list[str]]:
+def _weights(
+    model: Opened, pieces: Subtokens, text: str, words: Sequence[Span]
+) -> tuple[ModelWeights, list[str]]:
     """The weights of a model over words, and notes."""
     special = model.tokenizer.special_tokens
     before, after = len(special.prefix), len(special.suffix)
@@ -91,8 +101,15 @@ def _weights(model: Opened, pieces: Subtokens, text: str, words: Sequence[Span])
     names = model.tokenizer.inner.convert_ids_to_tokens(special.single(pieces.ids))
     inner = names[before : len(names) - after]
     # In the letters of the text; a blank by itself by its name in the vocabulary.
-    surface = [text[start:end] or name for start, end, name in zip(pieces.starts, pieces.ends, inner, strict=True)]
-    shown = [*names[:before], *(text[start:end] for start, end in words), *names[len(names) - after :]]
+    surface = [
+        text[start:end] or name
+        for start, end, name in zip(pieces.starts, pieces.ends, inner, strict=True)
+    ]
+    shown = [
+        *names[:before],
+        *(text[start:end] for start, end in words),
+        *names[len(names) - after :],
+    ]
     side = ModelWeights(
         name=model.name,
         columns=tuple(shown),
@@ -117,5 +134,7 @@ def _head(typed: str | None, models: Sequence[ModelWeights]) -> tuple[int, int]:
     if not (dot and layer.isdecimal() and head.isdecimal()):
         raise SettingsError(f"a head is written LAYER.HEAD, as 5.3 (got '{typed}').")
     if not (1 <= int(layer) <= layers and 1 <= int(head) <= heads):
-        raise SettingsError(f"{model.name} has no head {typed}: it has {layers} layers of {heads} heads, from 1.")
+        raise SettingsError(
+            f"{model.name} has no head {typed}: it has {layers} layers of {heads} heads, from 1."
+        )
     return int(layer) - 1, int(head) - 1

@@ -53,7 +53,10 @@ def render(result: Attention) -> str:
     check_words(len(result.words))
     templates = environment()
     templates.loader = ChoiceLoader(
-        [PackageLoader("blurb.extensions.lab.attention"), PackageLoader("blurb.extensions.reports.html")]
+        [
+            PackageLoader("blurb.extensions.lab.attention"),
+            PackageLoader("blurb.extensions.reports.html"),
+        ]
     )
     style = source(templates, "palette.css", "attention.css")
     script = source(templates, "attention.js", "scores.js")
@@ -105,7 +108,11 @@ def _scores(model: ModelWeights, asked: int, room: int) -> dict[str, Any]:
     projections = model.projections
     if not isinstance(projections, Projections):
         return {"why": projections}
-    mine = [place for place, column in enumerate(model.columns_of_pieces) if column == model.before + asked]
+    mine = [
+        place
+        for place, column in enumerate(model.columns_of_pieces)
+        if column == model.before + asked
+    ]
     queries = projections.queries[:, :, mine]  # (layers, heads, pieces of the word, size)
     content: dict[str, Any] = {
         "pieces": list(model.pieces),
@@ -116,7 +123,11 @@ def _scores(model: ModelWeights, asked: int, room: int) -> dict[str, Any]:
     if queries.size + projections.keys.size > room:
         content["left_out"] = queries.size + projections.keys.size
         return content
-    return {**content, **_small("queries", queries, np.int8), **_small("keys", projections.keys, np.int8)}
+    return {
+        **content,
+        **_small("queries", queries, np.int8),
+        **_small("keys", projections.keys, np.int8),
+    }
 
 
 def _small(name: str, values: Floats, kind: type[np.signedinteger[Any]]) -> dict[str, Any]:
@@ -173,7 +184,12 @@ def draw(result: Attention) -> Figure:
         top = high - place * row - TITLE  # of the panels, in inches from the bottom
         if model.is_pooling:
             axes = figure.add_axes(
-                ((left + 1.1) / wide, (top - lines + 0.45) / high, 2.3 / wide, (lines - 0.45) / high)
+                (
+                    (left + 1.1) / wide,
+                    (top - lines + 0.45) / high,
+                    2.3 / wide,
+                    (lines - 0.45) / high,
+                )
             )
             _pooling(axes, model)
             continue
@@ -197,19 +213,37 @@ def _grid(figure: Figure, model: ModelWeights, top: float) -> None:
     wide, high = figure.get_size_inches()
     layers, heads = model.matrix.shape[:2]
     title = f"{model.name}\nlayers down, heads across"
-    figure.text(0.04 / wide, (top + TITLE - 0.05) / high, title, va="top", fontsize=7, parse_math=False)
-    box = (EDGE - 0.12) / wide, (top - CELL * layers) / high, CELL * heads / wide, CELL * layers / high
+    figure.text(
+        0.04 / wide, (top + TITLE - 0.05) / high, title, va="top", fontsize=7, parse_math=False
+    )
+    box = (
+        (EDGE - 0.12) / wide,
+        (top - CELL * layers) / high,
+        CELL * heads / wide,
+        CELL * layers / high,
+    )
     axes = figure.add_axes(box)
     # All in one panel: a panel for each takes two seconds.
     for layer in range(layers):
         for head in range(heads):
-            image, extent = np.sqrt(model.weights[layer, head]), (head + GAP, head + 1, layer + 1 - GAP, layer)
+            image, extent = (
+                np.sqrt(model.weights[layer, head]),
+                (head + GAP, head + 1, layer + 1 - GAP, layer),
+            )
             axes.imshow(image, cmap="Blues", vmin=0, vmax=1, interpolation="nearest", extent=extent)
-            frame = Rectangle((extent[0], extent[3]), 1 - GAP, 1 - GAP, fill=False, linewidth=0.4, edgecolor=QUIET)
+            frame = Rectangle(
+                (extent[0], extent[3]), 1 - GAP, 1 - GAP, fill=False, linewidth=0.4, edgecolor=QUIET
+            )
             axes.add_patch(frame)
     axes.set(xlim=(0, heads + 0.02), ylim=(layers, -0.02), aspect="auto")
-    axes.set_xticks([head + 0.5 for head in range(heads)], [str(head + 1) for head in range(heads)], fontsize=6)
-    axes.set_yticks([layer + 0.5 for layer in range(layers)], [str(layer + 1) for layer in range(layers)], fontsize=6)
+    axes.set_xticks(
+        [head + 0.5 for head in range(heads)], [str(head + 1) for head in range(heads)], fontsize=6
+    )
+    axes.set_yticks(
+        [layer + 0.5 for layer in range(layers)],
+        [str(layer + 1) for layer in range(layers)],
+        fontsize=6,
+    )
     axes.tick_params(length=0, pad=2, top=False, labeltop=True, labelbottom=False)
     axes.spines[:].set_visible(False)
 
@@ -221,15 +255,34 @@ def _lines(axes: Axes, model: ModelWeights, layer: int, head: int, entity: tuple
     for row, column in np.argwhere(weights >= min(LEAST, 0.5 / len(model.columns))):
         value = float(weights[row, column])
         opacity, width = min(1.0, 0.06 + 1.3 * value), 0.4 + 1.6 * value
-        axes.plot((0, 1), (row, column), color=OURS, alpha=opacity, linewidth=width, solid_capstyle="round")
+        axes.plot(
+            (0, 1),
+            (row, column),
+            color=OURS,
+            alpha=opacity,
+            linewidth=width,
+            solid_capstyle="round",
+        )
     for place, word in enumerate(words):
         colour = PAPER if entity[0] <= place < entity[1] else "black"
-        axes.text(-0.04, place, word, ha="right", va="center", fontsize=7, color=colour, parse_math=False)
-        axes.text(1.04, place, word, ha="left", va="center", fontsize=7, color=colour, parse_math=False)
+        axes.text(
+            -0.04, place, word, ha="right", va="center", fontsize=7, color=colour, parse_math=False
+        )
+        axes.text(
+            1.04, place, word, ha="left", va="center", fontsize=7, color=colour, parse_math=False
+        )
     for below, column in enumerate(model.special):
         mass = float(model.matrix[layer, head, model.words, column].mean())
         text = f"{model.columns[column]} {mass:.0%} of the mean word"
-        axes.text(1.04, len(words) + 0.6 + below, text, va="center", fontsize=6, color=QUIET, parse_math=False)
+        axes.text(
+            1.04,
+            len(words) + 0.6 + below,
+            text,
+            va="center",
+            fontsize=6,
+            color=QUIET,
+            parse_math=False,
+        )
     axes.set_title(**_title(model, f"layer {layer + 1}, head {head + 1}"))
     axes.set_xlim(-1.1, 2.4)
     axes.set_ylim(len(words) + len(model.special), -0.7)
@@ -242,7 +295,9 @@ def _pooling(axes: Axes, model: ModelWeights) -> None:
     shares = model.matrix[0, 0, 0, order]
     colours = [QUIET if place in model.special else OURS for place in order]
     axes.barh(range(len(order)), shares, color=colours, height=0.7)
-    axes.set_yticks(range(len(order)), [model.columns[place] for place in order], fontsize=7, parse_math=False)
+    axes.set_yticks(
+        range(len(order)), [model.columns[place] for place in order], fontsize=7, parse_math=False
+    )
     axes.set_ylim(len(order) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="x", color=GRID, linewidth=0.6)

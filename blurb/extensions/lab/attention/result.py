@@ -49,7 +49,11 @@ class ModelWeights:
     @property
     def special(self) -> list[int]:
         """The columns of the special tokens."""
-        return [place for place in range(len(self.columns)) if not self.before <= place < self.before + self.size]
+        return [
+            place
+            for place in range(len(self.columns))
+            if not self.before <= place < self.before + self.size
+        ]
 
     @property
     def rows(self) -> slice:
@@ -116,7 +120,9 @@ class Attention:
         for model in self.models:
             rows = ("pooling",) if model.is_pooling else model.columns
             names = [range(1, model.matrix.shape[0] + 1), range(1, model.matrix.shape[1] + 1)]
-            places = pd.MultiIndex.from_product([*names, range(len(rows)), range(len(model.columns))])
+            places = pd.MultiIndex.from_product(
+                [*names, range(len(rows)), range(len(model.columns))]
+            )
             table = pd.DataFrame(list(places), columns=["layer", "head", "query", "key"])
             table["from"] = np.array(rows, dtype=object)[table["query"]]
             table["to"] = np.array(model.columns, dtype=object)[table["key"]]

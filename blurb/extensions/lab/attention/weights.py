@@ -76,7 +76,10 @@ def boundaries(words: Sequence[Span], pieces: Subtokens) -> set[int]:
 
 def united(words: Sequence[Span], kept: set[int]) -> list[Span]:
     """The words after those that are not `kept` were added to the ones before them."""
-    return [(words[first][0], words[after - 1][1]) for first, after in pairwise([*sorted(kept), len(words)])]
+    return [
+        (words[first][0], words[after - 1][1])
+        for first, after in pairwise([*sorted(kept), len(words)])
+    ]
 
 
 def join(weights: Floats, columns: Sequence[int], size: int) -> Floats:
@@ -121,15 +124,24 @@ def find_entity(text: str, words: Sequence[Span], entity: str) -> Span:
     sought = entity.strip()
     # As written, else in any case. As whole words first: "ion" is in "lesion", too.
     patterns = [rf"(?<!\w){re.escape(sought)}(?!\w)", re.escape(sought)]
-    matches = (re.search(pattern, text, flags) for pattern in patterns for flags in (0, re.IGNORECASE))
+    matches = (
+        re.search(pattern, text, flags) for pattern in patterns for flags in (0, re.IGNORECASE)
+    )
     match = next((match for match in matches if match), None) if sought else None
     if match is None:
         raise SettingsError(f"'{entity}' is not in the text", fix="write it as the text does.")
-    touched = [index for index, (start, end) in enumerate(words) if start < match.end() and end > match.start()]
+    touched = [
+        index
+        for index, (start, end) in enumerate(words)
+        if start < match.end() and end > match.start()
+    ]
     return touched[0], touched[-1] + 1
 
 
-QUERY, KEY = ("query", "q_lin", "q_proj", "query_proj", "q"), ("key", "k_lin", "k_proj", "key_proj", "k")
+QUERY, KEY = (
+    ("query", "q_lin", "q_proj", "query_proj", "q"),
+    ("key", "k_lin", "k_proj", "key_proj", "k"),
+)
 """Last parts of the names of the linear layers that make queries and keys."""
 CLOSE = 1e-4
 """Maximum difference of a weight from the one that follows from queries and keys."""
@@ -151,7 +163,9 @@ class Projections:
     @property
     def scores(self) -> Floats:
         """Products of queries and keys, divided by the square root of their size: (layers, heads, pieces, pieces)."""
-        products: Floats = self.queries @ self.keys.swapaxes(-1, -2) / np.float32(self.queries.shape[-1] ** 0.5)
+        products: Floats = (
+            self.queries @ self.keys.swapaxes(-1, -2) / np.float32(self.queries.shape[-1] ** 0.5)
+        )
         return products
 
 
@@ -165,7 +179,11 @@ def recording(encoder: Any) -> Iterator[tuple[list[torch.Tensor], list[torch.Ten
         last = name.rpartition(".")[2]
         target = queries if last in QUERY else keys if last in KEY else None
         if target is not None and isinstance(module, nn.Linear):
-            hooks.append(module.register_forward_hook(lambda _, given, output, to=target: to.append(output.detach())))
+            hooks.append(
+                module.register_forward_hook(
+                    lambda _, given, output, to=target: to.append(output.detach())
+                )
+            )
     try:
         yield queries, keys
     finally:
@@ -173,7 +191,9 @@ def recording(encoder: Any) -> Iterator[tuple[list[torch.Tensor], list[torch.Ten
             hook.remove()
 
 
-def projections(queries: list[torch.Tensor], keys: list[torch.Tensor], weights: Floats) -> Projections | str:
+def projections(
+    queries: list[torch.Tensor], keys: list[torch.Tensor], weights: Floats
+) -> Projections | str:
     """Queries and keys by head, or a sentence that says why there are none.
 
     Decided by behaviour: they count if the weights of the encoder follow from them.
@@ -186,10 +206,16 @@ def projections(queries: list[torch.Tensor], keys: list[torch.Tensor], weights: 
         return NOT_APART
     if len(queries) != layers or len(keys) != layers:  # DeBERTa's make those of positions, too
         return NOT_ALONE
-    if any(each.ndim != 3 or each.shape[1] != pieces or each.shape[2] % heads for each in (*queries, *keys)):
+    if any(
+        each.ndim != 3 or each.shape[1] != pieces or each.shape[2] % heads
+        for each in (*queries, *keys)
+    ):
         return NOT_APART
     found = Projections(_by_head(queries, heads), _by_head(keys, heads))
-    if found.queries.shape != found.keys.shape or np.abs(softmax(found.scores) - weights).max() > CLOSE:
+    if (
+        found.queries.shape != found.keys.shape
+        or np.abs(softmax(found.scores) - weights).max() > CLOSE
+    ):
         return NOT_ALONE
     return found
 
@@ -198,7 +224,9 @@ def _by_head(rows: list[torch.Tensor], heads: int) -> Floats:
     """(layers, heads, pieces, size)."""
     stacked = np.stack([row[0].float().numpy() for row in rows])  # (layers, pieces, heads * size)
     layers, pieces, width = stacked.shape
-    return np.ascontiguousarray(stacked.reshape(layers, pieces, heads, width // heads).transpose(0, 2, 1, 3))
+    return np.ascontiguousarray(
+        stacked.reshape(layers, pieces, heads, width // heads).transpose(0, 2, 1, 3)
+    )
 
 
 def softmax(scores: Floats) -> Floats:
@@ -252,15 +280,21 @@ def open_model(reference: str, trust_remote_code: bool = False, data: Path | Non
     checkpoint.check()
     encoder, _ = checkpoint.load_encoder()
     name = default_name(reference)
-    return Opened(name, located.folder, checkpoint.tokenizer, encoder.eval(), None, capacity(encoder))
+    return Opened(
+        name, located.folder, checkpoint.tokenizer, encoder.eval(), None, capacity(encoder)
+    )
 
 
 def _kept(folder: Path, trust_remote_code: bool) -> Opened:
-    with torch.random.fork_rng(devices=[]):  # it is built with random weights before it gets its own
+    with torch.random.fork_rng(
+        devices=[]
+    ):  # it is built with random weights before it gets its own
         learner, about = saved_models.load(folder, "cpu", trust_remote_code)
     name = str(about.get("model", folder.parent.name))
     if not isinstance(learner, NetworkLearner):
-        raise ModelError(f"{name} has no layers of attention", where=folder, fix="choose a network.")
+        raise ModelError(
+            f"{name} has no layers of attention", where=folder, fix="choose a network."
+        )
     network: Any = learner.trainer.network.eval()
     # The autocast of the trial, that accelerate puts into an instance: in bf16 the weights of a row do not sum to 1.
     vars(network.encoder).pop("forward", None)
@@ -293,12 +327,17 @@ def inputs(model: Opened, pieces: Subtokens, words: int) -> dict[str, Any]:
     }  # (1, pieces)
     types = special.single_types(len(pieces.ids))
     # DistilBERT's tokenizer makes segments, and its encoder knows none.
-    if types is not None and "token_type_ids" in inspect.signature(model.encoder.forward).parameters:
+    if (
+        types is not None
+        and "token_type_ids" in inspect.signature(model.encoder.forward).parameters
+    ):
         batch["token_type_ids"] = torch.tensor([types])
     return batch
 
 
-def encoder_weights(model: Opened, batch: dict[str, Any]) -> tuple[Floats, Projections | str, list[str]]:
+def encoder_weights(
+    model: Opened, batch: dict[str, Any]
+) -> tuple[Floats, Projections | str, list[str]]:
     """Weights, queries and keys, and notes.
 
     :returns: (layers, heads, pieces, pieces); projections, or why there are none; sentences for people
@@ -318,13 +357,17 @@ def encoder_weights(model: Opened, batch: dict[str, Any]) -> tuple[Floats, Proje
         with torch.inference_mode(), recording(model.encoder) as (queries, keys):
             output = model.encoder(**batch, output_attentions=True)
     except (TypeError, ValueError, NotImplementedError, AttributeError, ImportError) as error:
-        raise ModelError(f"{NO_ATTENTION} ({error})", where=model.where, fix="choose another.") from error
+        raise ModelError(
+            f"{NO_ATTENTION} ({error})", where=model.where, fix="choose another."
+        ) from error
     layers = getattr(output, "attentions", None)
     if not layers or any(layer is None for layer in layers):
         raise ModelError(NO_ATTENTION, where=model.where, fix="choose an encoder with attention.")
     size = batch["input_ids"].shape[1]
     shapes = {tuple(layer.shape) if isinstance(layer, torch.Tensor) else () for layer in layers}
-    square = len(shapes) == 1 and len(shape := next(iter(shapes))) == 4 and shape[-2:] == (size, size)
+    square = (
+        len(shapes) == 1 and len(shape := next(iter(shapes))) == 4 and shape[-2:] == (size, size)
+    )
     weights = np.stack([layer[0].float().numpy() for layer in layers]) if square else None
     if weights is None or np.abs(weights.sum(-1) - 1).max() > SUM:
         raise ModelError(
@@ -349,5 +392,7 @@ def pooling_weights(model: Opened, batch: dict[str, Any]) -> Floats:
         )
     with torch.inference_mode():
         hidden = model.encoder(**batch).last_hidden_state.float()  # (1, pieces, size)
-        weights: Floats = model.pooling.weights(hidden, batch["attention_mask"])[:, None, None].numpy()
+        weights: Floats = model.pooling.weights(hidden, batch["attention_mask"])[
+            :, None, None
+        ].numpy()
     return weights  # (1, 1, 1, pieces)

@@ -19,9 +19,12 @@ def command(
     *,
     text: Annotated[str, Option(help="The text: a sentence or two.")],
     entity: Annotated[
-        str | None, Option(help="A part of the text to mark, whose mean row can be shown.", metavar="WORDS")
+        str | None,
+        Option(help="A part of the text to mark, whose mean row can be shown.", metavar="WORDS"),
     ] = None,
-    word: Annotated[str | None, Option(help="Also show queries, keys and scores of this word of the text.")] = None,
+    word: Annotated[
+        str | None, Option(help="Also show queries, keys and scores of this word of the text.")
+    ] = None,
     head: Annotated[
         str | None,
         Option(
@@ -29,11 +32,19 @@ def command(
             metavar="LAYER.HEAD",
         ),
     ] = None,
-    data: Annotated[Path | None, Option(help="Data folder, for the vocabulary of scratch:tiny.")] = None,
-    out: Annotated[Path, Option(help="The page.", path="file", metavar="FILE")] = Path("attention.html"),
+    data: Annotated[
+        Path | None, Option(help="Data folder, for the vocabulary of scratch:tiny.")
+    ] = None,
+    out: Annotated[Path, Option(help="The page.", path="file", metavar="FILE")] = Path(
+        "attention.html"
+    ),
     plot: Annotated[
         Path | None,
-        Option(help="Also draw a picture: .png, .svg or .pdf (needs the extra 'plots').", path="file", metavar="FILE"),
+        Option(
+            help="Also draw a picture: .png, .svg or .pdf (needs the extra 'plots').",
+            path="file",
+            metavar="FILE",
+        ),
     ] = None,
     trust_remote_code: Annotated[bool, TRUST] = False,
 ) -> None:
@@ -49,7 +60,13 @@ def command(
     if plot is not None:
         _style.check(plot)
     result = attention(
-        models, text, entity=entity, word=word, head=head, data=data, trust_remote_code=trust_remote_code
+        models,
+        text,
+        entity=entity,
+        word=word,
+        head=head,
+        data=data,
+        trust_remote_code=trust_remote_code,
     )
     result.html(out)
     if plot is not None:

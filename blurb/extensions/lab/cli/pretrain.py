@@ -31,13 +31,23 @@ def command(
     ] = (),
     mix: Annotated[
         tuple[str, ...],
-        Option(help="A second corpus; the smaller is repeated until both weigh as much.", metavar="FILE"),
+        Option(
+            help="A second corpus; the smaller is repeated until both weigh as much.",
+            metavar="FILE",
+        ),
     ] = (),
-    data: Annotated[Path | None, Option(help="Data folder: documents of its dev and test sets are left out.")] = None,
-    raw: Annotated[Path | None, Option(help="Folder of the original releases, for --text train.")] = None,
-    words: Annotated[str, Option(help="Budget: words of text seen, as 20M or 300k.", metavar="N")] = "20M",
+    data: Annotated[
+        Path | None, Option(help="Data folder: documents of its dev and test sets are left out.")
+    ] = None,
+    raw: Annotated[
+        Path | None, Option(help="Folder of the original releases, for --text train.")
+    ] = None,
+    words: Annotated[
+        str, Option(help="Budget: words of text seen, as 20M or 300k.", metavar="N")
+    ] = "20M",
     hours: Annotated[
-        float | None, Option(help="Budget by time: as many words as fit, by a trial of some seconds.", above=0)
+        float | None,
+        Option(help="Budget by time: as many words as fit, by a trial of some seconds.", above=0),
     ] = None,
     every: Annotated[
         int,
@@ -47,8 +57,12 @@ def command(
             metavar="N",
         ),
     ] = 0,
-    threads: Annotated[int | None, Option(help="Threads of torch.  [default: all cores]", low=1)] = None,
-    dry_run: Annotated[bool, Option(help="Read the text, say what would be seen, and stop.")] = False,
+    threads: Annotated[
+        int | None, Option(help="Threads of torch.  [default: all cores]", low=1)
+    ] = None,
+    dry_run: Annotated[
+        bool, Option(help="Read the text, say what would be seen, and stop.")
+    ] = False,
     **settings: Any,
 ) -> None:
     """Pretrain a small masked language model on text.
@@ -71,7 +85,10 @@ def command(
     if hours is not None:
         recipe = for_hours(out, corpus, recipe, hours)
     kept_out = ", ".join(f"{count:,} by {reason}" for reason, count in corpus.left_out.items())
-    click.echo(f"{len(corpus.texts):,} documents, {corpus.words:,} words; left out: {kept_out or 'none'}", err=True)
+    click.echo(
+        f"{len(corpus.texts):,} documents, {corpus.words:,} words; left out: {kept_out or 'none'}",
+        err=True,
+    )
     for name, why in about["datasets without original text"].items():
         click.echo(f"Without {name}, whose text here has dummies: {why}", err=True)
     if dry_run:
@@ -84,4 +101,7 @@ def command(
         f"(frequencies {bits['frequencies']:.3f}, bigrams {bits['pairs']:.3f})"
     )
     score = f"blurb run {quote(str(folder))} --name {quote(out.resolve().name)}"
-    click.echo(f"Score it: {score} --protocol quick{'' if data is None else f' --data {quote(str(data))}'}", err=True)
+    click.echo(
+        f"Score it: {score} --protocol quick{'' if data is None else f' --data {quote(str(data))}'}",
+        err=True,
+    )

@@ -17,9 +17,15 @@ from blurb.terminal.output import can_draw, list_written
 @click_command("study", study)
 def command(
     *,
-    threads: Annotated[int | None, Option(help="Threads of torch.  [default: all cores]", low=1)] = None,
-    read: Annotated[bool, Option(help="Make no part; write what those that are there show.")] = False,
-    dry_run: Annotated[bool, Option(help="List the parts that are missing, with their time, and stop.")] = False,
+    threads: Annotated[
+        int | None, Option(help="Threads of torch.  [default: all cores]", low=1)
+    ] = None,
+    read: Annotated[
+        bool, Option(help="Make no part; write what those that are there show.")
+    ] = False,
+    dry_run: Annotated[
+        bool, Option(help="List the parts that are missing, with their time, and stop.")
+    ] = False,
     **given: Any,
 ) -> None:
     """Compare ways to pretrain a small encoder.

@@ -40,7 +40,9 @@ class Model(TypedDict):
         From(lambda one: one.share("pieces", "words")),
     ]
     subtokens_per_mention_word: Annotated[
-        float | None, "the same within entity mentions", From(lambda one: one.share("mention_pieces", "mention_words"))
+        float | None,
+        "the same within entity mentions",
+        From(lambda one: one.share("mention_pieces", "mention_words")),
     ]
     whole_mentions: Annotated[
         float | None,
@@ -60,7 +62,9 @@ class Term(TypedDict):
     model: Annotated[str, "name", From("0")]
     term: Annotated[str, "the term", From("1")]
     pieces: Annotated[
-        list[str], "its pieces, in the letters of the term; [UNK] for an unknown one", From(lambda one: list(one[2]))
+        list[str],
+        "its pieces, in the letters of the term; [UNK] for an unknown one",
+        From(lambda one: list(one[2])),
     ]
 
 
@@ -73,14 +77,18 @@ class Dataset(TypedDict):
     words: Annotated[int, "blank-separated words", From("2.words")]
     subtokens: Annotated[int, "without special tokens", From("2.pieces")]
     unknown: Annotated[int, "of these, the unknown token", From("2.unknown")]
-    mean_length: Annotated[float, "mean sub-tokens of an input, with special tokens", From("2.mean_length")]
+    mean_length: Annotated[
+        float, "mean sub-tokens of an input, with special tokens", From("2.mean_length")
+    ]
     wiki_books: Annotated[
         float | None,
         "Gu et al., Table 8, vocabulary of Wiki + Books",
         From(lambda one: TABLE_8.get(one[1], (None, None))[0]),
     ]
     pubmed: Annotated[
-        float | None, "the same, vocabulary of PubMed", From(lambda one: TABLE_8.get(one[1], (None, None))[1])
+        float | None,
+        "the same, vocabulary of PubMed",
+        From(lambda one: TABLE_8.get(one[1], (None, None))[1]),
     ]
     limit: Annotated[int, "maximum sub-tokens of an input in training", From("2.limit")]
     longer: Annotated[int, "inputs beyond it: cut, or read in windows", From("2.longer")]
@@ -102,11 +110,17 @@ class Vocabularies(TypedDict):
 def command(
     models: Annotated[tuple[str, ...], Argument(metavar="MODEL...", complete="models")],
     *,
-    data: Annotated[Path | None, Option(help="Data folder; without it only the terms are shown.")] = None,
+    data: Annotated[
+        Path | None, Option(help="Data folder; without it only the terms are shown.")
+    ] = None,
     selection: Annotated[str, TASKS_OR_FILES] = "all",
     terms: Annotated[
         Path | None,
-        Option(help="Terms to split, one a line.  [default: those of Gu et al., Table 1]", path="file", metavar="FILE"),
+        Option(
+            help="Terms to split, one a line.  [default: those of Gu et al., Table 1]",
+            path="file",
+            metavar="FILE",
+        ),
     ] = None,
     plot: Annotated[
         Path | None,
@@ -133,8 +147,14 @@ def command(
             raise SettingsError("--plot shows the datasets", fix="add --data.")
         _style.check(plot)
     reports, notes = vocabulary(models, data, selection, terms, trust_remote_code)
-    splits = [(report.name, term, pieces) for report in reports for term, pieces in report.terms.items()]
-    counts = [(report.name, task, counted) for report in reports for task, counted in report.datasets.items()]
+    splits = [
+        (report.name, term, pieces) for report in reports for term, pieces in report.terms.items()
+    ]
+    counts = [
+        (report.name, task, counted)
+        for report in reports
+        for task, counted in report.datasets.items()
+    ]
     if form == "json":
         lines = {
             "models": [records.of(Model, report) for report in reports],
@@ -161,8 +181,12 @@ def _print(reports: Sequence[VocabularyReport]) -> None:
     if reports[0].datasets:
         table += [
             Column("sub-tokens a word", lambda each: each.share("pieces", "words"), ".2f"),
-            Column("in mentions", lambda each: each.share("mention_pieces", "mention_words"), ".2f"),
-            Column("mentions whole", lambda each: _percent(each.share("whole", "mentions"), 1), "s"),
+            Column(
+                "in mentions", lambda each: each.share("mention_pieces", "mention_words"), ".2f"
+            ),
+            Column(
+                "mentions whole", lambda each: _percent(each.share("whole", "mentions"), 1), "s"
+            ),
             Column("unknown", lambda each: _percent(each.share("unknown", "pieces"), 3), "s"),
         ]
     emit("table", Model, reports, table)
@@ -171,14 +195,22 @@ def _print(reports: Sequence[VocabularyReport]) -> None:
         alike.setdefault(each.hash, []).append(each.name)
     for first, *others in alike.values():
         if others:
-            click.echo(f"The vocabulary of {first} is also that of {', '.join(others)}, entry by entry.")
+            click.echo(
+                f"The vocabulary of {first} is also that of {', '.join(others)}, entry by entry."
+            )
     click.echo()
     names = [each.name for each in reports]
     terms = reports[0].terms
-    show(["term", *names], [[term, *("-".join(each.terms[term]) for each in reports)] for term in terms], "table")
+    show(
+        ["term", *names],
+        [[term, *("-".join(each.terms[term]) for each in reports)] for term in terms],
+        "table",
+    )
     if not reports[0].datasets:
         return
-    click.echo("Mean sub-tokens of an input over all splits, special tokens counted, and the difference from")
+    click.echo(
+        "Mean sub-tokens of an input over all splits, special tokens counted, and the difference from"
+    )
     click.echo("Table 8 of Gu et al. for the vocabulary of Wiki + Books")
     lengths, longer = [], []
     for task, first_counts in reports[0].datasets.items():
@@ -186,11 +218,20 @@ def _print(reports: Sequence[VocabularyReport]) -> None:
         counts = [each.datasets[task] for each in reports]
         cells = [f"{each.mean_length:.1f}" for each in counts]
         if published:
-            cells = [f"{each.mean_length:.1f} {each.mean_length - published[0]:+6.1f}" for each in counts]
+            cells = [
+                f"{each.mean_length:.1f} {each.mean_length - published[0]:+6.1f}" for each in counts
+            ]
         lengths.append([task, *cells, *(published or ("", ""))])
-        shares = [f"{100 * each.longer / each.inputs:.2f} %" if each.longer else "-" for each in counts]
+        shares = [
+            f"{100 * each.longer / each.inputs:.2f} %" if each.longer else "-" for each in counts
+        ]
         longer.append([task, first_counts.limit, *shares])
-    show(["task", *names, "Wiki+Books", "PubMed"], lengths, "table", numbers=[*names, "Wiki+Books", "PubMed"])
+    show(
+        ["task", *names, "Wiki+Books", "PubMed"],
+        lengths,
+        "table",
+        numbers=[*names, "Wiki+Books", "PubMed"],
+    )
     click.echo("Inputs longer than the limit of training (sub-tokens)")
     show(["task", "limit", *names], longer, "table", numbers=["limit", *names])
 

@@ -65,7 +65,11 @@ def stream(texts: Iterable[str], tokenizer: PreTrainedTokenizerBase) -> Stream:
 
     def flush() -> None:
         coded = tokenizer(
-            batch, is_split_into_words=True, add_special_tokens=False, return_attention_mask=False, verbose=False
+            batch,
+            is_split_into_words=True,
+            add_special_tokens=False,
+            return_attention_mask=False,
+            verbose=False,
         )
         for number, words in enumerate(batch):
             places = np.asarray(coded.word_ids(number), dtype=np.int64)
@@ -108,7 +112,9 @@ def cut(whole: Stream, length: int) -> Sequence[slice]:
     A text of less than one input is one.
     """
     room = length - 2
-    return [slice(begin, begin + room) for begin in range(0, max(1, len(whole.ids) - room + 1), room)]
+    return [
+        slice(begin, begin + room) for begin in range(0, max(1, len(whole.ids) - room + 1), room)
+    ]
 
 
 IGNORED = -100
@@ -118,7 +124,12 @@ MASKED, RANDOM = 0.8, 0.1
 
 
 def choose(
-    starts: Bools, free: Bools, rate: float, whole_word: bool, generator: np.random.Generator, version: int = VERSION
+    starts: Bools,
+    free: Bools,
+    rate: float,
+    whole_word: bool,
+    generator: np.random.Generator,
+    version: int = VERSION,
 ) -> npt.NDArray[np.bool_]:
     """The sub-tokens to predict: on average `rate` of those that are free, at least one.
 
@@ -142,11 +153,15 @@ def choose(
     taken = order[before < max(1, round(mean) if version == FIRST else mean)]
     if version != FIRST and len(taken) > 1:
         last = len(taken) - 1
-        taken = taken[: last + int(generator.random() < (mean - before[last]) / lengths[taken[last]])]
+        taken = taken[
+            : last + int(generator.random() < (mean - before[last]) / lengths[taken[last]])
+        ]
     return np.isin(words, numbers[taken]) & free
 
 
-def mask(ids: Ints, chosen: Bools, mask_id: int, ordinary: Ints, generator: np.random.Generator) -> tuple[Ints, Ints]:
+def mask(
+    ids: Ints, chosen: Bools, mask_id: int, ordinary: Ints, generator: np.random.Generator
+) -> tuple[Ints, Ints]:
     """The input of the encoder, and the labels.
 
     :param ordinary: ids that may stand in for a chosen sub-token: no special tokens
@@ -200,7 +215,9 @@ class PretrainingInputs:
     @cached_property
     def _ordinary(self) -> Ints:
         special = set(self.tokenizer.all_special_ids)
-        return np.asarray([number for number in range(len(self.tokenizer)) if number not in special])
+        return np.asarray(
+            [number for number in range(len(self.tokenizer)) if number not in special]
+        )
 
     def __len__(self) -> int:
         return self.updates * self.recipe.batch
@@ -217,7 +234,10 @@ class PretrainingInputs:
         item: dict[str, Any] = {"input_ids": seen, "labels": labels}
         if recipe.next_sentence:
             half = (len(ids) - 3) // 2 + 2
-            item |= {"token_type_ids": (np.arange(len(ids)) >= half).astype(np.int64), "next_sentence_label": follows}
+            item |= {
+                "token_type_ids": (np.arange(len(ids)) >= half).astype(np.int64),
+                "next_sentence_label": follows,
+            }
         return item
 
     def _content(self, chosen: int, place: int) -> tuple[Ints, Any, int]:
@@ -231,7 +251,11 @@ class PretrainingInputs:
         second, begins = ids[half:], starts[half:]
         if generator.random() < 0.5 and len(self.slices) > 1:
             other = (chosen + 1 + int(generator.integers(len(self.slices) - 1))) % len(self.slices)
-            second, begins, follows = self._ids(other)[half:], self.stream.starts[self.slices[other]][half:], 1
+            second, begins, follows = (
+                self._ids(other)[half:],
+                self.stream.starts[self.slices[other]][half:],
+                1,
+            )
         return (
             np.concatenate([first, ids[:half], last, second, last]),
             np.concatenate([[True], starts[:half], [True], begins, [True]]),
@@ -244,5 +268,7 @@ class PretrainingInputs:
     def _order(self, epoch: int) -> Ints:
         if epoch not in self._orders:
             self._orders.clear()
-            self._orders[epoch] = np.random.default_rng((self.recipe.seed, ORDER, epoch)).permutation(len(self.slices))
+            self._orders[epoch] = np.random.default_rng(
+                (self.recipe.seed, ORDER, epoch)
+            ).permutation(len(self.slices))
         return self._orders[epoch]

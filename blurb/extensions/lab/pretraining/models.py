@@ -71,20 +71,40 @@ def continued(folder: str, recipe: Recipe) -> tuple[Any, PreTrainedTokenizerBase
     :raises ModelError: for a checkpoint without a mask token, or for pairs of texts one that is no BERT
     """
     import torch
-    from transformers import AutoConfig, AutoModelForMaskedLM, AutoTokenizer, BertForPreTraining, set_seed
+    from transformers import (
+        AutoConfig,
+        AutoModelForMaskedLM,
+        AutoTokenizer,
+        BertForPreTraining,
+        set_seed,
+    )
 
     if not Path(folder).is_dir():
-        raise ModelError("there is no such checkpoint", where=folder, fix="hf download fetches one (docs/models.md).")
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    if tokenizer.mask_token_id is None or tokenizer.cls_token_id is None or tokenizer.sep_token_id is None:
         raise ModelError(
-            "has no mask, [CLS] or [SEP] token, so it cannot learn to fill gaps", where=folder, fix="take another."
+            "there is no such checkpoint",
+            where=folder,
+            fix="hf download fetches one (docs/models.md).",
+        )
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    if (
+        tokenizer.mask_token_id is None
+        or tokenizer.cls_token_id is None
+        or tokenizer.sep_token_id is None
+    ):
+        raise ModelError(
+            "has no mask, [CLS] or [SEP] token, so it cannot learn to fill gaps",
+            where=folder,
+            fix="take another.",
         )
     set_seed(recipe.seed)
     config = AutoConfig.from_pretrained(folder)
     if recipe.next_sentence and config.model_type != "bert":
         fix = f"remove {opt('next-sentence')}."
-        raise ModelError(f"is of type {config.model_type}, and only BERT learns pairs of texts", where=folder, fix=fix)
+        raise ModelError(
+            f"is of type {config.model_type}, and only BERT learns pairs of texts",
+            where=folder,
+            fix=fix,
+        )
     for name in DROPOUTS:
         if hasattr(config, name):
             setattr(config, name, recipe.dropout)
@@ -100,7 +120,9 @@ def train_vocabulary(texts: Sequence[str], recipe: Recipe) -> PreTrainedTokenize
     if recipe.vocabulary_of:
         tokenizer = _checkpoint_tokenizer(texts, recipe)
     elif recipe.kind == "wordpiece":
-        entries = scratch.vocabulary(texts, recipe.vocabulary, lowercase=not recipe.cased, inner_letters=False)
+        entries = scratch.vocabulary(
+            texts, recipe.vocabulary, lowercase=not recipe.cased, inner_letters=False
+        )
         tokenizer = _bert(entries, recipe)
     else:
         tokenizer = _bpe(texts, recipe)
@@ -135,11 +157,17 @@ def checkpoint_entries(folder: str) -> Sequence[str]:
     from transformers import AutoTokenizer
 
     if not Path(folder).is_dir():
-        raise ModelError("there is no such checkpoint", where=folder, fix="hf download fetches one (docs/models.md).")
+        raise ModelError(
+            "there is no such checkpoint",
+            where=folder,
+            fix="hf download fetches one (docs/models.md).",
+        )
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model = json.loads(tokenizer.backend_tokenizer.to_str())["model"] if tokenizer.is_fast else {}
     if model.get("type") != "WordPiece":
-        raise ModelError("has no WordPiece vocabulary", where=folder, fix="take a checkpoint of BERT.")
+        raise ModelError(
+            "has no WordPiece vocabulary", where=folder, fix="take a checkpoint of BERT."
+        )
     entries = sorted(model["vocab"], key=model["vocab"].__getitem__)
     return [piece for piece in entries if piece[0] != "[" or piece[-1] != "]" or len(piece) == 1]
 
@@ -162,7 +190,11 @@ def _bpe(texts: Sequence[str], recipe: Recipe) -> PreTrainedTokenizerBase:
 
     trained = ByteLevelBPETokenizer(add_prefix_space=True, lowercase=not recipe.cased)
     trained.train_from_iterator(
-        texts, vocab_size=recipe.vocabulary, min_frequency=2, special_tokens=list(scratch.SPECIAL), show_progress=False
+        texts,
+        vocab_size=recipe.vocabulary,
+        min_frequency=2,
+        special_tokens=list(scratch.SPECIAL),
+        show_progress=False,
     )
     ends = [(name, trained.token_to_id(name)) for name in ("[CLS]", "[SEP]")]
     # The processor of a ByteLevelBPETokenizer only moves offsets, which its decoder does not need.
@@ -170,4 +202,6 @@ def _bpe(texts: Sequence[str], recipe: Recipe) -> PreTrainedTokenizerBase:
         single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=ends
     )
     names = {f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep", "mask")}
-    return PreTrainedTokenizerFast(tokenizer_object=trained._tokenizer, model_max_length=512, **names)
+    return PreTrainedTokenizerFast(
+        tokenizer_object=trained._tokenizer, model_max_length=512, **names
+    )

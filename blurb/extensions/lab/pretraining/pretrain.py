@@ -61,10 +61,14 @@ def pretrain(
     out.mkdir(parents=True, exist_ok=True)
     # That of the start; a plan without it is of a release that had all products in fp32.
     started = (out / PLAN).is_file()
-    precision = str(read_json(out / PLAN).get("precision", "fp32")) if started else usual_precision()
+    precision = (
+        str(read_json(out / PLAN).get("precision", "fp32")) if started else usual_precision()
+    )
     write_json(out / PLAN, {"hash": key, "recipe": asdict(recipe), "precision": precision})
     # The first version read all documents.
-    texts = corpus.texts if recipe.version == FIRST else enough(corpus.texts, recipe.words, recipe.seed)
+    texts = (
+        corpus.texts if recipe.version == FIRST else enough(corpus.texts, recipe.words, recipe.seed)
+    )
     learnt, aside = stream(texts, tokenizer), stream(corpus.held_out, tokenizer)
     inputs = PretrainingInputs(learnt, recipe, tokenizer)
     hide_progress()
@@ -72,14 +76,23 @@ def pretrain(
     checkpoints, seconds, flops = out / trainer.CHECKPOINTS, 0.0, 0
     if recipe.words:
         # Those of the update in the middle, where a rising mask rate has its mean, for each.
-        flops = inputs.updates * trainer.flops(model, trainer.collate(inputs.update(inputs.updates // 2)))
+        flops = inputs.updates * trainer.flops(
+            model, trainer.collate(inputs.update(inputs.updates // 2))
+        )
         with full_disks_told(checkpoints):
-            seconds = trainer.train(model, inputs, checkpoints, precision == "bf16", bits, every, progress, callbacks)
+            seconds = trainer.train(
+                model, inputs, checkpoints, precision == "bf16", bits, every, progress, callbacks
+            )
     bits_per_byte = trainer.measure(model.cpu().float(), tokenizer, learnt, aside, recipe.length)
     facts = {
         "recipe": asdict(recipe),
         "hash": key,
-        "text": {**about, "sha256": corpus.hash, "words": corpus.words, "left out": corpus.left_out},
+        "text": {
+            **about,
+            "sha256": corpus.hash,
+            "words": corpus.words,
+            "left out": corpus.left_out,
+        },
         "seen": {
             "words": round(inputs.words_per_update * inputs.updates),
             "epochs": round(len(inputs) / len(inputs.slices), 2),
@@ -91,10 +104,16 @@ def pretrain(
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "bits per byte": asdict(bits_per_byte),
         "precision": precision,
-        "vocabulary": hashlib.sha256(json.dumps(sorted(tokenizer.get_vocab().items())).encode()).hexdigest()[:16],
+        "vocabulary": hashlib.sha256(
+            json.dumps(sorted(tokenizer.get_vocab().items())).encode()
+        ).hexdigest()[:16],
         "start": Checkpoint(Path(recipe.start)).weights_hash if recipe.start else "",
         "machine": machine(),
-        "environment": {"blurb": __version__, "torch": torch.__version__, "python": platform.python_version()},
+        "environment": {
+            "blurb": __version__,
+            "torch": torch.__version__,
+            "python": platform.python_version(),
+        },
     }
     with full_disks_told(target), new_folder(target) as folder:
         folder.mkdir(parents=True)
@@ -138,9 +157,13 @@ def _check(out: Path, key: str) -> None:
     """Nobody goes on with the checkpoints of another recipe."""
     if (out / PLAN).is_file():
         if read_json(out / PLAN).get("hash") != key:
-            raise SettingsError("is of another recipe or text", where=out, fix="take another folder.")
+            raise SettingsError(
+                "is of another recipe or text", where=out, fix="take another folder."
+            )
     elif out.exists() and any(out.iterdir()):
-        raise SettingsError("is not empty, and no pretraining", where=out, fix="take another folder.")
+        raise SettingsError(
+            "is not empty, and no pretraining", where=out, fix="take another folder."
+        )
     elif not nearest(out).is_dir():
         raise SettingsError("cannot be made: a file is in the way", where=out)
 
@@ -158,7 +181,9 @@ def for_hours(out: Path, corpus: PretrainingCorpus, recipe: Recipe, hours: float
     """
     if (out / PLAN).is_file():
         return replace(recipe, words=int(read_json(out / PLAN)["recipe"]["words"]))
-    return replace(recipe, words=max(1, round(SHARE * hours * 3600 * words_per_second(corpus, recipe))))
+    return replace(
+        recipe, words=max(1, round(SHARE * hours * 3600 * words_per_second(corpus, recipe)))
+    )
 
 
 def words_per_second(corpus: PretrainingCorpus, recipe: Recipe) -> float:
@@ -180,7 +205,10 @@ def words_per_second(corpus: PretrainingCorpus, recipe: Recipe) -> float:
     while time.monotonic() - started < WARM_UP + SECONDS or not updates:
         if time.monotonic() - started < WARM_UP:
             updates, begun = 0, time.monotonic()
-        batch = {name: value.to(device) for name, value in collate(inputs.update(middle + updates)).items()}
+        batch = {
+            name: value.to(device)
+            for name, value in collate(inputs.update(middle + updates)).items()
+        }
         torch.autograd.backward(loss(model, batch, has_bf16(device)))
         optimizer.step()
         optimizer.zero_grad()

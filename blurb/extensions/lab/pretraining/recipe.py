@@ -54,15 +54,28 @@ class Recipe:
     """
 
     size: str = option(
-        "tiny", "", "tiny (2 layers of 128), mini (4 of 256) or small (6 of 384).", choices=tuple(SIZES), words=("",)
+        "tiny",
+        "",
+        "tiny (2 layers of 128), mini (4 of 256) or small (6 of 384).",
+        choices=tuple(SIZES),
+        words=("",),
     )
-    start: str = option("", "", "Continue from a checkpoint, with its vocabulary.", flag="--from", metavar="FOLDER")
+    start: str = option(
+        "", "", "Continue from a checkpoint, with its vocabulary.", flag="--from", metavar="FOLDER"
+    )
     vocabulary: int = option(8_000, "", "Entries of the vocabulary that is learnt.", low=0)
     vocabulary_of: str = option(
-        "", "", "Take the entries from the WordPiece vocabulary of a checkpoint, the first ones.", metavar="FOLDER"
+        "",
+        "",
+        "Take the entries from the WordPiece vocabulary of a checkpoint, the first ones.",
+        metavar="FOLDER",
     )
     kind: VocabularyKind = option(
-        "wordpiece", "", "Kind of vocabulary.", choices=get_args(VocabularyKind), noun="kind of vocabulary"
+        "wordpiece",
+        "",
+        "Kind of vocabulary.",
+        choices=get_args(VocabularyKind),
+        noun="kind of vocabulary",
     )
     cased: bool = option(False, "", "Keep upper case.")
     words: int = declared(1_000_000, Field(low=0))
@@ -85,7 +98,9 @@ class Recipe:
         if not self.start and self.size not in SIZES:
             raise UnknownName("size", self.size, SIZES)
         if self.vocabulary_of and (self.start or self.kind != "wordpiece"):
-            raise SettingsError("A vocabulary of a checkpoint is WordPiece, and for random weights.")
+            raise SettingsError(
+                "A vocabulary of a checkpoint is WordPiece, and for random weights."
+            )
         if not self.start and self.vocabulary < 100:
             raise SettingsError(f"A vocabulary needs at least 100 entries (got {self.vocabulary}).")
 
@@ -99,4 +114,6 @@ class Recipe:
         :param text: hash of the documents
         """
         own = {name: value for name, value in asdict(self).items() if value or name not in LATER}
-        return hashlib.sha256(json.dumps({**own, "text": text}, sort_keys=True).encode()).hexdigest()[:16]
+        return hashlib.sha256(
+            json.dumps({**own, "text": text}, sort_keys=True).encode()
+        ).hexdigest()[:16]

@@ -63,12 +63,18 @@ def collect(documents: Iterable[TextDocument], known: HeldOut | None) -> Pretrai
         (aside if int.from_bytes(key[:4], "big") % HELD_OUT == 0 else texts).append(document.text)
         digest.update(document.text.encode() + b"\0")
     if not texts:
-        why = f"all {sum(left_out.values())} documents have text of dev or test" if left_out else "it is empty"
+        why = (
+            f"all {sum(left_out.values())} documents have text of dev or test"
+            if left_out
+            else "it is empty"
+        )
         raise DataError(f"There is no text to pretrain on: {why}.")
     if not aside:
         aside = [texts.pop()] if len(texts) > 1 else [_cut(texts)]
     ends = accumulate(len(text.split()) for text in aside)
-    held_out = next((count for count, words in enumerate(ends, 1) if words >= MOST_HELD_OUT), len(aside))
+    held_out = next(
+        (count for count, words in enumerate(ends, 1) if words >= MOST_HELD_OUT), len(aside)
+    )
     return PretrainingCorpus(texts, aside[:held_out], left_out, digest.hexdigest())
 
 
@@ -130,7 +136,9 @@ def recipe(settings: Mapping[str, Any]) -> Recipe:
         for name in OF_START:
             if getattr(asked, name) != getattr(Recipe(), name):
                 fix = f"remove {name} or start."
-                raise SettingsError(f"{name} is of a new encoder; {asked.start} has its own", fix=fix)
+                raise SettingsError(
+                    f"{name} is of a new encoder; {asked.start} has its own", fix=fix
+                )
         asked = replace(asked, size="", vocabulary=0)
     asked.check()
     return asked
@@ -154,12 +162,17 @@ def corpus(
     """
     if not text:
         raise SettingsError(
-            "There is no text", fix=f"add {opt('text', 'FILE')}, or {opt('text', 'train')} with {opt('data')}."
+            "There is no text",
+            fix=f"add {opt('text', 'FILE')}, or {opt('text', 'train')} with {opt('data')}.",
         )
     if TRAIN in (*text, *mix) and data is None:
-        raise SettingsError(f"{opt('text', 'train')} reads the train sets", fix=f"add {opt('data')}.")
+        raise SettingsError(
+            f"{opt('text', 'train')} reads the train sets", fix=f"add {opt('data')}."
+        )
     known = None if data is None else task_texts.read_held_out(data, version)
-    train = task_texts.read_train(data, raw) if data is not None and TRAIN in (*text, *mix) else None
+    train = (
+        task_texts.read_train(data, raw) if data is not None and TRAIN in (*text, *mix) else None
+    )
     first = collect(_documents(text, train), known)
     sizes = [first.words]
     if mix:
@@ -188,7 +201,9 @@ def source(text: Sequence[str], mix: Sequence[str] = ()) -> str:
 
 
 def _named(text: Sequence[str]) -> str:
-    return ", ".join("the tasks' own train text" if each == TRAIN else Path(each).name for each in text)
+    return ", ".join(
+        "the tasks' own train text" if each == TRAIN else Path(each).name for each in text
+    )
 
 
 def _documents(text: Sequence[str], train: TrainTexts | None) -> Iterator[TextDocument]:

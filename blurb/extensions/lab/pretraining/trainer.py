@@ -46,7 +46,11 @@ def loss(model: Any, inputs: Mapping[str, torch.Tensor], bf16: bool = False) -> 
     :param bf16: whether products are in bf16; the Trainer's own setting is around `model.forward` alone, which is not
         called here
     """
-    body = {name: value for name, value in inputs.items() if name not in ("labels", "next_sentence_label")}
+    body = {
+        name: value
+        for name, value in inputs.items()
+        if name not in ("labels", "next_sentence_label")
+    }
     with torch.autocast(inputs["input_ids"].device.type, dtype=torch.bfloat16, enabled=bf16):
         if not hasattr(model, "bert"):
             # Not `model(...)`: a Trainer leaves its own autocast in the instance, and the measurement would be in bf16.
@@ -107,13 +111,17 @@ def masked(held_out: Stream) -> Bools:
     return places
 
 
-def bits_per_byte(model: Any, tokenizer: PreTrainedTokenizerBase, held_out: Stream, length: int) -> float:
+def bits_per_byte(
+    model: Any, tokenizer: PreTrainedTokenizerBase, held_out: Stream, length: int
+) -> float:
     """The bits of an encoder alone, as for a checkpoint on the way."""
     places, slices = _masked_inputs(held_out, length)
     return _bits(model, tokenizer, held_out, places, slices) / int(held_out.sizes[places].sum())
 
 
-def measure(model: Any, tokenizer: PreTrainedTokenizerBase, learnt: Stream, held_out: Stream, length: int) -> Quality:
+def measure(
+    model: Any, tokenizer: PreTrainedTokenizerBase, learnt: Stream, held_out: Stream, length: int
+) -> Quality:
     """The quality of an encoder, and of the two models that see no more than a word before.
 
     :param learnt: the text of the pretraining
@@ -123,7 +131,9 @@ def measure(model: Any, tokenizer: PreTrainedTokenizerBase, learnt: Stream, held
     size = int(held_out.sizes[places].sum())
     bits = _bits(model, tokenizer, held_out, places, slices)
     frequencies, bigrams = _baselines(learnt, held_out, places, len(tokenizer))
-    return Quality(bits / size, frequencies / size, bigrams / size, int((held_out.starts & places).sum()))
+    return Quality(
+        bits / size, frequencies / size, bigrams / size, int((held_out.starts & places).sum())
+    )
 
 
 def _masked_inputs(held_out: Stream, length: int) -> tuple[Bools, Sequence[slice]]:
@@ -133,7 +143,9 @@ def _masked_inputs(held_out: Stream, length: int) -> tuple[Bools, Sequence[slice
     return places, slices
 
 
-def _bits(model: Any, tokenizer: PreTrainedTokenizerBase, held_out: Stream, places: Bools, slices: Any) -> float:
+def _bits(
+    model: Any, tokenizer: PreTrainedTokenizerBase, held_out: Stream, places: Bools, slices: Any
+) -> float:
     """The bits of the masked sub-tokens under an encoder that sees all the others."""
     first, last = int(tokenizer.cls_token_id), held_out.separator
     device = model.device
@@ -149,13 +161,21 @@ def _bits(model: Any, tokenizer: PreTrainedTokenizerBase, held_out: Stream, plac
         if count := int((answers != IGNORED).sum()):
             with torch.inference_mode():
                 total += count * float(
-                    loss(model, {"input_ids": torch.tensor(np.asarray(rows), device=device), "labels": answers})
+                    loss(
+                        model,
+                        {
+                            "input_ids": torch.tensor(np.asarray(rows), device=device),
+                            "labels": answers,
+                        },
+                    )
                 )
     model.train()
     return total / math.log(2)
 
 
-def _baselines(learnt: Stream, held_out: Stream, places: Bools, entries: int) -> tuple[float, float]:
+def _baselines(
+    learnt: Stream, held_out: Stream, places: Bools, entries: int
+) -> tuple[float, float]:
     """Bits under the frequencies (one added to each count), and under those after the sub-token before.
 
     The two are mixed as Witten and Bell do (1991): an entry with few or many followers is believed accordingly.
@@ -169,7 +189,10 @@ def _baselines(learnt: Stream, held_out: Stream, places: Bools, entries: int) ->
         kinds[before] += 1
     frequencies = bigrams = 0.0
     for place in np.flatnonzero(places).tolist():
-        now, before = int(held_out.ids[place]), int(held_out.ids[place - 1]) if place else held_out.separator
+        now, before = (
+            int(held_out.ids[place]),
+            int(held_out.ids[place - 1]) if place else held_out.separator,
+        )
         weight = kinds[before] / (kinds[before] + followers[before]) if kinds[before] else 1.0
         after = pairs.get((before, now), 0) / followers[before] if followers[before] else 0.0
         frequencies -= math.log2(single[now])
@@ -226,9 +249,13 @@ def _saved(folder: Path) -> dict[int, Path]:
 class _Saving(TrainerCallback):  # type: ignore[misc]
     """When a checkpoint is written; it is sealed after, and the one before goes unless it is to stay."""
 
-    def __init__(self, updates: int, every: int, measure: Callable[[Any], float], before: float) -> None:
+    def __init__(
+        self, updates: int, every: int, measure: Callable[[Any], float], before: float
+    ) -> None:
         self.before = before
-        self.kept = set(kept_updates(updates)) | set(range(every, updates + 1, every) if every else ())
+        self.kept = set(kept_updates(updates)) | set(
+            range(every, updates + 1, every) if every else ()
+        )
         self.measure = measure
         self.begun = self.last = time.monotonic()
 
@@ -253,7 +280,9 @@ class _Saving(TrainerCallback):  # type: ignore[misc]
         for step, path in _saved(folder).items():
             if step != state.global_step and step not in self.kept:
                 shutil.rmtree(path)
-            elif step != state.global_step and (path / MOMENTS[0]).is_file():  # only the newest is gone on from
+            elif (
+                step != state.global_step and (path / MOMENTS[0]).is_file()
+            ):  # only the newest is gone on from
                 take_out(path, MOMENTS[0])
 
 
@@ -263,10 +292,16 @@ class _Progress(TrainerCallback):  # type: ignore[misc]
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         self.begun, self.first = time.monotonic(), state.global_step
 
-    def on_log(self, args: Any, state: Any, control: Any, logs: Mapping[str, Any] | None = None, **_: Any) -> None:
+    def on_log(
+        self, args: Any, state: Any, control: Any, logs: Mapping[str, Any] | None = None, **_: Any
+    ) -> None:
         done, open_ = state.global_step - self.first, state.max_steps - state.global_step
         if logs is not None and "loss" in logs and done:
-            left = f"; about {duration((time.monotonic() - self.begun) / done * open_)} left" if open_ else ""
+            left = (
+                f"; about {duration((time.monotonic() - self.begun) / done * open_)} left"
+                if open_
+                else ""
+            )
             text = f"update {state.global_step:,} of {state.max_steps:,}: loss {float(logs['loss']):.3f}{left}"
             print(text, file=sys.stderr, flush=True)
 
@@ -275,7 +310,11 @@ class _Pretraining(Trainer):  # type: ignore[misc]
     """The loss at the predicted places, and the order of the inputs, which have drawn everything themselves."""
 
     def compute_loss(
-        self, model: Any, inputs: Mapping[str, Any], return_outputs: bool = False, num_items_in_batch: Any = None
+        self,
+        model: Any,
+        inputs: Mapping[str, Any],
+        return_outputs: bool = False,
+        num_items_in_batch: Any = None,
     ) -> Any:
         value = loss(model, inputs, self.args.bf16)
         return (value, None) if return_outputs else value
@@ -327,9 +366,13 @@ def train(
         dataloader_drop_last=True,
         seed=recipe.seed,
     )
-    arguments._n_gpu = min(1, arguments.n_gpu)  # of several, each would take a batch, and the budget be multiplied
+    arguments._n_gpu = min(
+        1, arguments.n_gpu
+    )  # of several, each would take a batch, and the budget be multiplied
     last = last_complete(folder)
-    spent = last / SPENT if last is not None and (last / SPENT).is_file() else None  # else of a release without it
+    spent = (
+        last / SPENT if last is not None and (last / SPENT).is_file() else None
+    )  # else of a release without it
     saving = _Saving(updates, every, measure, float(read_json(spent)["seconds"]) if spent else 0.0)
     trainer = _Pretraining(
         model=model,
@@ -340,7 +383,9 @@ def train(
         data_collator=collate,
     )
     trainer.remove_callback(PrinterCallback)
-    with errors_alone():  # the decoder's weights are those of the embeddings, and are not stored twice
+    with (
+        errors_alone()
+    ):  # the decoder's weights are those of the embeddings, and are not stored twice
         trainer.train(resume_from_checkpoint=None if last is None else str(last))
     return saving.seconds
 

@@ -52,7 +52,9 @@ def missing(out: Path, study: Study) -> list[tuple[Variant, int]]:
     """The pretrainings that have to be made, all variants of a seed before the next: so a study that is stopped early
     compares all of them, with fewer runs."""
     planned = [(variant, seed) for seed in range(1, study.runs + 1) for variant in study.variants]
-    return [(variant, seed) for variant, seed in planned if not parts.is_done(out, study, variant, seed)]
+    return [
+        (variant, seed) for variant, seed in planned if not parts.is_done(out, study, variant, seed)
+    ]
 
 
 def conduct(
@@ -119,7 +121,9 @@ def _make(
             still_mine()
             _keep(row, target / protocol)
     still_mine()
-    write_json(target / pretrain.ABOUT, {**read_json(encoder / pretrain.ABOUT), parts.SCORING: seconds})
+    write_json(
+        target / pretrain.ABOUT, {**read_json(encoder / pretrain.ABOUT), parts.SCORING: seconds}
+    )
     shutil.rmtree(work)
 
 
@@ -176,7 +180,9 @@ class Forecast:
     :param scoring: predicts the seconds of fine-tuning an encoder in a folder by a protocol, where no part tells them
     """
 
-    def __init__(self, study: Study, out: Path, texts: Texts | None, scoring: Callable[[Path, str], float]) -> None:
+    def __init__(
+        self, study: Study, out: Path, texts: Texts | None, scoring: Callable[[Path, str], float]
+    ) -> None:
         self._study, self._out, self._texts, self._scoring = study, out, texts, scoring
         self._tried: dict[object, float] = {}
 
@@ -191,13 +197,16 @@ class Forecast:
             if parts.is_done(self._out, self._study, each, seed)
         ]
         there = [
-            (each, facts) for each, facts in done if (facts.get("machine"), facts.get("precision")) == (here, usual)
+            (each, facts)
+            for each, facts in done
+            if (facts.get("machine"), facts.get("precision")) == (here, usual)
         ]
         pretrained = [facts["seen"]["seconds"] for other, facts in there if other == variant]
         scored = [
             sum(facts[parts.SCORING].values())
             for other, facts in there
-            if _size(other) == _size(variant) and set(self._study.protocols) <= set(facts.get(parts.SCORING, ()))
+            if _size(other) == _size(variant)
+            and set(self._study.protocols) <= set(facts.get(parts.SCORING, ()))
         ]
         if self._texts is None and not (pretrained and scored):
             return None
@@ -207,14 +216,22 @@ class Forecast:
     def parts(self) -> list[MissingPart]:
         """The pretrainings that have to be made, in their order."""
         coming = missing(self._out, self._study)
-        seconds = {name: self.seconds(variant) for name, variant in {each.name: each for each, _ in coming}.items()}
-        return [MissingPart(each.name, seed, each.recipe.words, seconds[each.name]) for each, seed in coming]
+        seconds = {
+            name: self.seconds(variant)
+            for name, variant in {each.name: each for each, _ in coming}.items()
+        }
+        return [
+            MissingPart(each.name, seed, each.recipe.words, seconds[each.name])
+            for each, seed in coming
+        ]
 
     def _trial(self, variant: Variant) -> float:
         assert self._texts is not None
         if variant.name not in self._tried:
             corpus, _ = self._texts.of(variant)
-            rate = pretrain.words_per_second(corpus, variant.recipe) if variant.recipe.words else 1.0
+            rate = (
+                pretrain.words_per_second(corpus, variant.recipe) if variant.recipe.words else 1.0
+            )
             self._tried[variant.name] = ENDS + variant.recipe.words / (pretrain.SHARE * rate)
         return self._tried[variant.name]
 
@@ -228,7 +245,9 @@ class Forecast:
             with tempfile.TemporaryDirectory() as folder:
                 model.save_pretrained(folder)
                 tokenizer.save_pretrained(folder)
-                seconds = sum(self._scoring(Path(folder), protocol) for protocol in self._study.protocols)
+                seconds = sum(
+                    self._scoring(Path(folder), protocol) for protocol in self._study.protocols
+                )
             self._tried[_size(variant)] = seconds
         return self._tried[_size(variant)]
 

@@ -53,7 +53,11 @@ class StudyCell:
         """The cell as a line of the file; unknown figures are empty."""
         values = {name: getattr(self, name) for name in COLUMNS}
         return {
-            name: "" if value is None else f"{value:.2f}" if isinstance(value, float) else str(value)
+            name: ""
+            if value is None
+            else f"{value:.2f}"
+            if isinstance(value, float)
+            else str(value)
             for name, value in values.items()
         }
 
@@ -65,13 +69,22 @@ COLUMNS = tuple(field.name for field in fields(StudyCell))
 MEAN = "mean"
 
 
-def cells(study: Study, rows: Mapping[str, Mapping[str, Row]], floors: Mapping[str, Row]) -> list[StudyCell]:
+def cells(
+    study: Study, rows: Mapping[str, Mapping[str, Row]], floors: Mapping[str, Row]
+) -> list[StudyCell]:
     """All cells: protocol by protocol, dataset by dataset, the variants in the order of the study.
 
     The mean is over the datasets of the study, of pretrainings that have all of them; it is no BLURB score.
     """
-    theirs = {row.model: row.means("test") for row in reversed((*published.shipped(), *published.ablations()))}
-    printed = {variant.name: theirs.get(variant.published, {}) for variant in study.variants if variant.published}
+    theirs = {
+        row.model: row.means("test")
+        for row in reversed((*published.shipped(), *published.ablations()))
+    }
+    printed = {
+        variant.name: theirs.get(variant.published, {})
+        for variant in study.variants
+        if variant.published
+    }
     names = [task.name for task in study.tasks]
     there: list[StudyCell] = []
     for protocol, own in rows.items():
@@ -82,12 +95,22 @@ def cells(study: Study, rows: Mapping[str, Mapping[str, Row]], floors: Mapping[s
                 if dataset == MEAN and all(name in row.datasets for name in names):
                     scores = [row.datasets[name].scores() for name in names]
                     seeds = sorted(set.intersection(*(set(row.seeds(name)) for name in names)))
-                    values = [statistics.fmean(own_scores[seed] for own_scores in scores) for seed in seeds]
+                    values = [
+                        statistics.fmean(own_scores[seed] for own_scores in scores)
+                        for seed in seeds
+                    ]
                 if values:
                     sd = statistics.stdev(values) if len(values) > 1 else None
                     known = printed.get(variant, {}).get(dataset)
                     cell = StudyCell(
-                        protocol, dataset, variant, statistics.fmean(values), sd, half_width(values), len(values), known
+                        protocol,
+                        dataset,
+                        variant,
+                        statistics.fmean(values),
+                        sd,
+                        half_width(values),
+                        len(values),
+                        known,
                     )
                     there.append(cell)
     return there
@@ -112,8 +135,12 @@ def page(
     every = [each for known in facts.values() for each in known]
     words = {each["seen"]["words"] for each in every} - {0}
     low, high = min(words, default=0), max(words, default=0)
-    limits = (low,) if high < 1.01 * low else (low, high)  # a budget of words ends with a whole update
-    pretrained = [(name, each) for name, known in facts.items() for each in known if each["seen"]["words"]]
+    limits = (
+        (low,) if high < 1.01 * low else (low, high)
+    )  # a budget of words ends with a whole update
+    pretrained = [
+        (name, each) for name, known in facts.items() for each in known if each["seen"]["words"]
+    ]
     template = environment(__package__, html=False).get_template("page.md.jinja")
     return template.render(
         signed=signed,
@@ -125,7 +152,11 @@ def page(
         words=" to ".join(f"{count:,}" for count in limits) if words else "",
         texts=sorted(
             {
-                (text["source"], text["words"], " and ".join(text["datasets without original text"]))
+                (
+                    text["source"],
+                    text["words"],
+                    " and ".join(text["datasets without original text"]),
+                )
                 for text in (each["text"] for each in every)
             }
         ),
@@ -134,7 +165,9 @@ def page(
         mean=statistics.fmean,
         are_first={version_of(each) for each in every} == {FIRST},
         in_fp32=", ".join(
-            f"{name} {each['recipe']['seed']}" for name, each in pretrained if each["precision"] == "fp32"
+            f"{name} {each['recipe']['seed']}"
+            for name, each in pretrained
+            if each["precision"] == "fp32"
         ),
         differences=differences,
         noise="pretrainings and test examples" if crossed else "pretrainings alone",
@@ -186,7 +219,10 @@ class Findings(Tabular):
         Variants that lack a dataset of the study are left out.
         """
         weights = dict.fromkeys((task.name for task in self.study.tasks), 1 / len(self.study.tasks))
-        there = {name: decompose([each.line for each in own], weights) for name, own in self.differences.items()}
+        there = {
+            name: decompose([each.line for each in own], weights)
+            for name, own in self.differences.items()
+        }
         return {name: parts for name, parts in there.items() if parts is not None}
 
     def lines(self) -> list[StudyCell]:
@@ -202,7 +238,12 @@ class Findings(Tabular):
     def markdown(self) -> str:
         """The page of the study."""
         return page(
-            self.study, self.lines(), self.facts, self.differences, self.decompositions(), self.data is not None
+            self.study,
+            self.lines(),
+            self.facts,
+            self.differences,
+            self.decompositions(),
+            self.data is not None,
         )
 
     def plot(self, path: Path | str | None = None) -> Figure | None:

@@ -49,7 +49,9 @@ def floor_place(out: Path, study: Study, floor: str) -> Path:
 def floors(out: Path, study: Study) -> dict[str, Row]:
     """Baseline -> its row, of those that are there."""
     places = {floor: floor_place(out, study, floor) for floor in study.floors}
-    return {floor: scores(read(place)) for floor, place in places.items() if (place / ABOUT).is_file()}
+    return {
+        floor: scores(read(place)) for floor, place in places.items() if (place / ABOUT).is_file()
+    }
 
 
 def begun(study: Study, out: Path) -> Study:
@@ -63,7 +65,9 @@ def begun(study: Study, out: Path) -> Study:
         why = f"its parts were made with versions {' and '.join(map(str, sorted(versions)))} of pretraining."
         raise DataError(why, out, fix="move those of one version away.")
     version = versions.pop() if versions else VERSION
-    variants = [replace(each, recipe=replace(each.recipe, version=version)) for each in study.variants]
+    variants = [
+        replace(each, recipe=replace(each.recipe, version=version)) for each in study.variants
+    ]
     return replace(study, variants=variants)
 
 
@@ -74,7 +78,9 @@ def is_done(out: Path, study: Study, variant: Variant, seed: int) -> bool:
     """
     folder = place(out, variant, seed)
     check(out, variant, seed)
-    return (folder / PRETRAINING).is_file() and all(has_row(folder / each, study) for each in study.protocols)
+    return (folder / PRETRAINING).is_file() and all(
+        has_row(folder / each, study) for each in study.protocols
+    )
 
 
 def check(out: Path, variant: Variant, seed: int) -> None:
@@ -88,7 +94,11 @@ def check(out: Path, variant: Variant, seed: int) -> None:
     if made.get("text", {}).get("source") != request.source(variant.text, variant.mix):
         differs.append("text")
     if differs:
-        raise DataError(f"was made with another {differs[0]}.", file.parent, fix="move it away, or mend the study.")
+        raise DataError(
+            f"was made with another {differs[0]}.",
+            file.parent,
+            fix="move it away, or mend the study.",
+        )
 
 
 def check_text(out: Path, study: Study, variant: Variant, digest: str) -> None:
@@ -96,26 +106,39 @@ def check_text(out: Path, study: Study, variant: Variant, digest: str) -> None:
 
     :param digest: hash of the documents that the next pretraining would read (`Corpus.hash`)
     """
-    alike = [each.name for each in study.variants if (each.text, each.mix) == (variant.text, variant.mix)]
+    alike = [
+        each.name for each in study.variants if (each.text, each.mix) == (variant.text, variant.mix)
+    ]
     there = facts(out, study)
     if any(known["text"]["sha256"] != digest for name in alike for known in there.get(name, ())):
         source = request.source(variant.text, variant.mix)
         why = f"{source} has other documents now than when the parts were made."
-        raise DataError(why, out, fix=f"give the {opt('data')} and {opt('raw')} of then, or start another study.")
+        raise DataError(
+            why,
+            out,
+            fix=f"give the {opt('data')} and {opt('raw')} of then, or start another study.",
+        )
 
 
 def has_row(folder: Path, study: Study) -> bool:
     """Whether a row has all datasets of the study; one dataset more makes it anew."""
     if not (folder / ABOUT).is_file():
         return False
-    return {task.name for task in study.tasks} <= {run["task"] for run in read(folder).about["runs"]}
+    return {task.name for task in study.tasks} <= {
+        run["task"] for run in read(folder).about["runs"]
+    }
 
 
 def precision(out: Path, study: Study) -> str:
     """The precision of the parts that are there; `auto` before there are any, which decides for all that follow."""
-    pretrainings = [place(out, variant, seed) for variant in study.variants for seed in range(1, study.runs + 1)]
+    pretrainings = [
+        place(out, variant, seed) for variant in study.variants for seed in range(1, study.runs + 1)
+    ]
     folders = (folder / protocol for folder in pretrainings for protocol in study.protocols)
-    return next((str(read(folder).about["precision"]) for folder in folders if (folder / ABOUT).is_file()), "auto")
+    return next(
+        (str(read(folder).about["precision"]) for folder in folders if (folder / ABOUT).is_file()),
+        "auto",
+    )
 
 
 def rows(out: Path, study: Study, protocol: str) -> dict[str, Row]:
@@ -126,7 +149,9 @@ def rows(out: Path, study: Study, protocol: str) -> dict[str, Row]:
     for name, known in facts(out, study).items():
         for key in ("vocabulary", "start"):
             if len({each[key] for each in known if key in each}) > 1:
-                raise DataError(f"the parts of {name} began with different contents of {key}.", out / PARTS)
+                raise DataError(
+                    f"the parts of {name} began with different contents of {key}.", out / PARTS
+                )
         if len({each["text"]["sha256"] for each in known}) > 1:
             raise DataError(f"the parts of {name} were made from different documents.", out / PARTS)
     there: dict[str, Row] = {}
@@ -170,9 +195,16 @@ def variant_row(name: str, rows: Mapping[int, Row]) -> Row:
     """
     ordered = [rows[seed] for seed in sorted(rows)]
     first = ordered[0]
-    scored = [{**row.configuration.identity, "learner": row.learner, "recipe": row.recipe} for row in ordered]
+    scored = [
+        {**row.configuration.identity, "learner": row.learner, "recipe": row.recipe}
+        for row in ordered
+    ]
     for row, how in zip(ordered, scored, strict=True):
-        differs = [f"{key} {value} and {scored[0][key]}" for key, value in how.items() if value != scored[0][key]]
+        differs = [
+            f"{key} {value} and {scored[0][key]}"
+            for key, value in how.items()
+            if value != scored[0][key]
+        ]
         if differs:
             raise DataError(
                 f"{name}: {row.name} is of another configuration than {first.name} ({', '.join(differs)})",
@@ -184,10 +216,14 @@ def variant_row(name: str, rows: Mapping[int, Row]) -> Row:
         for seed, row in rows.items():
             own = row.datasets[task].runs if task in row.datasets else {}
             if len(own) > 1:
-                raise DataError(f"{name}: {row.name} has {len(own)} runs of {task}; a pretraining is fine-tuned once.")
+                raise DataError(
+                    f"{name}: {row.name} has {len(own)} runs of {task}; a pretraining is fine-tuned once."
+                )
             runs |= zip([seed] * len(own), own.values(), strict=True)
         some = next(row.datasets[task] for row in ordered if task in row.datasets)
-        datasets[task] = replace(some, runs=dict(sorted(runs.items())), planned=len(rows), planned_seeds=())
+        datasets[task] = replace(
+            some, runs=dict(sorted(runs.items())), planned=len(rows), planned_seeds=()
+        )
     weights = hashlib.sha256(" ".join(row.weights for row in ordered).encode()).hexdigest()
     identity = replace(first.identity, model=name, weights=weights, key="")
     return replace(first, identity=identity, datasets=datasets, label="")

@@ -60,7 +60,11 @@ def _clusters(out: Path, study: Study, data: Path, name: str, dataset: str) -> C
         folder = parts.place(out, variant, seed) / study.protocols[0]
         if (folder / ABOUT).is_file():
             row = read(folder)
-            runs += [examples_of(row, run, "test", data) for run in row.about["runs"] if run["task"] == dataset]
+            runs += [
+                examples_of(row, run, "test", data)
+                for run in row.about["runs"]
+                if run["task"] == dataset
+            ]
     return clusters_of(runs) if runs else None
 
 
@@ -92,7 +96,9 @@ class VariantDifference:
             return f"of these checkpoints alone ({why})"
         if self.line.p < LEVEL:
             return "separated"
-        deviation = statistics.fmean(statistics.variance(own) for own in self.values if len(own) > 1) ** 0.5
+        deviation = (
+            statistics.fmean(statistics.variance(own) for own in self.values if len(own) > 1) ** 0.5
+        )
         there = min(map(len, self.values))
         return f"not separated; {needed(self.line.difference or 0.0, deviation, self.of_examples, self.tests, there)}"
 
@@ -103,7 +109,9 @@ class VariantDifference:
         return f"{text} ± {self.half:.2f}, p {probability(self.line.p)} (corrected over the datasets): {self.verdict}."
 
 
-def compared(rows: Mapping[str, Row], reference: str, units: Units | None = None) -> dict[str, list[VariantDifference]]:
+def compared(
+    rows: Mapping[str, Row], reference: str, units: Units | None = None
+) -> dict[str, list[VariantDifference]]:
     """Each variant minus the reference, dataset by dataset.
 
     :param units: what the choice of test examples adds to the variance; None leaves it out
@@ -130,12 +138,15 @@ def compared(rows: Mapping[str, Row], reference: str, units: Units | None = None
         corrected = holm([None if each.line.p is None else each.line.comparison.p for each in own])
         tests = sum(p is not None for p in corrected)
         there[name] = [
-            replace(each, line=replace(each.line, p=p), tests=tests) for each, p in zip(own, corrected, strict=True)
+            replace(each, line=replace(each.line, p=p), tests=tests)
+            for each, p in zip(own, corrected, strict=True)
         ]
     return there
 
 
-def reading(reference: str, differences: Mapping[str, Sequence[VariantDifference]]) -> Iterator[str]:
+def reading(
+    reference: str, differences: Mapping[str, Sequence[VariantDifference]]
+) -> Iterator[str]:
     """A sentence for each variant and dataset: its scores minus those of the reference.
 
     With one pretraining on a side there is no test: the sentence is on these checkpoints.
@@ -147,7 +158,9 @@ def reading(reference: str, differences: Mapping[str, Sequence[VariantDifference
             yield f"{each.line.name}: {name} minus {reference}: {each}"
 
 
-def needed(difference: float, deviation: float, of_examples: float = 0.0, tests: int = 1, there: int = 1) -> str:
+def needed(
+    difference: float, deviation: float, of_examples: float = 0.0, tests: int = 1, there: int = 1
+) -> str:
     """The seeds that separate a difference as large as the one seen, four times in five.
 
     The level is divided by the number of tests, which is a little stricter than Holm's rule.

@@ -70,7 +70,9 @@ def _listed(given: str | list[str]) -> list[str]:
 
 _TEXTS = replace(fields.TEXTS, parse=_listed)
 _WORDS = Field(object, parse=lambda given: given and request.words(str(given)))
-_RECIPE = {name: about for name, about in fields.of(Recipe).items() if name != "seed"} | {"words": _WORDS}
+_RECIPE = {name: about for name, about in fields.of(Recipe).items() if name != "seed"} | {
+    "words": _WORDS
+}
 KEYS = Field(
     dict,
     keys={
@@ -78,11 +80,15 @@ KEYS = Field(
         **dict.fromkeys(("text", "mix", "protocols", "floors"), _TEXTS),
         "words": _WORDS,
         "runs": Field(int, low=1, most=100),
-        "tasks": replace(_TEXTS, parse=lambda given: tasks.load_selection(",".join(_listed(given)))),
+        "tasks": replace(
+            _TEXTS, parse=lambda given: tasks.load_selection(",".join(_listed(given)))
+        ),
         "recipe": Field(dict, keys=_RECIPE),
         "variants": Field(
             dict,
-            keys=Field(dict, keys={**_RECIPE, "text": _TEXTS, "mix": _TEXTS, "published": Field(str)}),
+            keys=Field(
+                dict, keys={**_RECIPE, "text": _TEXTS, "mix": _TEXTS, "published": Field(str)}
+            ),
             must="be at least two [variants.NAME]",
             rule=lambda tables: len(tables) > 1,
             required=True,
@@ -116,7 +122,12 @@ def read(file: Path | str) -> Study:
 
 def _study(content: Mapping[str, Any]) -> Study:
     """The study of the values of a file."""
-    shared = {"text": ["train"], "mix": [], "words": request.words("20M"), **content.get("recipe", {})}
+    shared = {
+        "text": ["train"],
+        "mix": [],
+        "words": request.words("20M"),
+        **content.get("recipe", {}),
+    }
     shared |= {key: content[key] for key in ("text", "mix", "words") if key in content}
     variants = []
     for name, own in content["variants"].items():
@@ -124,13 +135,19 @@ def _study(content: Mapping[str, Any]) -> Study:
         left_out = request.OF_START if own.get("start", shared.get("start")) else ()
         values = {**{key: shared[key] for key in shared if key not in left_out}, **own}
         if not NAME.fullmatch(name):
-            raise SettingsError(f"[variants.{name[:40]}]: a name has letters, digits, '.', '_' and '-'.")
-        settings = {key: value for key, value in values.items() if key not in ("text", "mix", "published")}
+            raise SettingsError(
+                f"[variants.{name[:40]}]: a name has letters, digits, '.', '_' and '-'."
+            )
+        settings = {
+            key: value for key, value in values.items() if key not in ("text", "mix", "published")
+        }
         try:
             recipe = request.recipe(settings)
         except SettingsError as error:
             raise SettingsError(f"[variants.{name}] {error}") from None
-        variants.append(Variant(name, recipe, values["text"], values["mix"], values.get("published", "")))
+        variants.append(
+            Variant(name, recipe, values["text"], values["mix"], values.get("published", ""))
+        )
     names = [variant.name for variant in variants]
     reference = content.get("reference", names[0])
     if reference not in names:
@@ -141,7 +158,9 @@ def _study(content: Mapping[str, Any]) -> Study:
     for name in named:
         seeds = max(len(protocol.load(name).seeds(task)) for task in chosen)
         if seeds > 1:
-            raise SettingsError(f"An encoder is fine-tuned once, and {name} has {seeds} seeds", fix="take quick.")
+            raise SettingsError(
+                f"An encoder is fine-tuned once, and {name} has {seeds} seeds", fix="take quick."
+            )
     floors = content.get("floors", [])
     for name in floors:
         if not name.startswith(PREFIX):

@@ -42,17 +42,23 @@ def read(path: Path) -> Iterator[TextDocument]:
     :raises DataError: (file, line) for a file that is not what its ending says, or is cut
     """
     if path.is_dir():
-        files = sorted(file for file in path.rglob("*") if file.is_file() and _reader(file) is not None)
+        files = sorted(
+            file for file in path.rglob("*") if file.is_file() and _reader(file) is not None
+        )
         if not files:
             raise DataError(f"has no file to read ({', '.join(READERS)}, also with .gz).", path)
         for file in files:
             yield from read(file)
         return
     if (reader := _reader(path)) is None:
-        raise SettingsError("is of no kind that can be read", where=path, fix=f"use {', '.join(READERS)} (or .gz).")
+        raise SettingsError(
+            "is of no kind that can be read", where=path, fix=f"use {', '.join(READERS)} (or .gz)."
+        )
     try:
         with open(path, "rb", opener=ordinary) as raw:
-            yield from reader(io.BufferedReader(gzip.GzipFile(fileobj=raw)) if path.suffix == ".gz" else raw, path)
+            yield from reader(
+                io.BufferedReader(gzip.GzipFile(fileobj=raw)) if path.suffix == ".gz" else raw, path
+            )
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise DataError(f"the compressed file is damaged or cut ({error}).", path) from None
     except OSError as error:
@@ -86,7 +92,9 @@ def _json_lines(stream: IO[bytes], path: Path) -> Iterator[TextDocument]:
         parts = [row.get(name) or "" for name in ("title", "abstract", "text")]
         if not all(isinstance(part, str) for part in parts) or not any(parts):
             raise line.error("expected an object with `text`, or with `title` and `abstract`.")
-        yield TextDocument("\n".join(part.strip() for part in parts if part.strip()), str(row.get("pmid") or ""))
+        yield TextDocument(
+            "\n".join(part.strip() for part in parts if part.strip()), str(row.get("pmid") or "")
+        )
 
 
 def _lines(stream: IO[bytes], path: Path) -> Iterator[tuple[FileLine, str]]:
@@ -127,10 +135,15 @@ def articles(stream: IO[bytes], path: Path) -> Iterator[TextDocument]:
             parser.Parse(chunk, last)
             handler.check(len(chunk))
         except expat.ExpatError as error:
-            raise DataError(f"is damaged or cut: {expat.errors.messages[error.code]}.", path, error.lineno) from None
+            raise DataError(
+                f"is damaged or cut: {expat.errors.messages[error.code]}.", path, error.lineno
+            ) from None
         except _RefusedError as error:
             raise DataError(str(error), path, parser.CurrentLineNumber) from None
-        except (LookupError, ValueError):  # of the declaration: Python's encodings are not those of expat
+        except (
+            LookupError,
+            ValueError,
+        ):  # of the declaration: Python's encodings are not those of expat
             what = "its first line declares an encoding that cannot be read in XML."
             raise DataError(what, path, 1, fix="save it as UTF-8.") from None
         yield from handler.finished
@@ -185,14 +198,18 @@ class _Handler:
         self.silent = 0
         if self.buffer is not None and name in (TITLE, ABSTRACT, "PMID"):
             content, self.buffer = " ".join("".join(self.buffer).split()), None
-            if name == ABSTRACT and "OtherAbstract" not in self.path:  # of another language or for laymen
+            if (
+                name == ABSTRACT and "OtherAbstract" not in self.path
+            ):  # of another language or for laymen
                 self.parts.append(content)
             elif name == TITLE:
                 self.title = content
             elif name == "PMID":
                 self.pmid = content
         if name == ARTICLE and any(self.parts):
-            self.finished.append(TextDocument("\n".join(filter(None, (self.title, *self.parts))), self.pmid))
+            self.finished.append(
+                TextDocument("\n".join(filter(None, (self.title, *self.parts))), self.pmid)
+            )
 
 
 READERS = {".txt": _text, ".jsonl": _json_lines, ".xml": articles}

@@ -66,7 +66,9 @@ def read_train(folder: Path, raw: Path | None = None, chosen: Sequence[Task] = (
                 there.append(TextDocument("\n".join(lines), document.pmid))
     if not there:
         raise DataError(
-            "has no train text that has no dummies", folder, fix=f"check {opt('data')}, or add {opt('raw')}."
+            "has no train text that has no dummies",
+            folder,
+            fix=f"check {opt('data')}, or add {opt('raw')}.",
         )
     return TrainTexts(there, missing)
 
@@ -84,7 +86,9 @@ def _rows(task: Task, folder: Path, raw: Path | None) -> Sequence[Example]:
 def _documents(rows: Sequence[Example]) -> Iterator[TextDocument]:
     """Texts of one document a line each; where documents are not named, blocks of neighbours."""
     numbered = enumerate(zip([str(row.get("doc_id") or "") for row in rows], rows, strict=True))
-    for (name, _), group in groupby(numbered, lambda each: (each[1][0], 0 if each[1][0] else each[0] // BLOCK)):
+    for (name, _), group in groupby(
+        numbered, lambda each: (each[1][0], 0 if each[1][0] else each[0] // BLOCK)
+    ):
         lines = [" ".join(text.split()) for _, (_, row) in group for text in texts(row)]
         yield TextDocument("\n".join(dict.fromkeys(lines)), name if name.isdigit() else "")
 
@@ -131,7 +135,10 @@ class HeldOut:
             return "pmid"
         sequence = words(document.text, self.version)
         for length in self.lengths:
-            if any(hash(tuple(sequence[at : at + length])) in self.windows for at in range(len(sequence) - length + 1)):
+            if any(
+                hash(tuple(sequence[at : at + length])) in self.windows
+                for at in range(len(sequence) - length + 1)
+            ):
                 return "text"
         return ""
 
@@ -148,7 +155,9 @@ def read_held_out(folder: Path, version: int = VERSION) -> HeldOut:
     names = []
     for task in tasks.all():
         if there := [split for split in SCORED if path_of(task, folder, split).exists()]:
-            names.append(task.name if len(there) == len(SCORED) else f"{task.name} ({', '.join(there)})")
+            names.append(
+                task.name if len(there) == len(SCORED) else f"{task.name} ({', '.join(there)})"
+            )
         for split in there:
             rows = read_split(task, folder, split)
             pmids |= {row["doc_id"] for row in rows if PMID.fullmatch(str(row.get("doc_id") or ""))}
@@ -157,9 +166,13 @@ def read_held_out(folder: Path, version: int = VERSION) -> HeldOut:
                 lengths.add(len(window))
     if not names:
         raise DataError(
-            "has no dev or test set, so nothing can be kept out of the text", folder, fix=f"check {opt('data')}."
+            "has no dev or test set, so nothing can be kept out of the text",
+            folder,
+            fix=f"check {opt('data')}.",
         )
-    return HeldOut(frozenset(pmids), frozenset(windows), tuple(sorted(lengths)), tuple(names), version)
+    return HeldOut(
+        frozenset(pmids), frozenset(windows), tuple(sorted(lengths)), tuple(names), version
+    )
 
 
 def _windows(rows: Iterable[Example], version: int) -> Iterator[tuple[str, ...]]:
@@ -169,7 +182,9 @@ def _windows(rows: Iterable[Example], version: int) -> Iterator[tuple[str, ...]]
     """
     for row in rows:
         for text in texts(row):
-            parts = [part for sentence in SENTENCE_END.split(text) for part in DUMMY.split(sentence)]
+            parts = [
+                part for sentence in SENTENCE_END.split(text) for part in DUMMY.split(sentence)
+            ]
             # Where all sentences are short, what they are together tells.
             pieces = [piece for part in parts for piece in _pieces(part, version)]
             yield from pieces or _pieces(DUMMY.sub(" ", text), version)

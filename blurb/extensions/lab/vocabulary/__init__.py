@@ -123,14 +123,20 @@ def vocabulary_hash(tokenizer: Tokenizer) -> str:
     return hashlib.sha256(json.dumps(entries).encode()).hexdigest()
 
 
-def count(tokenizer: Tokenizer, formulation: Formulation, examples: Sequence[Example], limit: int) -> Counts:
+def count(
+    tokenizer: Tokenizer, formulation: Formulation, examples: Sequence[Example], limit: int
+) -> Counts:
     """The counts of the examples of a dataset, read as in training.
 
     :param limit: maximum number of sub-tokens of an input
     """
     texts = formulation.texts(formulation.units(examples))
     frame = tokenizer.special_tokens
-    around = (frame.prefix, frame.suffix) if len(texts) == 1 else (frame.prefix, frame.middle, frame.pair_suffix)
+    around = (
+        (frame.prefix, frame.suffix)
+        if len(texts) == 1
+        else (frame.prefix, frame.middle, frame.pair_suffix)
+    )
     has_mentions = formulation.task.task_type.borders
     placed = tokenizer.subtokens(texts[0]) if has_mentions else []
     counted = [flat(placed)] if has_mentions else [tokenizer.counted(part) for part in texts]
@@ -152,9 +158,14 @@ def count(tokenizer: Tokenizer, formulation: Formulation, examples: Sequence[Exa
     inside = tags != "O"
     # Every text has a place of its own on one line of characters, with a blank between two, as between its words.
     begins = np.cumsum([0, *(len(text) + 1 for text in texts[0])])
-    starts = [np.array(one.starts, dtype=np.int64) + begin for one, begin in zip(placed, begins, strict=False)]
+    starts = [
+        np.array(one.starts, dtype=np.int64) + begin
+        for one, begin in zip(placed, begins, strict=False)
+    ]
     ends = np.cumsum([len(word) + 1 for row in examples for word in row["tokens"]])
-    pieces = np.bincount(np.searchsorted(ends, np.concatenate(starts), side="right"), minlength=len(ends))
+    pieces = np.bincount(
+        np.searchsorted(ends, np.concatenate(starts), side="right"), minlength=len(ends)
+    )
     mention = np.cumsum(tags == "B") - 1
     parted = np.bincount(mention[inside], weights=pieces[inside] != 1)
     counts.mentions, counts.whole = len(parted), int((parted == 0).sum())
@@ -198,8 +209,13 @@ def vocabulary(
     ]
     if data is None:
         return reports, []
-    there = {task.name: [each for each in tasks_.SPLITS if path_of(task, data, each).is_file()] for task in chosen}
-    missing = [(name, each) for name, files in there.items() for each in tasks_.SPLITS if each not in files]
+    there = {
+        task.name: [each for each in tasks_.SPLITS if path_of(task, data, each).is_file()]
+        for task in chosen
+    }
+    missing = [
+        (name, each) for name, files in there.items() for each in tasks_.SPLITS if each not in files
+    ]
     notes = [f"{name}: the {split} file is missing." for name, split in missing]
 
     def examples_of(task: Task) -> list[Example]:
@@ -207,7 +223,11 @@ def vocabulary(
 
     # Tokenizers work without Python's lock: while they do, the next dataset is read and others' sub-tokens are counted.
     # A search for cycles would go through millions of offsets that have none: a sixth of the time.
-    with gc_disabled(), ThreadPoolExecutor(1) as reader, ThreadPoolExecutor(len(loaded)) as counters:
+    with (
+        gc_disabled(),
+        ThreadPoolExecutor(1) as reader,
+        ThreadPoolExecutor(len(loaded)) as counters,
+    ):
         for task, examples in _one_ahead(reader, examples_of, chosen):
             if not examples:
                 continue
@@ -228,7 +248,9 @@ def vocabulary(
 def _load(reference: str, data: Path | None, remote_code: bool) -> Loaded:
     if is_named(reference):
         raise SettingsError(
-            "a baseline has no tokenizer", where=reference, fix="name a checkpoint or the folder of a tokenizer."
+            "a baseline has no tokenizer",
+            where=reference,
+            fix="name a checkpoint or the folder of a tokenizer.",
         )
     if reference.startswith(scratch.PREFIX):
         place = CheckpointPlace(scratch.located(reference, data))
@@ -275,7 +297,12 @@ def draw(reports: Sequence[VocabularyReport]) -> Figure:
     left, right = figure.subplots(1, 2, width_ratios=(1, 1))
     for number, report in enumerate(reports):
         colour, mark = COLOURS[number % 7], MARKS[number % 7]
-        look: dict[str, Any] = {"color": colour, "marker": mark, "linestyle": "none", "markersize": 4.5}
+        look: dict[str, Any] = {
+            "color": colour,
+            "marker": mark,
+            "linestyle": "none",
+            "markersize": 4.5,
+        }
         counts = report.datasets
         ratios = [counts[task].pieces / max(1, counts[task].words) for task in tasks]
         left.plot(ratios, range(len(tasks)), label=report.name, **look)

@@ -39,7 +39,9 @@ def errors(
     """
     record = references.trial(row, Path(output), task, seed)
     texts, train = analysis.read_texts(record, data, raw, split)
-    mistakes = sorted(analysis.analyse(record, split, texts, train).examples, key=lambda mistake: -mistake.weight)
+    mistakes = sorted(
+        analysis.analyse(record, split, texts, train).examples, key=lambda mistake: -mistake.weight
+    )
     columns = ["id", "kind", "gold", "prediction", "text"]
     lines = [(each.unit, each.kind, each.gold, each.predicted, each.text) for each in mistakes]
     return DataFrame(lines, columns=columns).drop(columns=[] if texts else ["text"])
@@ -89,5 +91,17 @@ def diff(
     first, other = references.trials((a, b), Path(output), task, seed)
     texts, _ = analysis.read_texts(first, data, raw, split)
     examples = differences(first, other, split, texts).examples
-    columns = ["id", "outcome", "kind_a", "kind_b", "gold", "prediction_a", "prediction_b", "size", "text"]
-    return DataFrame([example.cells for example in examples], columns=columns).drop(columns=[] if texts else ["text"])
+    columns = [
+        "id",
+        "outcome",
+        "kind_a",
+        "kind_b",
+        "gold",
+        "prediction_a",
+        "prediction_b",
+        "size",
+        "text",
+    ]
+    return DataFrame([example.cells for example in examples], columns=columns).drop(
+        columns=[] if texts else ["text"]
+    )

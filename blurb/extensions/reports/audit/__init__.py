@@ -8,7 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from blurb.extensions.reports.audit.audited import AuditedTask, AuditFinding
-from blurb.extensions.reports.audit.duplicates import between, conflicts, documents, repeated, shared
+from blurb.extensions.reports.audit.duplicates import (
+    between,
+    conflicts,
+    documents,
+    repeated,
+    shared,
+)
 from blurb.extensions.reports.audit.encoding import characters, entities, illegal, windows
 
 CHECKS = (between, repeated, conflicts, documents, illegal, characters, entities, windows)

@@ -89,7 +89,9 @@ def gather(
     """
     for path, option in ((folder, "data"), (raw, "raw")):
         if path is not None and not path.is_dir():
-            raise DataError("the folder does not exist", path, fix=f"check the path given with --{option}.")
+            raise DataError(
+                "the folder does not exist", path, fix=f"check the path given with --{option}."
+            )
     corpora, unreadable, notes = [], [], []
     for task in tasks:
         splits, files = {}, {}
@@ -104,7 +106,14 @@ def gather(
                 # The message may quote the file; it goes to the terminal only.
                 line = f"line {error.line}" if error.line is not None else "as a whole"
                 unreadable.append(
-                    AuditFinding("unreadable", task.name, split, 1, "not audited, and cannot be run", kind=line)
+                    AuditFinding(
+                        "unreadable",
+                        task.name,
+                        split,
+                        1,
+                        "not audited, and cannot be run",
+                        kind=line,
+                    )
                 )
                 notes.append(str(error))
                 continue
@@ -114,7 +123,9 @@ def gather(
             try:
                 loaded = load_original(task, raw, splits).splits
                 originals = {split: dataset.to_list() for split, dataset in loaded.items()}
-            except BlurbError as error:  # missing, invalid, or the extra that reads it is not installed
+            except (
+                BlurbError
+            ) as error:  # missing, invalid, or the extra that reads it is not installed
                 notes.append(
                     f"{task.name}: comparing it with other tasks by text with dummies, without originals: {error}"
                 )
@@ -127,7 +138,9 @@ def gather(
         readings = {}
         if read is not None:  # the checks only need words and entities
             readings = {
-                split: read(task, rows) for split, rows in splits.items() if rows[0].keys() & {"tokens", "head"}
+                split: read(task, rows)
+                for split, rows in splits.items()
+                if rows[0].keys() & {"tokens", "head"}
             }
         corpora.append(AuditedTask(task, splits, originals, readings, headers, files))
     # LinkBERT's files name no documents.
@@ -139,7 +152,9 @@ def gather(
         and not any(row.get("doc_id") for rows in corpus.splits.values() for row in rows)
     ]
     if nameless:
-        notes.append(f"Documents are not compared where the files do not name them: {', '.join(nameless)}.")
+        notes.append(
+            f"Documents are not compared where the files do not name them: {', '.join(nameless)}."
+        )
     return corpora, unreadable, notes
 
 
@@ -147,5 +162,7 @@ def _headers(task: Task, raw: Path | None) -> dict[str, list[str]]:
     """PubMed ids in the original files of a task below `raw`, in order."""
     if raw is None or task.name not in HEADERS:
         return {}
-    found = sorted(path for path in raw.rglob("*.txt") if re.fullmatch(HEADERS[task.name], path.name))
+    found = sorted(
+        path for path in raw.rglob("*.txt") if re.fullmatch(HEADERS[task.name], path.name)
+    )
     return {path.name: TITLE.findall(decode(read_bytes(path), path)) for path in found}

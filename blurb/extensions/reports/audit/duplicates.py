@@ -22,14 +22,29 @@ PAIRS: tuple[tuple[Split, Split, str], ...] = (
 
 
 def _copies(
-    check: str, corpus: AuditedTask, where: str, rows: Sequence[Example], effect: str, twins: Iterable[Example] = ()
+    check: str,
+    corpus: AuditedTask,
+    where: str,
+    rows: Sequence[Example],
+    effect: str,
+    twins: Iterable[Example] = (),
 ) -> Iterator[AuditFinding]:
     """The finding of a check about examples, if there are any; `twins` are those that they duplicate."""
     if rows:
         ids, others = (tuple(str(row["id"]) for row in side) for side in (rows, twins))
         longer = sum(words(row) >= LONG for row in rows)
         task = corpus.task.name
-        yield AuditFinding(check, task, where, len(rows), effect, ids, others, distinct=len(group(rows)), long=longer)
+        yield AuditFinding(
+            check,
+            task,
+            where,
+            len(rows),
+            effect,
+            ids,
+            others,
+            distinct=len(group(rows)),
+            long=longer,
+        )
 
 
 def repeated(corpus: AuditedTask) -> Iterator[AuditFinding]:
@@ -48,10 +63,20 @@ def between(corpus: AuditedTask) -> Iterator[AuditFinding]:
             continue
         known = corpus.by_identity[earlier]
         pairs = [
-            (row, known[key][0]) for key, rows in corpus.by_identity[later].items() if key in known for row in rows
+            (row, known[key][0])
+            for key, rows in corpus.by_identity[later].items()
+            if key in known
+            for row in rows
         ]
         rows = [row for row, _ in pairs]
-        yield from _copies("between splits", corpus, f"{later} in {earlier}", rows, effect, (twin for _, twin in pairs))
+        yield from _copies(
+            "between splits",
+            corpus,
+            f"{later} in {earlier}",
+            rows,
+            effect,
+            (twin for _, twin in pairs),
+        )
 
 
 def conflicts(corpus: AuditedTask) -> Iterator[AuditFinding]:
@@ -60,7 +85,9 @@ def conflicts(corpus: AuditedTask) -> Iterator[AuditFinding]:
     No model can get all of these right in dev and test: it loses all but the most frequent answer of each group.
     """
     everywhere = group(row for rows in corpus.splits.values() for row in rows)
-    answers = {key for key, rows in everywhere.items() if len(rows) > 1 and len(set(map(answer, rows))) > 1}
+    answers = {
+        key for key, rows in everywhere.items() if len(rows) > 1 and len(set(map(answer, rows))) > 1
+    }
     for split, groups in corpus.by_identity.items():
         conflicting = [row for key, rows in groups.items() if key in answers for row in rows]
         lost = sum(len(rows) - max(Counter(map(answer, rows)).values()) for rows in groups.values())
@@ -83,7 +110,9 @@ def documents(corpus: AuditedTask) -> Iterator[AuditFinding]:
         if again := tuple(sorted(name for name, times in Counter(names).items() if times > 1)):
             count = sum(Counter(names)[name] - 1 for name in again)
             effect = "its sentences count twice"
-            yield AuditFinding("documents", task, where, count, effect, again, kind="twice", distinct=len(again))
+            yield AuditFinding(
+                "documents", task, where, count, effect, again, kind="twice", distinct=len(again)
+            )
     for later, earlier, _ in PAIRS:
         if both := tuple(sorted(set(in_split.get(later, ())) & set(in_split.get(earlier, ())))):
             where, effect = f"{later} in {earlier}", "one document on both sides"
@@ -91,7 +120,9 @@ def documents(corpus: AuditedTask) -> Iterator[AuditFinding]:
 
 
 SENTENCE_END = re.compile(r"(?<=[.?!])\s+")
-EFFECT = "harmless for one model per task; matters if tasks are trained together or one after the other"
+EFFECT = (
+    "harmless for one model per task; matters if tasks are trained together or one after the other"
+)
 
 
 def shared(corpora: Sequence[AuditedTask]) -> Iterator[AuditFinding]:
@@ -114,7 +145,14 @@ def shared(corpora: Sequence[AuditedTask]) -> Iterator[AuditFinding]:
                 where, task = f"test in train of {other}", corpus.task.name
                 twins = tuple(matches.values())
                 yield AuditFinding(
-                    "between tasks", task, where, len(matches), EFFECT, tuple(matches), twins, distinct=len(common)
+                    "between tasks",
+                    task,
+                    where,
+                    len(matches),
+                    EFFECT,
+                    tuple(matches),
+                    twins,
+                    distinct=len(common),
                 )
 
 

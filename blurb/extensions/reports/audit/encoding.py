@@ -18,11 +18,17 @@ UNSEEN = "no sub-token, or an unknown one"
 OTHER = "other sub-tokens than usual"
 NOTHING = "none if a tokenizer splits at blanks"
 KINDS: dict[str, tuple[re.Pattern[str], str]] = {
-    "blank that is no space": (re.compile(r"[\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"), BLANKS),
+    "blank that is no space": (
+        re.compile(r"[\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]"),
+        BLANKS,
+    ),
     "several blanks": (re.compile(r"  "), NOTHING),
     "blank at an end": (re.compile(r"\A\s|\s\Z"), NOTHING),
     "control character": (re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]"), UNSEEN),
-    "invisible character": (re.compile(r"[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]"), UNSEEN),
+    "invisible character": (
+        re.compile(r"[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]"),
+        UNSEEN,
+    ),
     "replacement character": (re.compile("\ufffd"), "a character is lost"),
     "private or no character": (re.compile(r"[\ue000-\uf8ff\ufdd0-\ufdef\ufffe\uffff]"), UNSEEN),
     "UTF-8 read as Latin-1": (re.compile("[\u00c2-\u00f4][\u0080-\u00bf]|\u00e2\u20ac"), OTHER),
@@ -42,12 +48,24 @@ def characters(corpus: AuditedTask) -> Iterator[AuditFinding]:
                 ids_by_kind.setdefault(kind, []).append(str(row["id"]))
         for kind, ids in ids_by_kind.items():
             effect = KINDS[kind][1] if kind in KINDS else OTHER
-            yield AuditFinding("encoding", corpus.task.name, split, len(ids), effect, tuple(ids), kind=kind)
+            yield AuditFinding(
+                "encoding", corpus.task.name, split, len(ids), effect, tuple(ids), kind=kind
+            )
         raw = corpus.files.get(split, b"")
-        for kind, count in (("byte order mark", raw.startswith(b"\xef\xbb\xbf")), ("CR LF", raw.count(b"\r\n"))):
+        for kind, count in (
+            ("byte order mark", raw.startswith(b"\xef\xbb\xbf")),
+            ("CR LF", raw.count(b"\r\n")),
+        ):
             if count:
                 effect = "none: left out in reading"
-                yield AuditFinding("encoding", corpus.task.name, split, int(count), effect, kind=f"file with {kind}")
+                yield AuditFinding(
+                    "encoding",
+                    corpus.task.name,
+                    split,
+                    int(count),
+                    effect,
+                    kind=f"file with {kind}",
+                )
 
 
 def kinds(row: Example) -> list[str]:
@@ -59,7 +77,9 @@ def kinds(row: Example) -> list[str]:
     present: dict[str, None] = {}
     for text in texts(row):
         if SUSPECTS.search(text):
-            present.update(dict.fromkeys(kind for kind, (pattern, _) in KINDS.items() if pattern.search(text)))
+            present.update(
+                dict.fromkeys(kind for kind, (pattern, _) in KINDS.items() if pattern.search(text))
+            )
         if not text.isascii() and not unicodedata.is_normalized("NFC", text):
             present[DECOMPOSED] = None
     return list(present)
@@ -84,7 +104,15 @@ def illegal(corpus: AuditedTask) -> Iterator[AuditFinding]:
         if orphans:
             effect = NER if corpus.task.task_type.borders else PICO
             ids = tuple(dict.fromkeys(orphans))
-            yield AuditFinding("illegal tags", corpus.task.name, split, len(orphans), effect, ids, kind="I without B")
+            yield AuditFinding(
+                "illegal tags",
+                corpus.task.name,
+                split,
+                len(orphans),
+                effect,
+                ids,
+                kind="I without B",
+            )
 
 
 def entities(corpus: AuditedTask) -> Iterator[AuditFinding]:
@@ -96,7 +124,11 @@ def entities(corpus: AuditedTask) -> Iterator[AuditFinding]:
         dropped: list[str] = []
         glued: list[str] = []
         for number, row in enumerate(corpus.splits[split]):
-            tags, words, places = row["tags"], whole.word_ids[number].tolist(), whole.word_starts[number]
+            tags, words, places = (
+                row["tags"],
+                whole.word_ids[number].tolist(),
+                whole.word_starts[number],
+            )
             shared = {
                 word
                 for after in (np.flatnonzero(np.diff(places) == 0) + 1).tolist()
@@ -113,7 +145,9 @@ def entities(corpus: AuditedTask) -> Iterator[AuditFinding]:
         ):
             if sentences:
                 ids = tuple(dict.fromkeys(sentences))
-                yield AuditFinding("alignment", corpus.task.name, split, len(sentences), effect, ids, kind=kind)
+                yield AuditFinding(
+                    "alignment", corpus.task.name, split, len(sentences), effect, ids, kind=kind
+                )
 
 
 def windows(corpus: AuditedTask) -> Iterator[AuditFinding]:
@@ -125,17 +159,37 @@ def windows(corpus: AuditedTask) -> Iterator[AuditFinding]:
         # An entity is missing from the input where its span is the whole input.
         assert reading.cut.entities is not None
         starts, ends = reading.cut.entities[:, :, 0], reading.cut.entities[:, :, 1]  # (long, 2)
-        lost = ((starts == 0) & (ends >= (reading.cut.ids.lengths - after)[:, None])).any(axis=1)  # (long,)
+        lost = ((starts == 0) & (ends >= (reading.cut.ids.lengths - after)[:, None])).any(
+            axis=1
+        )  # (long,)
         places = reading.whole.entities[list(reading.long)]  # (long, 2, 2)
-        first, last = places.min(axis=(1, 2)), places.max(axis=(1, 2))  # (long,) start and end of the pair
+        first, last = (
+            places.min(axis=(1, 2)),
+            places.max(axis=(1, 2)),
+        )  # (long,) start and end of the pair
         for kind, effect, which in (
-            ("longer than the limit", "text around the pair is cut", np.ones(len(places), dtype=np.bool_)),
-            ("wider than the limit", "text between the entities is cut", last - first > reading.room),
+            (
+                "longer than the limit",
+                "text around the pair is cut",
+                np.ones(len(places), dtype=np.bool_),
+            ),
+            (
+                "wider than the limit",
+                "text between the entities is cut",
+                last - first > reading.room,
+            ),
             ("lost by the window", "an entity is not in the input", lost),
-            ("beyond a cut at the end", "none: a window is around the pair", last > before + reading.room),
+            (
+                "beyond a cut at the end",
+                "none: a window is around the pair",
+                last > before + reading.room,
+            ),
         ):
             if which.any():
                 ids = tuple(
-                    str(corpus.splits[split][reading.long[row]]["id"]) for row in np.flatnonzero(which).tolist()
+                    str(corpus.splits[split][reading.long[row]]["id"])
+                    for row in np.flatnonzero(which).tolist()
                 )
-                yield AuditFinding("windows", corpus.task.name, split, len(ids), effect, ids, kind=kind)
+                yield AuditFinding(
+                    "windows", corpus.task.name, split, len(ids), effect, ids, kind=kind
+                )

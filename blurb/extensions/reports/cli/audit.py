@@ -37,7 +37,11 @@ def audit(
     ] = None,
     out: Annotated[
         Path | None,
-        Option(help="Also write all findings with all ids to a .csv or .json file.", path="file", metavar="FILE"),
+        Option(
+            help="Also write all findings with all ids to a .csv or .json file.",
+            path="file",
+            metavar="FILE",
+        ),
     ] = None,
     form: str,
     **given: Any,
@@ -75,7 +79,9 @@ def audit(
                 Column("ids", lambda finding: _few(finding.ids)),
                 *([Column("effect")] if len(effects) > 1 else []),
             ]
-            filled = [column for column in table if any(column.cell(finding) != "" for finding in own)]
+            filled = [
+                column for column in table if any(column.cell(finding) != "" for finding in own)
+            ]
             emit("table", AuditFinding, own, filled)
         if not findings:
             click.echo("Nothing found.")

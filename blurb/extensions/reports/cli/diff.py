@@ -28,7 +28,9 @@ class Different(TypedDict):
 
     id: Annotated[str, "id of the example"]
     outcome: Annotated[
-        Literal["only A right", "only B right", "both wrong", "A closer", "B closer", "equally far"],
+        Literal[
+            "only A right", "only B right", "both wrong", "A closer", "B closer", "equally far"
+        ],
         "who is right, or closer",
     ]
     kind_a: Annotated[str, "kind of A's mistake, or `right`"]
@@ -40,27 +42,44 @@ class Different(TypedDict):
     text: NotRequired[Annotated[str, "text of the example, with --with-text"]]
 
 
-@click_command("diff", prints=list[Different], formats="Output format; csv and json list the differences only.")
+@click_command(
+    "diff", prints=list[Different], formats="Output format; csv and json list the differences only."
+)
 def command(
     a: Annotated[str, Argument(complete="rows_anywhere")],
     b: Annotated[str, Argument(complete="rows_anywhere")],
     *,
     name: Annotated[
-        str | None, Option(help="Dataset; not needed if both have only one.", flag="--task", complete="one_task")
+        str | None,
+        Option(
+            help="Dataset; not needed if both have only one.", flag="--task", complete="one_task"
+        ),
     ] = None,
-    seed: Annotated[int | None, Option(help="Seed of both runs.  [default: the first of each]")] = None,
+    seed: Annotated[
+        int | None, Option(help="Seed of both runs.  [default: the first of each]")
+    ] = None,
     split: Annotated[ScoredSplit, Option(help="Split to compare.", choices=SCORED)] = "test",
     output: Annotated[Path, OUTPUT] = Path("runs"),
     data: Annotated[Path | None, Option(help="Data folder, to show the text of examples.")] = None,
-    raw: Annotated[Path | None, Option(help="Folder of the original releases, for trials that used them.")] = None,
+    raw: Annotated[
+        Path | None, Option(help="Folder of the original releases, for trials that used them.")
+    ] = None,
     kind: Annotated[
-        str | None, Option(help="Show only this outcome ('only A right'), or differences with this kind of mistake.")
+        str | None,
+        Option(
+            help="Show only this outcome ('only A right'), or differences with this kind of mistake."
+        ),
     ] = None,
     limit: Annotated[
         int | None,
-        Option(help="Number of differences to show.  [default: 10 in the table, all in csv and json]", low=0),
+        Option(
+            help="Number of differences to show.  [default: 10 in the table, all in csv and json]",
+            low=0,
+        ),
     ] = None,
-    with_text: Annotated[bool, Option(help="Print text even if the output is csv, json, a file or a pipe.")] = False,
+    with_text: Annotated[
+        bool, Option(help="Print text even if the output is csv, json, a file or a pipe.")
+    ] = False,
     form: str,
 ) -> None:
     """Show the examples that two rows answer differently.
@@ -88,7 +107,12 @@ def command(
             click.echo(f"{side}: {row}, seed {record.trial.seed}, {score}")
         for table in result.tables:
             click.echo(f"\n{table.title}")
-            show(table.columns, table.rows, form, numbers=table.columns[3 if table.columns[0] == "outcome" else 1 :])
+            show(
+                table.columns,
+                table.rows,
+                form,
+                numbers=table.columns[3 if table.columns[0] == "outcome" else 1 :],
+            )
         _print(shown, len(chosen), kind, show_text)
     else:
         keys = columns(Different) if texts and show_text else columns(Different)[:-1]
@@ -102,7 +126,9 @@ def _print(examples: Sequence[Difference], total: int, kind: str | None, with_te
     if not total:
         click.echo("No differences: A and B give the same answers.")
         return
-    more = f"; the first {len(examples):,}:" if 0 < len(examples) < total else ":" if examples else "."
+    more = (
+        f"; the first {len(examples):,}:" if 0 < len(examples) < total else ":" if examples else "."
+    )
     click.echo(f"{plural(total, 'difference')}{f' ({kind})' if kind else ''}{more}")
     out = console()
     for group, members in grouped(examples).items():
@@ -115,7 +141,9 @@ def _print(examples: Sequence[Difference], total: int, kind: str | None, with_te
             for name, line in lines.items():
                 for number, part in enumerate(line.wrap(out, out.width - indent)):
                     part.rstrip()
-                    out.print(Line(f"    {'' if number else name}".ljust(indent)) + part, soft_wrap=True)
+                    out.print(
+                        Line(f"    {'' if number else name}".ljust(indent)) + part, soft_wrap=True
+                    )
 
 
 def _lines(example: Difference, with_text: bool) -> dict[str, Line]:
@@ -130,5 +158,7 @@ def _lines(example: Difference, with_text: bool) -> dict[str, Line]:
         if line:
             line.append("  ")
         for piece in shortened(text):
-            line.append(f"[{piece.text}]" if piece.marked else piece.text, "bold" if piece.marked else "")
+            line.append(
+                f"[{piece.text}]" if piece.marked else piece.text, "bold" if piece.marked else ""
+            )
     return lines

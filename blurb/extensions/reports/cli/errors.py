@@ -34,24 +34,41 @@ class MistakeRecord(TypedDict):
     text: NotRequired[Annotated[str, "text of the example, with --with-text"]]
 
 
-@click_command("errors", prints=list[MistakeRecord], formats="Output format; csv and json list the mistakes only.")
+@click_command(
+    "errors",
+    prints=list[MistakeRecord],
+    formats="Output format; csv and json list the mistakes only.",
+)
 def command(
     row: Annotated[str, Argument(complete="rows_anywhere")],
     *,
     name: Annotated[
-        str | None, Option(help="Dataset; not needed if ROW is a trial folder.", flag="--task", complete="one_task")
+        str | None,
+        Option(
+            help="Dataset; not needed if ROW is a trial folder.", flag="--task", complete="one_task"
+        ),
     ] = None,
     seed: Annotated[int | None, Option(help="Seed of the run.  [default: the first]")] = None,
     split: Annotated[ScoredSplit, Option(help="Split to analyse.", choices=SCORED)] = "test",
     output: Annotated[Path, OUTPUT] = Path("runs"),
     data: Annotated[Path | None, Option(help="Data folder, to show the text of mistakes.")] = None,
-    raw: Annotated[Path | None, Option(help="Folder of the original releases, for trials that used them.")] = None,
+    raw: Annotated[
+        Path | None, Option(help="Folder of the original releases, for trials that used them.")
+    ] = None,
     kind: Annotated[str | None, Option(help="Show only mistakes of this kind.")] = None,
     limit: Annotated[
-        int | None, Option(help="Number of mistakes to show.  [default: 10 in the table, all in csv and json]", low=0)
+        int | None,
+        Option(
+            help="Number of mistakes to show.  [default: 10 in the table, all in csv and json]",
+            low=0,
+        ),
     ] = None,
-    plot: Annotated[Path | None, Option(help="Picture of the confusion matrix: .png, .svg or .pdf.")] = None,
-    with_text: Annotated[bool, Option(help="Show text even if the output is csv, json, a file or a pipe.")] = False,
+    plot: Annotated[
+        Path | None, Option(help="Picture of the confusion matrix: .png, .svg or .pdf.")
+    ] = None,
+    with_text: Annotated[
+        bool, Option(help="Show text even if the output is csv, json, a file or a pipe.")
+    ] = False,
     form: str,
 ) -> None:
     """Count the mistakes of a trial by kind; show the worst.
@@ -70,8 +87,13 @@ def command(
     if kind is not None and kind not in kinds:
         raise UnknownName("kind of mistake", kind, kinds)
     if plot is not None:
-        confusion.write(f"{row}, {record.task.title}, {split}", errors.confusion(record, report), plot)
-    chosen = sorted((each for each in report.examples if kind in (None, each.kind)), key=lambda each: -each.weight)
+        confusion.write(
+            f"{row}, {record.task.title}, {split}", errors.confusion(record, report), plot
+        )
+    chosen = sorted(
+        (each for each in report.examples if kind in (None, each.kind)),
+        key=lambda each: -each.weight,
+    )
     columns = ["example" if form == "table" else "id", "kind", "gold", "prediction", "text"]
     columns = columns[: None if texts and with_text else -1]
     rows: list[tuple[object, ...]] = [
@@ -83,8 +105,13 @@ def command(
         for table in report.tables:
             click.echo(f"\n{table.title}")
             show(table.columns, table.rows, form, numbers=table.columns[1:])
-        click.echo(f"{plural(len(chosen), 'mistake')}{f' ({kind})' if kind else ''}; the first {len(rows)}:")
-        rows = [tuple(f"{cell:.2f}" if isinstance(cell, float) else cell for cell in row) for row in rows]
+        click.echo(
+            f"{plural(len(chosen), 'mistake')}{f' ({kind})' if kind else ''}; the first {len(rows)}:"
+        )
+        rows = [
+            tuple(f"{cell:.2f}" if isinstance(cell, float) else cell for cell in row)
+            for row in rows
+        ]
     show(columns, rows, form)
     if texts and not with_text:
         errors.say_left_out()

@@ -36,7 +36,9 @@ def command(
     one.
     """
     kind = formats.formats.get(form)
-    given = {name: value for name, value in options.items() if value not in (None, REQUEST[name].default)}
+    given = {
+        name: value for name, value in options.items() if value not in (None, REQUEST[name].default)
+    }
     own = frozenset(given) - {"out"}
     datasets = tasks.load_selection(selection)
     typed = {part.strip() for part in selection.split(",")}

@@ -26,7 +26,11 @@ def command(
     together: Annotated[bool, TOGETHER] = False,
     ablations: Annotated[
         Path | None,
-        Option(help="Also show the tables that blurb ablate wrote to this folder.", path="dir", metavar="DIR"),
+        Option(
+            help="Also show the tables that blurb ablate wrote to this folder.",
+            path="dir",
+            metavar="DIR",
+        ),
     ] = None,
     title: Annotated[str, Option(help="Title of the page.")] = TITLE,
     no_published: Annotated[bool, Option(help="Leave out the published rows.")] = False,
@@ -40,7 +44,8 @@ def command(
     """
     if not output.is_dir() and not results and no_published and board is None:
         raise SettingsError(
-            f"Nothing to show: there is no store at {output}.", fix="Add --results, or remove --no-published."
+            f"Nothing to show: there is no store at {output}.",
+            fix="Add --results, or remove --no-published.",
         )
     page = collect(output, results, ablations, title, not no_published, board, together, series)
     write_whole(out, render(page).encode())

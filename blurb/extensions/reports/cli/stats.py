@@ -64,8 +64,12 @@ class Described(TypedDict):
     units: Annotated[Count, "size in that unit"]
     inputs: Annotated[Count, "number of examples"]
     words: Annotated[Sizes, "lengths in words"]
-    sub_tokens: Annotated[Sizes | None, "lengths in sub-tokens; null without --model", From("subtokens")]
-    limit: Annotated[Count | None, "longest input that training reads, in sub-tokens; null without --model"]
+    sub_tokens: Annotated[
+        Sizes | None, "lengths in sub-tokens; null without --model", From("subtokens")
+    ]
+    limit: Annotated[
+        Count | None, "longest input that training reads, in sub-tokens; null without --model"
+    ]
     truncated: Annotated[Count | None, "inputs that are cut; null without --model"]
     windowed: Annotated[Count | None, "inputs read in windows; null without --model"]
     table_8: Annotated[
@@ -76,12 +80,18 @@ class Described(TypedDict):
     labels: Annotated[dict[str, Count], "count of each label"]
     score: Annotated[Gold | None, "of the gold scores (similarity); null for other types"]
     adjacent_entities: Annotated[
-        Count | None, "entities that touch another of their type; null for other types", From("adjacent")
+        Count | None,
+        "entities that touch another of their type; null for other types",
+        From("adjacent"),
     ]
     io_ceiling: Annotated[float | None, "F1 of perfect IO tags, times 100; null for other types"]
-    majority: Annotated[float | None, "score of the most frequent answer, times 100; null without train"]
+    majority: Annotated[
+        float | None, "score of the most frequent answer, times 100; null without train"
+    ]
     examples_per_word: Annotated[
-        float | None, "examples divided by mean words per example; null but for train", From("ratio")
+        float | None,
+        "examples divided by mean words per example; null but for train",
+        From("ratio"),
     ]
     expected: Annotated[
         Literal["bigrams", "sequence"] | None,
@@ -91,9 +101,13 @@ class Described(TypedDict):
 
 def chosen(
     *,
-    data: Annotated[Path | None, Option(help="Data folder in BLURB's layout (not needed for task files).")] = None,
+    data: Annotated[
+        Path | None, Option(help="Data folder in BLURB's layout (not needed for task files).")
+    ] = None,
     selection: Annotated[str, TASKS_OR_FILES] = "all",
-    model: Annotated[str | None, Option(help="Checkpoint whose tokenizer to use.", complete="models")] = None,
+    model: Annotated[
+        str | None, Option(help="Checkpoint whose tokenizer to use.", complete="models")
+    ] = None,
     casing: Annotated[str | None, CASING] = None,
 ) -> tuple[list[Task], Path, Read | None]:
     """Tasks, their data folder, and the function that tokenizes a split as the model does; None without one."""
@@ -108,7 +122,9 @@ def stats(
     plot: Annotated[
         Path | None,
         Option(
-            help="Also plot the lengths to a .png, .svg or .pdf (needs the extra 'plots').", path="file", metavar="FILE"
+            help="Also plot the lengths to a .png, .svg or .pdf (needs the extra 'plots').",
+            path="file",
+            metavar="FILE",
         ),
     ] = None,
     form: str,
@@ -131,7 +147,9 @@ def stats(
     splits, notes = [], []
     for task in named:
         there = [split for split in SPLITS if path_of(task, folder, split).is_file()]
-        notes += [f"{task.name}: the {split} file is missing." for split in SPLITS if split not in there]
+        notes += [
+            f"{task.name}: the {split} file is missing." for split in SPLITS if split not in there
+        ]
         rows = {split: read_split(task, folder, split) for split in there}
         splits += measure(task, rows, read, majority_score)
     if not splits:
@@ -194,13 +212,24 @@ def _show_tables(described: Sequence[Statistics]) -> None:
         splits = [cells.get((name, split)) for split in SPLITS]
         labels = list(next(each for each in splits if each).labels)
         for label in labels[:MOST_LABELS]:
-            rows.append([name, label, *("-" if each is None else _share(each, label) for each in splits)])
+            rows.append(
+                [name, label, *("-" if each is None else _share(each, label) for each in splits)]
+            )
         if rest := labels[MOST_LABELS:]:
-            sums = ["-" if each is None else f"{sum(each.labels[label] for label in rest):,}" for each in splits]
+            sums = [
+                "-" if each is None else f"{sum(each.labels[label] for label in rest):,}"
+                for each in splits
+            ]
             rows.append([name, f"({len(rest):,} more: use --format csv)", *sums])
         if "score" in task.task_type.columns:
             scores = [each.score if each else None for each in splits]
-            rows.append([name, "score: mean, sd", *(f"{one[0]:.2f}, {one[1]:.2f}" if one else "-" for one in scores)])
+            rows.append(
+                [
+                    name,
+                    "score: mean, sd",
+                    *(f"{one[0]:.2f}, {one[1]:.2f}" if one else "-" for one in scores),
+                ]
+            )
     show(("dataset", "label", *SPLITS), rows, "table", numbers=SPLITS)
     if ruled := [each for each in described if each.ratio is not None]:
         columns = [
@@ -219,11 +248,22 @@ def _show_tables(described: Sequence[Statistics]) -> None:
     if subtokens:
         rows = []
         for name in named:
-            own = {each.split: each.subtokens.mean for each in described if each.task.name == name and each.subtokens}
+            own = {
+                each.split: each.subtokens.mean
+                for each in described
+                if each.task.name == name and each.subtokens
+            }
             mean = fmean(own.values(), [cells[name, split].inputs for split in own])
             rows.append([name, f"{mean:.1f}", *map(str, TABLE_8.get(name, ("", "")))])
-        show(("dataset", "here", "Wiki+Books", "PubMed"), rows, "table", numbers=("here", "Wiki+Books", "PubMed"))
-        click.echo("Mean sub-tokens per input over all splits, and Table 8 of Gu et al. for its two vocabularies.")
+        show(
+            ("dataset", "here", "Wiki+Books", "PubMed"),
+            rows,
+            "table",
+            numbers=("here", "Wiki+Books", "PubMed"),
+        )
+        click.echo(
+            "Mean sub-tokens per input over all splits, and Table 8 of Gu et al. for its two vocabularies."
+        )
 
 
 def _share(statistics: Statistics, label: str) -> str:
@@ -239,4 +279,8 @@ def _beyond(statistics: Statistics) -> str:
     """Share of the inputs over the limit, and whether they are read in windows."""
     if statistics.windowed:
         return f"{100 * statistics.windowed / statistics.inputs:.1f} % w"
-    return f"{100 * statistics.truncated / statistics.inputs:.1f} %  " if statistics.truncated else "-  "
+    return (
+        f"{100 * statistics.truncated / statistics.inputs:.1f} %  "
+        if statistics.truncated
+        else "-  "
+    )

@@ -16,7 +16,10 @@ from blurb.tasks import Split
 
 
 def differences(
-    first: Record, other: Record, split: Split = "test", rows: Mapping[str, dict[str, Any]] | None = None
+    first: Record,
+    other: Record,
+    split: Split = "test",
+    rows: Mapping[str, dict[str, Any]] | None = None,
 ) -> Differences:
     """Compares two trials of one dataset, `first` being A and `other` B.
 
@@ -26,10 +29,13 @@ def differences(
     task, seed = first.trial.task, first.trial.seed
     if task != other.trial.task:
         raise SettingsError(
-            f"A is a trial of {task}, B of {other.trial.task}", fix=f"choose one dataset with {opt('task')}."
+            f"A is a trial of {task}, B of {other.trial.task}",
+            fix=f"choose one dataset with {opt('task')}.",
         )
     if first.path.resolve() == other.path.resolve():
-        raise SettingsError(f"A and B are the same trial ({task}, seed {seed})", fix="name two rows that differ.")
+        raise SettingsError(
+            f"A and B are the same trial ({task}, seed {seed})", fix="name two rows that differ."
+        )
     if first.trial.data != other.trial.data:
         raise SettingsError(
             f"{Reason.DATA.value} (hash {first.trial.data[:12]} of A, {other.trial.data[:12]} of B)",
@@ -44,7 +50,12 @@ def differences(
     else:
         analyse = answers.numbers if "number" in task_type.columns.values() else answers.classes
         mistakes = [errors.analyse(record, split).examples for record in (first, other)]
-        result = analyse(columns, given, mistakes, {unit: pieces_of(row, task_type) for unit, row in units.items()})
+        result = analyse(
+            columns,
+            given,
+            mistakes,
+            {unit: pieces_of(row, task_type) for unit, row in units.items()},
+        )
     return replace(result, examples=in_order(result.examples))
 
 
@@ -64,6 +75,10 @@ def _aligned(first: Record, other: Record, split: Split) -> tuple[dict[str, list
             where=task,
         )
     order = [place[unit] for unit in columns["id"]]
-    if changed := sum(gold != theirs["gold"][at] for gold, at in zip(columns["gold"], order, strict=True)):
-        raise SettingsError(f"{Reason.DATA.value} (other gold answers in {changed:,} examples).", where=task)
+    if changed := sum(
+        gold != theirs["gold"][at] for gold, at in zip(columns["gold"], order, strict=True)
+    ):
+        raise SettingsError(
+            f"{Reason.DATA.value} (other gold answers in {changed:,} examples).", where=task
+        )
     return columns, [theirs["prediction"][at] for at in order]

@@ -68,9 +68,16 @@ def character_pieces(text: str, spans: Iterable[tuple[int, int]]) -> Text:
 def pieces_of(example: Mapping[str, Any], task_type: TaskType) -> dict[str, Text]:
     """The texts of an example by column; in `text` the entities of a relation are marked."""
     filled = {name: column for name, column in task_type.columns.items() if example.get(name)}
-    spans = [(example[name]["start"], example[name]["end"]) for name, column in filled.items() if column == "span"]
+    spans = [
+        (example[name]["start"], example[name]["end"])
+        for name, column in filled.items()
+        if column == "span"
+    ]
     names = [name for name, column in filled.items() if column == "text" and name not in ANSWERS]
-    return {name: character_pieces(str(example[name]), spans if name == "text" else ()) for name in names}
+    return {
+        name: character_pieces(str(example[name]), spans if name == "text" else ())
+        for name in names
+    }
 
 
 def shortened(text: Text, context: int = CONTEXT, most: int = MOST_LETTERS) -> Text:
@@ -142,20 +149,30 @@ class Difference:
     def cells(self) -> tuple[object, ...]:
         """As a line of a table (`blurb diff --format csv`); the text is one cell, marks in brackets."""
         several = len(self.texts) > 1
-        text = " / ".join(f"{name}: " * several + bracketed(part) for name, part in self.texts.items())
+        text = " / ".join(
+            f"{name}: " * several + bracketed(part) for name, part in self.texts.items()
+        )
         answers = self.gold, self.first.answer, self.other.answer
         return self.unit, self.outcome, self.first.kind, self.other.kind, *answers, self.size, text
 
     @property
     def group(self) -> str:
         """The outcome, and which mistake each side makes."""
-        made = [f"{name} {side.kind}" for name, side in (("A", self.first), ("B", self.other)) if side.kind != RIGHT]
+        made = [
+            f"{name} {side.kind}"
+            for name, side in (("A", self.first), ("B", self.other))
+            if side.kind != RIGHT
+        ]
         return f"{self.outcome}: {', '.join(made)}"
 
     @property
     def kinds(self) -> tuple[str, ...]:
         """The kinds by which it can be selected: its outcome, and the kinds of mistakes in it."""
-        return tuple(dict.fromkeys(name for name in (self.outcome, self.first.kind, self.other.kind) if name != RIGHT))
+        return tuple(
+            dict.fromkeys(
+                name for name in (self.outcome, self.first.kind, self.other.kind) if name != RIGHT
+            )
+        )
 
 
 @dataclass(frozen=True)
@@ -175,7 +192,9 @@ def in_order(examples: Iterable[Difference]) -> list[Difference]:
     ranked = []
     for example in examples:
         key = (example.size, example.group)
-        ranked.append((-example.size, turns[key], OUTCOMES.index(example.outcome), example.group, example))
+        ranked.append(
+            (-example.size, turns[key], OUTCOMES.index(example.outcome), example.group, example)
+        )
         turns[key] += 1
     return [example for *_, example in sorted(ranked, key=lambda one: one[:4])]
 
@@ -188,7 +207,9 @@ def grouped(examples: Sequence[Difference]) -> dict[str, list[Difference]]:
 
 def by_kind(examples: Sequence[Difference], noun: str) -> list[ReportTable]:
     """A table of the differences of each outcome and kinds of both sides; none without differences."""
-    counts = Counter((example.outcome, example.first.kind, example.other.kind) for example in examples)
+    counts = Counter(
+        (example.outcome, example.first.kind, example.other.kind) for example in examples
+    )
     order = sorted(counts.items(), key=lambda one: (OUTCOMES.index(one[0][0]), -one[1], one[0]))
     rows = [(*names, count) for names, count in order]
     return [ReportTable("differences by kind", ("outcome", "A", "B", noun), rows)] if rows else []
@@ -213,7 +234,9 @@ def classes(
     kinds = list(map(_kinds, mistakes))
     counts: Counter[str] = Counter()
     examples = []
-    for unit, gold, *given in zip(columns["id"], columns["gold"], columns["prediction"], other, strict=True):
+    for unit, gold, *given in zip(
+        columns["id"], columns["gold"], columns["prediction"], other, strict=True
+    ):
         a, b = (Side(kinds[side].get(unit, RIGHT), _answer(given[side])) for side in (0, 1))
         right = [side.kind == RIGHT for side in (a, b)]
         labels = [set(each) if isinstance(each, list) else {each} for each in given]
@@ -238,15 +261,23 @@ def numbers(
     kinds = list(map(_kinds, mistakes))
     examples = []
     far: dict[str, list[tuple[float, float]]] = {name: [] for name in (CLOSER_A, CLOSER_B, AS_FAR)}
-    for unit, gold, *given in zip(columns["id"], columns["gold"], columns["prediction"], other, strict=True):
+    for unit, gold, *given in zip(
+        columns["id"], columns["gold"], columns["prediction"], other, strict=True
+    ):
         distance_a, distance_b = (abs(answer - gold) for answer in given)
-        outcome = CLOSER_A if distance_a < distance_b else CLOSER_B if distance_b < distance_a else AS_FAR
+        outcome = (
+            CLOSER_A if distance_a < distance_b else CLOSER_B if distance_b < distance_a else AS_FAR
+        )
         far[outcome].append((distance_a, distance_b))
         if size := abs(given[1] - given[0]):
             a, b = (Side(kinds[side].get(unit, RIGHT), float(given[side])) for side in (0, 1))
             examples.append(Difference(unit, outcome, float(gold), a, b, size, texts.get(unit, {})))
     rows = [
-        (outcome, len(distances), *(f"{statistics.fmean(side):.2f}" for side in zip(*distances, strict=True)))
+        (
+            outcome,
+            len(distances),
+            *(f"{statistics.fmean(side):.2f}" for side in zip(*distances, strict=True)),
+        )
         for outcome, distances in far.items()
         if distances
     ]
@@ -290,12 +321,22 @@ class ComparedEntity(NamedTuple):
 
     def texts(self, tokens: Sequence[str]) -> dict[str, Text]:
         """The sentence with the gold entity marked, and with that of each trial that is wrong."""
-        wrong = [(name, span) for name, kind, span in zip("AB", self.kinds, self.given, strict=True) if kind != RIGHT]
-        return {name: word_pieces(tokens, span) for name, span in [("gold", self.gold), *wrong] if span is not None}
+        wrong = [
+            (name, span)
+            for name, kind, span in zip("AB", self.kinds, self.given, strict=True)
+            if kind != RIGHT
+        ]
+        return {
+            name: word_pieces(tokens, span)
+            for name, span in [("gold", self.gold), *wrong]
+            if span is not None
+        }
 
 
 def entities(
-    columns: Mapping[str, Sequence[Any]], other: Sequence[Sequence[str]], units: Mapping[str, Mapping[str, Any]]
+    columns: Mapping[str, Sequence[Any]],
+    other: Sequence[Sequence[str]],
+    units: Mapping[str, Mapping[str, Any]],
 ) -> Differences:
     """Compares entities; in PICO these are runs of one label.
 
@@ -305,13 +346,20 @@ def entities(
     """
     counts: Counter[str] = Counter()
     examples = []
-    for unit, gold, *given in zip(columns["id"], columns["gold"], columns["prediction"], other, strict=True):
+    for unit, gold, *given in zip(
+        columns["id"], columns["gold"], columns["prediction"], other, strict=True
+    ):
         tokens = units.get(unit, {}).get("tokens", ())
         for pair in compared(spans(gold), spans(given[0]), spans(given[1])):
             counts[pair.line] += 1
             if outcome := OUTCOME[pair.line]:
-                texts = pair.texts(tokens) if len(tokens) == len(gold) else {}  # else it is other data
-                a, b = (Side(kind, named(span)) for kind, span in zip(pair.kinds, pair.given, strict=True))
+                texts = (
+                    pair.texts(tokens) if len(tokens) == len(gold) else {}
+                )  # else it is other data
+                a, b = (
+                    Side(kind, named(span))
+                    for kind, span in zip(pair.kinds, pair.given, strict=True)
+                )
                 # The number of labels of words that only one of the two entities has.
                 words = [
                     {(word, span.type) for word in range(span.start, span.end)} if span else set()
@@ -323,13 +371,19 @@ def entities(
     return Differences([table, *by_kind(examples, "entities")], examples)
 
 
-def compared(gold: Sequence[Span], first: Sequence[Span], other: Sequence[Span]) -> Iterator[ComparedEntity]:
+def compared(
+    gold: Sequence[Span], first: Sequence[Span], other: Sequence[Span]
+) -> Iterator[ComparedEntity]:
     """Every gold entity once, and every predicted one that is spurious in a trial, unless the other predicts it, too,
     and it stands there for a gold entity: that difference is told at the gold entity.
     """
     sides = [list(pairs(gold, given)) for given in (first, other)]
     by_span = [
-        {right: (RIGHT if kind == "correct" else kind, given) for kind, right, given in side if right is not None}
+        {
+            right: (RIGHT if kind == "correct" else kind, given)
+            for kind, right, given in side
+            if right is not None
+        }
         for side in sides
     ]
     for span in gold:
@@ -341,7 +395,10 @@ def compared(gold: Sequence[Span], first: Sequence[Span], other: Sequence[Span])
             (False, False): "wrong in both, alike" if a == b else "wrong in both, differently",
         }[kind_a == RIGHT, kind_b == RIGHT]
         yield ComparedEntity(line, span, (kind_a, kind_b), (a, b))
-    spurious = [{given for kind, _, given in side if kind == "spurious" and given is not None} for side in sides]
+    spurious = [
+        {given for kind, _, given in side if kind == "spurious" and given is not None}
+        for side in sides
+    ]
     for span in sorted(spurious[0] | spurious[1]):
         if span not in other:
             yield ComparedEntity("spurious in A only", None, ("spurious", RIGHT), (span, None))

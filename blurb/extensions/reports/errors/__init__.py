@@ -81,15 +81,22 @@ def analyse(
     """
     task = record.task
     if not task.task_type.errors:
-        raise SettingsError(f"there is no error analysis for tasks of type {task.type}.", where=task.name)
-    analysis: Callable[..., Report] = load_object(task.task_type.errors, f"error analysis of the type {task.type}")
+        raise SettingsError(
+            f"there is no error analysis for tasks of type {task.type}.", where=task.name
+        )
+    analysis: Callable[..., Report] = load_object(
+        task.task_type.errors, f"error analysis of the type {task.type}"
+    )
     return analysis(task, record.predictions(split), units(record, rows), train)
 
 
 def confusion(record: Record, report: Report) -> ReportTable:
     """The confusion matrix of a trial; SettingsError if its examples have no one answer."""
     if report.confusion is None:
-        raise SettingsError("there is no confusion matrix, as its examples have no one class.", where=record.task.name)
+        raise SettingsError(
+            "there is no confusion matrix, as its examples have no one class.",
+            where=record.task.name,
+        )
     return report.confusion
 
 
@@ -107,14 +114,17 @@ def may_show(with_text: bool, data: Path | None, raw: Path | None, form: str) ->
     :raises SettingsError: if it is asked for and there is no folder to read it from
     """
     if with_text and data is None and raw is None:
-        raise SettingsError(f"{opt('with-text')} reads the text from the data", fix=f"add {opt('data')}.")
+        raise SettingsError(
+            f"{opt('with-text')} reads the text from the data", fix=f"add {opt('data')}."
+        )
     return with_text or (form == "table" and sys.stdout.isatty())
 
 
 def say_left_out() -> None:
     """Says on stderr why the text that was read is not shown."""
     click.echo(
-        "The text is left out, as the output is no table on a terminal; add --with-text to include it.", err=True
+        "The text is left out, as the output is no table on a terminal; add --with-text to include it.",
+        err=True,
     )
 
 
@@ -135,8 +145,16 @@ def read_texts(
         original = load_original(task, Path(raw))
         content = original if content is None or original.hash == record.trial.data else content
     if content is None:
-        raise SettingsError(f"{task.name} has no originals to read", fix=f"add {opt('data')} with its data folder.")
+        raise SettingsError(
+            f"{task.name} has no originals to read", fix=f"add {opt('data')} with its data folder."
+        )
     if content.hash != record.trial.data:
-        hint = f" If it used the original releases, add {opt('raw')}." if task.original and not raw else ""
-        notify(f"The trial used other data than this; the text shown may belong to other examples.{hint}")
+        hint = (
+            f" If it used the original releases, add {opt('raw')}."
+            if task.original and not raw
+            else ""
+        )
+        notify(
+            f"The trial used other data than this; the text shown may belong to other examples.{hint}"
+        )
     return {str(row["id"]): row for row in content.splits[split]}, list(content.splits["train"])

@@ -31,7 +31,10 @@ def analyse(
         [(gold, *(counts[gold, predicted] for predicted in task.labels)) for gold in task.labels],
     )
     gold_counts, given_counts = Counter(columns["gold"]), Counter(columns["prediction"])
-    single = [_scored(label, gold_counts[label], given_counts[label], counts[label, label]) for label in task.labels]
+    single = [
+        _scored(label, gold_counts[label], given_counts[label], counts[label, label])
+        for label in task.labels
+    ]
     tables = [confusion, ReportTable("classes", ("class", *BY_CLASS), single)]
     if questions := {unit: row["question"] for unit, row in rows.items() if "question" in row}:
         tables.append(_by_kind(answers, questions))
@@ -52,11 +55,16 @@ def _by_kind(answers: Sequence[tuple[str, str, str]], questions: Mapping[str, st
         kinds[words[0].lower().strip("?:,.") if words else "", gold == predicted] += 1
     totals = Counter({kind: kinds[kind, True] + kinds[kind, False] for kind, _ in kinds})
     common = [kind for kind, count in totals.most_common() if count >= 5 and kind.isalpha()]
-    rows = [(kind, totals[kind], kinds[kind, True], share(kinds[kind, True], totals[kind])) for kind in common]
+    rows = [
+        (kind, totals[kind], kinds[kind, True], share(kinds[kind, True], totals[kind]))
+        for kind in common
+    ]
     if rest := [kind for kind in totals if kind not in common]:
         right, whole = sum(kinds[kind, True] for kind in rest), sum(totals[kind] for kind in rest)
         rows.append(("other", whole, right, share(right, whole)))
-    return ReportTable("questions by their first word", ("first word", "questions", "right", "accuracy"), rows)
+    return ReportTable(
+        "questions by their first word", ("first word", "questions", "right", "accuracy"), rows
+    )
 
 
 def _scored(label: str, gold: int, predicted: int, right: int) -> tuple[object, ...]:
@@ -80,20 +88,29 @@ def documents(
         predicted.setdefault(document or unit, set()).update(answer)
         missed, invented = set(labels) - set(answer), set(answer) - set(labels)
         if missed or invented:
-            kind = " and ".join(name for name, side in (("missed", missed), ("invented", invented)) if side)
+            kind = " and ".join(
+                name for name, side in (("missed", missed), ("invented", invented)) if side
+            )
             text = str(rows[unit]["text"]) if unit in rows else ""
             weight = len(missed) + len(invented)
             examples.append(Mistake(unit, kind, "; ".join(labels), "; ".join(answer), text, weight))
     wrong = Counter(len(labels ^ predicted[name]) for name, labels in gold.items())
     right = Counter(label for name, labels in gold.items() for label in labels & predicted[name])
-    counts = [Counter(label for labels in side.values() for label in labels) for side in (gold, predicted)]
+    counts = [
+        Counter(label for labels in side.values() for label in labels) for side in (gold, predicted)
+    ]
     tables = [
         ReportTable(
             "labels of documents",
             ("label", *BY_CLASS),
-            [_scored(label, counts[0][label], counts[1][label], right[label]) for label in task.labels],
+            [
+                _scored(label, counts[0][label], counts[1][label], right[label])
+                for label in task.labels
+            ],
         ),
-        ReportTable("documents by wrong labels", ("wrong labels", "documents"), sorted(wrong.items())),
+        ReportTable(
+            "documents by wrong labels", ("wrong labels", "documents"), sorted(wrong.items())
+        ),
     ]
     return Report(tables, examples)
 
@@ -105,18 +122,25 @@ def similarity(
     train: Sequence[Mapping[str, Any]],
 ) -> Report:
     """Mean residual by bands of the gold score. Every pair is listed, the largest residual first."""
-    low, high = (float(str(task.metric_options.get(name, bound))) for name, bound in (("low", 0), ("high", 4)))
+    low, high = (
+        float(str(task.metric_options.get(name, bound)))
+        for name, bound in (("low", 0), ("high", 4))
+    )
     width = (high - low) / BANDS
     answers = list(zip(columns["id"], columns["gold"], columns["prediction"], strict=True))
     table: list[tuple[object, ...]] = []
     for band in range(BANDS):
         start, end = low + band * width, low + (band + 1) * width
         inside = [
-            given - gold for _, gold, given in answers if start <= gold < end or (band == BANDS - 1 and gold == high)
+            given - gold
+            for _, gold, given in answers
+            if start <= gold < end or (band == BANDS - 1 and gold == high)
         ]
         if inside:
             spread = f"{statistics.stdev(inside):.2f}" if len(inside) > 1 else ""
-            table.append((f"{start:g} to {end:g}", len(inside), signed(statistics.fmean(inside)), spread))
+            table.append(
+                (f"{start:g} to {end:g}", len(inside), signed(statistics.fmean(inside)), spread)
+            )
     examples = [
         Mistake(
             unit,
@@ -128,5 +152,7 @@ def similarity(
         )
         for unit, gold, predicted in answers
     ]
-    bands = ReportTable("predicted minus right", ("right score", "pairs", "mean residual", "sd"), table)
+    bands = ReportTable(
+        "predicted minus right", ("right score", "pairs", "mean residual", "sd"), table
+    )
     return Report([bands], examples)

@@ -31,34 +31,50 @@ def analyse(
     by_seen: Counter[tuple[str, bool]] = Counter()
     examples: list[Mistake] = []
     known = {_words(row["tokens"], span) for row in train for span in spans(row["tags"])}
-    for unit, gold, predicted in zip(columns["id"], columns["gold"], columns["prediction"], strict=True):
+    for unit, gold, predicted in zip(
+        columns["id"], columns["gold"], columns["prediction"], strict=True
+    ):
         tokens = rows.get(unit, {}).get("tokens")
         for kind, right, given in pairs(spans(gold), spans(predicted)):
             kinds[kind] += 1
             if right is not None:
                 length = right.end - right.start
-                by_length[str(length) if length < LONGEST else f"{LONGEST} or more", kind == "correct"] += 1
+                by_length[
+                    str(length) if length < LONGEST else f"{LONGEST} or more", kind == "correct"
+                ] += 1
                 if tokens and train:
                     seen = "seen in train" if _words(tokens, right) in known else "unseen"
                     by_seen[seen, kind == "correct"] += 1
             if kind != "correct":
-                examples.append(Mistake(unit, kind, named(right), named(given), _context(tokens, right, given)))
+                examples.append(
+                    Mistake(unit, kind, named(right), named(given), _context(tokens, right, given))
+                )
     total = sum(count for kind, count in kinds.items() if kind != "correct")
     tables = [
         ReportTable(
             "kinds of mistakes",
             ("kind", "entities", "% of mistakes"),
-            [(kind, kinds[kind], "" if kind == "correct" else share(kinds[kind], total)) for kind in KINDS],
+            [
+                (kind, kinds[kind], "" if kind == "correct" else share(kinds[kind], total))
+                for kind in KINDS
+            ],
         ),
         _recall("gold entities by length", by_length, sorted({length for length, _ in by_length})),
     ]
     if by_seen:
-        tables.append(_recall("gold entities by their words in train", by_seen, ("seen in train", "unseen")))
+        tables.append(
+            _recall("gold entities by their words in train", by_seen, ("seen in train", "unseen"))
+        )
     answers = zip(columns["gold"], columns["prediction"], strict=True)
     if len(task.labels) == 1:
         # Entities that were found at least in part, missed, and invented.
-        matched = [pair for gold, predicted in answers for pair in pairs(spans(gold), spans(predicted))]
-        counts = Counter(tuple("none" if side is None else task.labels[0] for side in sides) for _, *sides in matched)
+        matched = [
+            pair for gold, predicted in answers for pair in pairs(spans(gold), spans(predicted))
+        ]
+        counts = Counter(
+            tuple("none" if side is None else task.labels[0] for side in sides)
+            for _, *sides in matched
+        )
         title = "entities, also of other boundaries (rows: gold, columns: predicted)"
         return Report(tables, examples, _confusion(title, "entity", [*task.labels, "none"], counts))
     counts = Counter(
@@ -71,7 +87,9 @@ def analyse(
     return Report(tables, examples, tables[-1])
 
 
-def pairs(gold: Sequence[Span], predicted: Sequence[Span]) -> Iterator[tuple[str, Span | None, Span | None]]:
+def pairs(
+    gold: Sequence[Span], predicted: Sequence[Span]
+) -> Iterator[tuple[str, Span | None, Span | None]]:
     """Matches gold and predicted entities; yields kind, gold entity and predicted entity, each entity once.
 
     Equal entities match first; of the others, those that overlap, the largest overlap first.
@@ -82,7 +100,11 @@ def pairs(gold: Sequence[Span], predicted: Sequence[Span]) -> Iterator[tuple[str
             yield "correct", span, span
     left = [span for span in gold if span not in equal]
     given = [span for span in predicted if span not in equal]
-    overlaps = [(min(a.end, b.end) - max(a.start, b.start), -a.start, -b.start, a, b) for a in left for b in given]
+    overlaps = [
+        (min(a.end, b.end) - max(a.start, b.start), -a.start, -b.start, a, b)
+        for a in left
+        for b in given
+    ]
     overlaps.sort(reverse=True)
     used: set[tuple[str, Span]] = set()
     for size, _, _, a, b in overlaps:
@@ -103,7 +125,9 @@ def _recall(title: str, counts: Counter[tuple[str, bool]], names: Iterable[str])
     return ReportTable(title, ("words", "gold", "found", "recall"), rows)
 
 
-def _confusion(title: str, corner: str, names: Sequence[str], counts: Counter[tuple[str, ...]]) -> ReportTable:
+def _confusion(
+    title: str, corner: str, names: Sequence[str], counts: Counter[tuple[str, ...]]
+) -> ReportTable:
     rows = [(right, *(counts[right, given] for given in names)) for right in names]
     return ReportTable(title, (corner, *names), rows)
 
@@ -129,4 +153,6 @@ def _context(tokens: Sequence[str] | None, right: Span | None, given: Span | Non
         if span is not None:
             words[span.start] = opens + words[span.start]
             words[span.end - 1] += closes
-    return ("... " if low else "") + " ".join(words[low:high]) + (" ..." if high < len(tokens) else "")
+    return (
+        ("... " if low else "") + " ".join(words[low:high]) + (" ..." if high < len(tokens) else "")
+    )

@@ -15,7 +15,11 @@ from markupsafe import Markup
 def environment(package: str = "blurb.extensions.reports.html", html: bool = True) -> Environment:
     """Templates that escape every value, if they are no Markdown, and refuse names that are not defined."""
     return Environment(
-        loader=PackageLoader(package), autoescape=html, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=PackageLoader(package),
+        autoescape=html,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
 
 

@@ -61,16 +61,28 @@ def comparisons(entries: Sequence[PageRow], tasks: Sequence[str]) -> PairwiseCom
 
     :param entries: entries in the order of the page, the best first
     """
-    names = (*tasks, *(str(kind) for kind, group in datasets_by_type().items() if len(group) > 1), SCORE)
-    with_runs = (place for place, entry in enumerate(entries) if any(one.runs for one in entry.row.datasets.values()))
+    names = (
+        *tasks,
+        *(str(kind) for kind, group in datasets_by_type().items() if len(group) > 1),
+        SCORE,
+    )
+    with_runs = (
+        place
+        for place, entry in enumerate(entries)
+        if any(one.runs for one in entry.row.datasets.values())
+    )
     compared = list(
-        islice(with_runs, MOST_PROBES if all(entry.row.kind.paired for entry in entries) else MOST_ENCODERS)
+        islice(
+            with_runs,
+            MOST_PROBES if all(entry.row.kind.paired for entry in entries) else MOST_ENCODERS,
+        )
     )
     left_out = sum(1 for _ in with_runs)
     pairs = list(combinations(compared, 2))
     with_units = len(pairs) <= WITH_UNITS
     compared_pairs = [
-        _compare_pair(first, other, entries[first].row, entries[other].row, names, with_units) for first, other in pairs
+        _compare_pair(first, other, entries[first].row, entries[other].row, names, with_units)
+        for first, other in pairs
     ]
     return PairwiseComparisons(names, with_units, compared_pairs, left_out)
 
@@ -85,15 +97,23 @@ def opening(found: PairwiseComparisons, entries: Sequence[PageRow], focus: int) 
 
     def worth(pair: PairwiseComparison) -> tuple[int, int]:
         first, other = entries[pair.first], entries[pair.other]
-        alike = first.row.comparable_with(other.row, Use.CHECK) is None and not first.row.kind.lower_bound
+        alike = (
+            first.row.comparable_with(other.row, Use.CHECK) is None
+            and not first.row.kind.lower_bound
+        )
         verdicts = sum(p is not None for _, p, _ in pair.lines)
-        return 2 if alike else int(first.row.kind.lower_bound != other.row.kind.lower_bound), verdicts
+        return 2 if alike else int(
+            first.row.kind.lower_bound != other.row.kind.lower_bound
+        ), verdicts
 
     if judged := [pair for pair in found.pairs if any(p is not None for _, p, _ in pair.lines)]:
         best = max(judged, key=worth)
         return best.first, best.other
     others = [place for place in range(len(entries)) if place != focus]
-    shared = {place: len(entries[place].datasets.keys() & entries[focus].datasets.keys()) for place in others}
+    shared = {
+        place: len(entries[place].datasets.keys() & entries[focus].datasets.keys())
+        for place in others
+    }
     published = [place for place in others if entries[place].kind == "published"]
     return focus, max(published or others, key=shared.__getitem__, default=focus)
 
@@ -102,7 +122,9 @@ def _compare_pair(
     first: int, other: int, row: Row, against: Row, names: Sequence[str], with_units: bool
 ) -> PairwiseComparison:
     # Test units are resampled only where there can be a judgement: with one run a side there is none.
-    with_units &= any(len(one.runs) > 1 for each in (row, against) for one in each.datasets.values())
+    with_units &= any(
+        len(one.runs) > 1 for each in (row, against) for one in each.datasets.values()
+    )
     lines = {line.name: line for line in comparison.compare_rows(row, against, "test", with_units)}
     intervals: list[tuple[float | None, float | None, str]] = []
     for name in names:
@@ -114,7 +136,9 @@ def _compare_pair(
         if welch.standard_error is not None and welch.degrees_of_freedom is not None:
             half = _critical(welch.degrees_of_freedom) * welch.standard_error
         intervals.append((half, line.p, line.reason))
-    remarks = ["; ".join(comparability.remarks(*sides)) for sides in ((row, against), (against, row))]
+    remarks = [
+        "; ".join(comparability.remarks(*sides)) for sides in ((row, against), (against, row))
+    ]
     return PairwiseComparison(first, other, intervals, (remarks[0], remarks[1]))
 
 
@@ -162,11 +186,16 @@ def collect(
         rows |= {row.primary_key: row for row in published.shipped()}
     named = labelled(list(rows.values()))
     entries = [
-        entry_of(row, values, of_board.get(row.primary_key), ranking.standing(row, listed, together))
+        entry_of(
+            row, values, of_board.get(row.primary_key), ranking.standing(row, listed, together)
+        )
         for row, values in zip(named, intervals.all_numbers(named, store), strict=True)
     ]
     boards = [
-        board(suite, [entry for entry in entries if (entry.row.suite, entry.standing.mark) == (suite, mark)])
+        board(
+            suite,
+            [entry for entry in entries if (entry.row.suite, entry.standing.mark) == (suite, mark)],
+        )
         for suite, mark in sorted({(entry.row.suite, entry.standing.mark) for entry in entries})
     ]
     # One's own rows, those of files and of a board come before those that are published.
@@ -185,9 +214,14 @@ def collect(
 def board(suite: str, entries: Iterable[PageRow]) -> Leaderboard:
     """The rows of one suite, best first: by score, or without one by number of datasets and their mean."""
     ordered = sorted(entries, key=_rank)
-    names = (*DATASETS, *sorted({task for entry in ordered for task in entry.datasets} - set(DATASETS)))
+    names = (
+        *DATASETS,
+        *sorted({task for entry in ordered for task in entry.datasets} - set(DATASETS)),
+    )
     kinds = {entry.row.kind for entry in ordered if entry.standing.mark}
-    return Leaderboard(suite, names, ordered, comparisons(ordered, names), kinds.pop() if kinds else None)
+    return Leaderboard(
+        suite, names, ordered, comparisons(ordered, names), kinds.pop() if kinds else None
+    )
 
 
 def _rank(entry: PageRow) -> tuple[object, ...]:
@@ -216,7 +250,10 @@ def _rank(entry: PageRow) -> tuple[object, ...]:
 
 
 def entry_of(
-    row: Row, values: Mapping[str, Value] | None = None, listed: Listing | None = None, standing: Standing | None = None
+    row: Row,
+    values: Mapping[str, Value] | None = None,
+    listed: Listing | None = None,
+    standing: Standing | None = None,
 ) -> PageRow:
     """The entry of a row on the page.
 
@@ -229,7 +266,11 @@ def entry_of(
         values,
         standing or groups.standing(row),
         detail=public(row.detail),
-        datasets={task: _dataset(row, one, values[task]) for task, one in row.datasets.items() if task in values},
+        datasets={
+            task: _dataset(row, one, values[task])
+            for task, one in row.datasets.items()
+            if task in values
+        },
         provenance=row_provenance(row) if row.origin is Origin.STORE else None,
         listing=listed,
     )
@@ -244,7 +285,9 @@ def _dataset(row: Row, dataset: DatasetScores, test: Value) -> PageDataset:
         dev=dataset.mean("dev"),
         majority=dataset.majority(),
         metric=dataset.metric,
-        data="synthetic" if row.data == "synthetic" else ", ".join(sorted(dataset.known("verdict"))),
+        data="synthetic"
+        if row.data == "synthetic"
+        else ", ".join(sorted(dataset.known("verdict"))),
         curves={seed: curve for seed, curve in curves.items() if len(curve) > 1},
     )
 
@@ -252,7 +295,9 @@ def _dataset(row: Row, dataset: DatasetScores, test: Value) -> PageDataset:
 def _curve(record: Record) -> Curve:
     """Score on dev after every epoch, times 100; empty without epochs."""
     try:
-        with open(record.path / "history.csv", encoding="utf-8", newline="", opener=ordinary) as file:
+        with open(
+            record.path / "history.csv", encoding="utf-8", newline="", opener=ordinary
+        ) as file:
             cells = [line.get("dev") or "" for line in csv.DictReader(file) if "epoch" in line]
         values = [100 * float(cell) for cell in cells]
     except (OSError, ValueError, csv.Error):  # a curve is an ornament: without it the row stands
@@ -269,14 +314,19 @@ def title_of(task: str) -> str:
 def read_ablations(folder: Path) -> list[PageAblation]:
     """Reads the tables that `blurb ablate` wrote to a folder."""
     if not (paths := sorted(folder.rglob("*.csv"))):
-        raise DataError(f"no CSV files here; {opt('ablations')} needs the {opt('out')} folder of blurb ablate.", folder)
+        raise DataError(
+            f"no CSV files here; {opt('ablations')} needs the {opt('out')} folder of blurb ablate.",
+            folder,
+        )
     ablations = []
     for path in paths:
         lines = []
         by_cell: dict[str, dict[str, dict[str, str]]] = {}
         for at, cells in table_of(path, needed=COLUMNS, noun="table of blurb ablate").rows:
             if cells["schema"] != str(SCHEMA):
-                raise at.error(f"schema version {cells['schema'] or 'none'}; this version of blurb reads {SCHEMA}.")
+                raise at.error(
+                    f"schema version {cells['schema'] or 'none'}; this version of blurb reads {SCHEMA}."
+                )
             lines.append({column: original(cell) for column, cell in cells.items()})
             by_cell.setdefault(lines[-1]["cell"], {})[lines[-1]["task"]] = lines[-1]
         if not lines:

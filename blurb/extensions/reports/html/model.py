@@ -167,7 +167,9 @@ class PageRow(RankedRow):
         if isinstance(row, Published):
             return [row.version, *row.remarks]
         doubts = "" if row.data in ("verified", "synthetic") else f"data not verified: {row.data}"
-        return list(filter(None, ("; ".join(filter(None, (self.standing.remark, row.note))), doubts)))
+        return list(
+            filter(None, ("; ".join(filter(None, (self.standing.remark, row.note))), doubts))
+        )
 
 
 @dataclass(frozen=True)

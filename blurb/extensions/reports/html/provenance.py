@@ -17,9 +17,21 @@ from blurb.results.row import DEMO, Row
 
 SELF_MADE = "scratch:"
 """Begins models that can be obtained by their name."""
-VERSIONS = ("blurb", "commit", "python", "torch", "transformers", "tokenizers", "accelerate", "datasets", "numpy")
+VERSIONS = (
+    "blurb",
+    "commit",
+    "python",
+    "torch",
+    "transformers",
+    "tokenizers",
+    "accelerate",
+    "datasets",
+    "numpy",
+)
 ENVIRONMENT = (*VERSIONS, "platform", "device", "cpus", "threads")
-FOLDERS = re.compile(r"(?<![\w.])(?:~[^\s/\\,;=]*[/\\](?:[^\n,;=]*[/\\])?|(?:[A-Za-z]:)?[/\\][^\n,;=]*[/\\])")
+FOLDERS = re.compile(
+    r"(?<![\w.])(?:~[^\s/\\,;=]*[/\\](?:[^\n,;=]*[/\\])?|(?:[A-Za-z]:)?[/\\][^\n,;=]*[/\\])"
+)
 """Matches paths on a local machine. Folders may contain spaces, so it hides too much rather than too little."""
 COMMIT = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{28}(\+?)")
 
@@ -30,7 +42,9 @@ def row_provenance(row: Row) -> RowProvenance:
     Of each trial one file is read: what else is needed the row and its runs know.
     """
     provenances = [record.provenance for seeds in row.records.values() for record in seeds.values()]
-    versions = (run.metrics_version for known in row.datasets.values() for run in known.runs.values())
+    versions = (
+        run.metrics_version for known in row.datasets.values() for run in known.runs.values()
+    )
     configuration = row.configuration
     facts = [
         ("Weights and configuration", "" if row.kind.claimed else row.weights),
@@ -45,16 +59,25 @@ def row_provenance(row: Row) -> RowProvenance:
     ]
     environments = [known.environment for known in provenances]
     # Of a commit the first twelve digits, with `+` if it has local changes.
-    facts += [(name, COMMIT.sub(r"\1\2", _all(known.get(name) for known in environments))) for name in ENVIRONMENT]
+    facts += [
+        (name, COMMIT.sub(r"\1\2", _all(known.get(name) for known in environments)))
+        for name in ENVIRONMENT
+    ]
     days = sorted(known.started[:10] for known in provenances if known.started)
     spans = [" to ".join(dict.fromkeys((days[0], days[-1])))] if days else []
-    if known_times := [known.train_seconds for known in provenances if known.train_seconds is not None]:
+    if known_times := [
+        known.train_seconds for known in provenances if known.train_seconds is not None
+    ]:
         minutes = sum(known_times) / 60
         spans.append(f"{minutes:,.1f} minutes of training in {plural(len(known_times), 'trial')}")
     facts.append(("Time", "; ".join(spans)))
     parts = []
     for task, seeds in row.records.items():
-        times = [time for record in seeds.values() if (time := record.provenance.train_seconds) is not None]
+        times = [
+            time
+            for record in seeds.values()
+            if (time := record.provenance.train_seconds) is not None
+        ]
         runs, first = row.datasets[task].runs, min(seeds)
         provenance = seeds[first].provenance
         parts.append(

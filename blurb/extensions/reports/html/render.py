@@ -53,7 +53,11 @@ def render(page: Page) -> str:
     style = source(templates, "palette.css", "style.css", *(["series.css"] if page.series else []))
     script = source(templates, "script.js")
     return templates.get_template("page.html").render(
-        page=page, style=style, script=script, style_hash=policy_hash(style), script_hash=policy_hash(script)
+        page=page,
+        style=style,
+        script=script,
+        style_hash=policy_hash(style),
+        script_hash=policy_hash(script),
     )
 
 
@@ -65,7 +69,11 @@ def columns(board: Leaderboard) -> list[tuple[str, str, str]]:
         *((kind, SHORT[kind], "type") for kind in TYPES),
         *((task, title_of(task), "dataset") for task in board.tasks),
     ]
-    return [column for column in known if any(value_of(entry, column[0]) is not None for entry in board.entries)]
+    return [
+        column
+        for column in known
+        if any(value_of(entry, column[0]) is not None for entry in board.entries)
+    ]
 
 
 def value_of(entry: PageRow, key: str) -> Value | None:
@@ -82,7 +90,13 @@ def best(board: Leaderboard) -> dict[str, set[int]]:
     rows = list(enumerate(board.entries))
     return {
         key: winners(
-            {place: round(value.mean, 2) for place, entry in rows if (value := value_of(entry, key))}, standings, key
+            {
+                place: round(value.mean, 2)
+                for place, entry in rows
+                if (value := value_of(entry, key))
+            },
+            standings,
+            key,
         )
         for key, _, _ in columns(board)
     }
@@ -90,19 +104,29 @@ def best(board: Leaderboard) -> dict[str, set[int]]:
 
 def focus(board: Leaderboard) -> int:
     """The row to highlight at first: the best unpublished row, else the first."""
-    return next((place for place, entry in enumerate(board.entries) if entry.kind != "published"), 0)
+    return next(
+        (place for place, entry in enumerate(board.entries) if entry.kind != "published"), 0
+    )
 
 
 def bases(board: Leaderboard) -> list[str]:
     """The kinds of intervals on a board, for the note below its table."""
-    found = {value.basis for entry in board.entries for key, _, _ in columns(board) if (value := value_of(entry, key))}
+    found = {
+        value.basis
+        for entry in board.entries
+        for key, _, _ in columns(board)
+        if (value := value_of(entry, key))
+    }
     return [name for name in BASES if name in found]
 
 
 def data(board: Leaderboard) -> Markup:
     """The data for pairwise comparisons in the script, as JSON that cannot close its script element."""
     names = board.comparisons.names
-    types = {kind: sum(dataset_weights()[name] for name in shares) for kind, shares in type_weights().items()}
+    types = {
+        kind: sum(dataset_weights()[name] for name in shares)
+        for kind, shares in type_weights().items()
+    }
     weights = {**dataset_weights(), **types, SCORE: 1.0}
     titles = {SCORE: "BLURB score", **{kind: f"{short} mean" for kind, short in SHORT.items()}}
     reasons: list[str] = [""]
@@ -129,13 +153,17 @@ def data(board: Leaderboard) -> Markup:
             key: text
             for pair in board.comparisons.pairs
             for key, text in zip(
-                (f"{pair.first}-{pair.other}", f"{pair.other}-{pair.first}"), pair.remarks, strict=True
+                (f"{pair.first}-{pair.other}", f"{pair.other}-{pair.first}"),
+                pair.remarks,
+                strict=True,
             )
             if text
         },
         "opening": opening(board.comparisons, board.entries, focus(board)),
     }
-    return in_script(json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False))
+    return in_script(
+        json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    )
 
 
 def _rounded(value: float | None, digits: int) -> float | None:
@@ -144,16 +172,26 @@ def _rounded(value: float | None, digits: int) -> float | None:
 
 def breakable(name: str) -> Markup:
     """A name that may wrap after punctuation, for narrow columns."""
-    return Markup("").join(Markup("{}<wbr>").format(part) for part in re.split(r"(?<=[:/_.=])", name))
+    return Markup("").join(
+        Markup("{}<wbr>").format(part) for part in re.split(r"(?<=[:/_.=])", name)
+    )
 
 
 def own(board: Leaderboard, task: str) -> list[tuple[int, PageRow]]:
     """Index and row of the unpublished rows of a dataset."""
     rows = enumerate(board.entries)
-    return [(place, entry) for place, entry in rows if task in entry.datasets and entry.kind != "published"]
+    return [
+        (place, entry)
+        for place, entry in rows
+        if task in entry.datasets and entry.kind != "published"
+    ]
 
 
 def printed(board: Leaderboard, task: str) -> list[tuple[str, float]]:
     """Name and score of the published rows of a dataset, best first."""
-    rows = [entry for entry in board.entries if task in entry.datasets and entry.kind == "published"]
-    return sorted(((entry.label, entry.datasets[task].test.mean) for entry in rows), key=lambda one: -one[1])
+    rows = [
+        entry for entry in board.entries if task in entry.datasets and entry.kind == "published"
+    ]
+    return sorted(
+        ((entry.label, entry.datasets[task].test.mean) for entry in rows), key=lambda one: -one[1]
+    )

@@ -61,7 +61,11 @@ class Axis:
 
 
 def dots(
-    entries: Sequence[tuple[int, PageRow]], published: Sequence[tuple[str, float]], task: str, title: str, on: int
+    entries: Sequence[tuple[int, PageRow]],
+    published: Sequence[tuple[str, float]],
+    task: str,
+    title: str,
+    on: int,
 ) -> Markup:
     """One lane per row: seeds as rings, mean as a bar, interval as a line; published values as vertical lines.
 
@@ -100,11 +104,21 @@ def dots(
             body.append(_text(LABELS + 8, y + 3.5, f"◂ {test.mean:.2f}", "quiet"))
         else:
             if test.low is not None and test.high is not None:
-                body.append(_line(x(max(test.low, x.low)), y, x(min(test.high, x.high)), y, "whisker"))
-            body += [f'<circle cx="{x(seed):.1f}" cy="{y:g}" r="2.6"/>' for seed in dataset.seeds.values()]
+                body.append(
+                    _line(x(max(test.low, x.low)), y, x(min(test.high, x.high)), y, "whisker")
+                )
+            body += [
+                f'<circle cx="{x(seed):.1f}" cy="{y:g}" r="2.6"/>'
+                for seed in dataset.seeds.values()
+            ]
             body.append(_line(x(test.mean), y - 5, x(test.mean), y + 5, "mean"))
         parts.append(_group(place, on, body))
-    return _svg(WIDTH, top + height + 16, parts, f"Test scores of {title}; the numbers are in the table below")
+    return _svg(
+        WIDTH,
+        top + height + 16,
+        parts,
+        f"Test scores of {title}; the numbers are in the table below",
+    )
 
 
 def curves(entries: Sequence[tuple[int, PageRow]], task: str, title: str, on: int) -> Markup | None:
@@ -124,7 +138,9 @@ def curves(entries: Sequence[tuple[int, PageRow]], task: str, title: str, on: in
     for place, entry in known:
         body = [_tip(entry.label)]
         for curve in entry.datasets[task].curves.values():
-            body.append(f'<path class="curve" d="{_path(36, step, [y(value) for value in curve], grain)}"/>')
+            body.append(
+                f'<path class="curve" d="{_path(36, step, [y(value) for value in curve], grain)}"/>'
+            )
         parts.append(_group(place, on, body))
     return _svg(WIDTH, CURVES + 24, parts, f"Dev scores of {title} over epochs")
 
@@ -133,9 +149,14 @@ def series(chart: SeriesChart) -> Markup:
     """The checkpoints of runs: points, their trend and its 95 % interval, over the steps."""
     points = [point for _, own in chart.runs for point in own]
     ends = [end for _, value, trend, band in points for end in (value, *(band or (trend,)))]
-    y, x = Axis(ends, CURVES - 8, 8), _StepAxis([step for step, *_ in points], chart.logarithmic, 36, WIDTH - 8)
+    y, x = (
+        Axis(ends, CURVES - 8, 8),
+        _StepAxis([step for step, *_ in points], chart.logarithmic, 36, WIDTH - 8),
+    )
     if min(ends) > 0:
-        y.low = max(y.low, min(ends) - 0.06 * (max(ends) - min(ends)))  # an axis from 0 would flatten a curve
+        y.low = max(
+            y.low, min(ends) - 0.06 * (max(ends) - min(ends))
+        )  # an axis from 0 would flatten a curve
     parts = _levels(y, 5)
     parts += [_text(x(step), CURVES + 8, f"{step:,}", "middle quiet") for step in x.marks()]
     parts.append(_text(WIDTH - 6, CURVES + 21, "step", "number quiet"))
@@ -166,12 +187,20 @@ class _StepAxis:
 
     def __call__(self, step: float) -> float:
         low, high = self.scale(self.steps[0]), self.scale(self.steps[-1])
-        return self.start + (self.end - self.start) * ((self.scale(step) - low) / (high - low) if high > low else 0.5)
+        return self.start + (self.end - self.start) * (
+            (self.scale(step) - low) / (high - low) if high > low else 0.5
+        )
 
     def marks(self) -> list[int]:
         """The first step, the last and the one nearest to the middle."""
         middle = (self.start + self.end) / 2
-        return sorted({self.steps[0], self.steps[-1], min(self.steps, key=lambda step: abs(self(step) - middle))})
+        return sorted(
+            {
+                self.steps[0],
+                self.steps[-1],
+                min(self.steps, key=lambda step: abs(self(step) - middle)),
+            }
+        )
 
 
 def _levels(y: Axis, count: int) -> list[str]:
@@ -185,7 +214,10 @@ def _path(start: float, step: float, heights: Sequence[float], grain: int) -> st
     """A line in relative steps, rounded to a pixel or half of one, as fifty rows have thousands of points."""
     ys = [round(grain * height) for height in heights]
     xs = [round(grain * (start + step * number)) for number in range(len(heights))]
-    moves = [f"l{(xs[at] - xs[at - 1]) / grain:g} {(ys[at] - ys[at - 1]) / grain:g}" for at in range(1, len(heights))]
+    moves = [
+        f"l{(xs[at] - xs[at - 1]) / grain:g} {(ys[at] - ys[at - 1]) / grain:g}"
+        for at in range(1, len(heights))
+    ]
     return f"M{xs[0] / grain:g} {ys[0] / grain:g}" + "".join(moves).replace(" -", "-")
 
 
@@ -263,7 +295,12 @@ def strips(entries: Sequence[PageRow], on: int) -> list[Strip]:
 def lowest(entries: Sequence[PageRow]) -> int:
     """The start of the axis: the multiple of ten below all means but those of baselines, at least 0."""
     ours = [entry for entry in entries if not entry.row.kind.lower_bound] or entries
-    values = [value.mean for entry in ours for value in (*entry.types.values(), entry.score) if value is not None]
+    values = [
+        value.mean
+        for entry in ours
+        for value in (*entry.types.values(), entry.score)
+        if value is not None
+    ]
     return min(90, 10 * max(0, math.floor(min(values, default=0.0) / 10)))
 
 
@@ -273,11 +310,18 @@ def marks(low: int) -> list[tuple[str, int]]:
     return [(f"{100 * (value - low) / (100 - low):g}", value) for value in range(low, 101, step)]
 
 
-def _picture(entries: Sequence[PageRow], values: Sequence[Value | None], low: int, on: int) -> Markup:
-    parts = [f'<line class="grid" x1="{place}%" x2="{place}%" y1="0" y2="{HEIGHT}"/>' for place, _ in marks(low)]
+def _picture(
+    entries: Sequence[PageRow], values: Sequence[Value | None], low: int, on: int
+) -> Markup:
+    parts = [
+        f'<line class="grid" x1="{place}%" x2="{place}%" y1="0" y2="{HEIGHT}"/>'
+        for place, _ in marks(low)
+    ]
     taken: Counter[int] = Counter()
     # The published rows first, and the highlighted one last: what is drawn later lies above.
-    order = sorted(range(len(entries)), key=lambda index: (index == on, entries[index].kind != "published"))
+    order = sorted(
+        range(len(entries)), key=lambda index: (index == on, entries[index].kind != "published")
+    )
     for index in order:
         value = values[index]
         if value is None or value.mean < low:

@@ -88,4 +88,6 @@ def lanes(axes: Axes, count: int) -> None:
 
 def digest(figures: Any) -> str:
     """The hash of what a plot shows: 16 hexadecimal digits."""
-    return hashlib.sha256(json.dumps(figures, sort_keys=True, allow_nan=True).encode()).hexdigest()[:16]
+    return hashlib.sha256(json.dumps(figures, sort_keys=True, allow_nan=True).encode()).hexdigest()[
+        :16
+    ]

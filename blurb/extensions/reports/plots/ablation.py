@@ -59,7 +59,9 @@ def draw(grid: Grid, scores: Scores, datasets: Sequence[str], title: str) -> Fig
     names = [", ".join(map(str, cell.settings.values())) for cell in grid.cells]
     across = min(ACROSS, len(datasets))
     down = -(-len(datasets) // across)
-    width = max(3.1, 0.3 + 0.058 * max(map(len, names)) + 1.8 * across)  # inches; less would cut the legend
+    width = max(
+        3.1, 0.3 + 0.058 * max(map(len, names)) + 1.8 * across
+    )  # inches; less would cut the legend
     heading = textwrap.wrap(title, int(width * 15))
     height = down * (0.5 + 0.28 * len(names)) + 0.3 + 0.14 * len(heading)
     figure = Figure(figsize=(width, height), layout="constrained")
@@ -72,7 +74,13 @@ def draw(grid: Grid, scores: Scores, datasets: Sequence[str], title: str) -> Fig
         if index + across >= len(datasets):  # nothing below it
             axes.set_xlabel("test score × 100")
     places[0].annotate(
-        ", ".join(grid.cells[0].settings), (0, 1), (-4, 6), "axes fraction", "offset points", ha="right", color=QUIET
+        ", ".join(grid.cells[0].settings),
+        (0, 1),
+        (-4, 6),
+        "axes fraction",
+        "offset points",
+        ha="right",
+        color=QUIET,
     )
     figure.suptitle("\n".join(heading), x=0.01, ha="left", fontsize=8, parse_math=False)
     marks: dict[str, Artist] = {}
@@ -81,8 +89,20 @@ def draw(grid: Grid, scores: Scores, datasets: Sequence[str], title: str) -> Fig
             marks.setdefault(label, mark)
     marks = {label: marks[label] for label in LEGEND if label in marks}
     columns = 3 if width > 5.5 else 2
-    narrow: dict[str, Any] = {"fontsize": 6.5, "columnspacing": 1.0, "handletextpad": 0.4, "handlelength": 1.6}
-    figure.legend(list(marks.values()), list(marks), loc="outside lower left", ncols=columns, frameon=False, **narrow)
+    narrow: dict[str, Any] = {
+        "fontsize": 6.5,
+        "columnspacing": 1.0,
+        "handletextpad": 0.4,
+        "handlelength": 1.6,
+    }
+    figure.legend(
+        list(marks.values()),
+        list(marks),
+        loc="outside lower left",
+        ncols=columns,
+        frameon=False,
+        **narrow,
+    )
     figure.set_figheight(height + 0.135 * -(-len(marks) // columns))
     return figure
 
@@ -110,9 +130,21 @@ def _panel(axes: Axes, grid: Grid, values: Sequence[Sequence[float]], dataset: s
         ends = whiskers[row]
         sides = None if ends is None else ((mean - ends[0],), (ends[1] - mean,))
         label = ONE if ends is None else MEAN
-        axes.errorbar(mean, row, xerr=sides, fmt="o", markersize=4.5, elinewidth=1.2, label=label, **look)
-    if single := [(score, row + LANE) for row in means if len(values[row]) > 1 for score in values[row]]:
-        axes.plot(*zip(*single, strict=True), ".", alpha=0.35, markersize=5, markeredgewidth=0, label=SEED, **look)
+        axes.errorbar(
+            mean, row, xerr=sides, fmt="o", markersize=4.5, elinewidth=1.2, label=label, **look
+        )
+    if single := [
+        (score, row + LANE) for row in means if len(values[row]) > 1 for score in values[row]
+    ]:
+        axes.plot(
+            *zip(*single, strict=True),
+            ".",
+            alpha=0.35,
+            markersize=5,
+            markeredgewidth=0,
+            label=SEED,
+            **look,
+        )
     drawn = [*means.values(), *(score for score, _ in single)]
     drawn += [end for ends in whiskers.values() if ends is not None for end in ends]
     low, high = min(drawn), max(drawn)
@@ -124,7 +156,9 @@ def _panel(axes: Axes, grid: Grid, values: Sequence[Sequence[float]], dataset: s
     axes.set_xlim(max(low - margin, least), min(high + margin, most))  # nobody has a score beyond
 
 
-def _published(axes: Axes, grid: Grid, dataset: str, default: float, low: float, high: float) -> tuple[float, float]:
+def _published(
+    axes: Axes, grid: Grid, dataset: str, default: float, low: float, high: float
+) -> tuple[float, float]:
     """Draws the paper's differences from its default, relative to ours; the axis extends at most to twice our range.
 
     Values beyond it become arrows at the edge, so that one failed cell does not squeeze all the others.
@@ -139,10 +173,18 @@ def _published(axes: Axes, grid: Grid, dataset: str, default: float, low: float,
     reach = high - low
     least, most = bounds(dataset)
     near = {
-        row: value for row, value in expected.items() if max(low - reach, least) <= value <= min(high + reach, most)
+        row: value
+        for row, value in expected.items()
+        if max(low - reach, least) <= value <= min(high + reach, most)
     }
     low, high = min([low, *near.values()]), max([high, *near.values()])
-    look = {"linestyle": "none", "markerfacecolor": "none", "color": PAPER, "markersize": 4.5, "markeredgewidth": 0.9}
+    look = {
+        "linestyle": "none",
+        "markerfacecolor": "none",
+        "color": PAPER,
+        "markersize": 4.5,
+        "markeredgewidth": 0.9,
+    }
     for row, value in expected.items():
         if row in near:
             mark, marker, label = value, "D", PUBLISHED

@@ -32,19 +32,28 @@ def _draw(title: str, table: ReportTable) -> Figure:
     counts = [[int(str(cell)) for cell in row[1:]] for row in table.rows]
     totals = [max(1, sum(row)) for row in counts]
     shares = [[count / total for count in row] for row, total in zip(counts, totals, strict=True)]
-    figure = Figure(figsize=(1.6 + CELL * len(predicted), 1.1 + 0.75 * CELL * len(gold)), layout="constrained")
+    figure = Figure(
+        figsize=(1.6 + CELL * len(predicted), 1.1 + 0.75 * CELL * len(gold)), layout="constrained"
+    )
     axes = figure.subplots()
     axes.imshow(shares, cmap="Blues", vmin=0, vmax=1, aspect="auto")
     for place, row in enumerate(counts):
         for other, count in enumerate(row):
             colour = "white" if shares[place][other] > DARK else "black" if count else QUIET
-            axes.text(other, place, f"{count:,}", ha="center", va="center", color=colour, fontsize=7)
+            axes.text(
+                other, place, f"{count:,}", ha="center", va="center", color=colour, fontsize=7
+            )
     axes.set_xticks(
-        range(len(predicted)), predicted, rotation=30 if max(map(len, predicted)) > 8 else 0, parse_math=False
+        range(len(predicted)),
+        predicted,
+        rotation=30 if max(map(len, predicted)) > 8 else 0,
+        parse_math=False,
     )
     axes.set_yticks(range(len(gold)), gold, parse_math=False)
     axes.tick_params(length=0)
-    axes.set_xlabel(f"predicted; shade: share of each gold answer\n{table.title.partition(' (')[0]}", fontsize=7)
+    axes.set_xlabel(
+        f"predicted; shade: share of each gold answer\n{table.title.partition(' (')[0]}", fontsize=7
+    )
     axes.set_ylabel("gold")
     axes.set_title(title, loc="left", parse_math=False)
     return figure

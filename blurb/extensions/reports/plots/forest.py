@@ -18,12 +18,17 @@ WIDTH = 3.6
 """Width of a panel in print, in inches."""
 
 
-def write(first: str, compared: Mapping[str, Sequence[ScoreComparison]], level: float, path: Path) -> None:
+def write(
+    first: str, compared: Mapping[str, Sequence[ScoreComparison]], level: float, path: Path
+) -> None:
     """Writes the plot, with one panel for each row compared with the first.
 
     :param compared: row -> its lines
     """
-    figures = {row: [[line.name, line.difference, line.p] for line in lines] for row, lines in compared.items()}
+    figures = {
+        row: [[line.name, line.difference, line.p] for line in lines]
+        for row, lines in compared.items()
+    }
     save(path, lambda: _draw(first, compared, level), figures)
 
 
@@ -39,7 +44,9 @@ def _draw(first: str, compared: Mapping[str, Sequence[ScoreComparison]], level: 
     return figure
 
 
-def _panel(axes: Axes, first: str, name: str, lines: Sequence[ScoreComparison], level: float) -> None:
+def _panel(
+    axes: Axes, first: str, name: str, lines: Sequence[ScoreComparison], level: float
+) -> None:
     """Draws one comparison: filled marks are differences, hollow ones show none, crosses cannot be judged."""
     title = [*textwrap.wrap(first, 46), *textwrap.wrap(f"minus {name}", 46)]
     axes.set_title("\n".join(title), loc="left", parse_math=False)  # a name may have dollars in it
@@ -47,13 +54,23 @@ def _panel(axes: Axes, first: str, name: str, lines: Sequence[ScoreComparison], 
     for row, line in enumerate(lines):
         judged = line.p is not None
         different = line.p is not None and line.p < level
-        colour = QUIET if not judged else PAPER if (line.difference or 0) < 0 and different else OURS
+        colour = (
+            QUIET if not judged else PAPER if (line.difference or 0) < 0 and different else OURS
+        )
         if line.interval:
             axes.plot(line.interval, (row, row), color=colour, linewidth=1.2)
         mark, fill = "o" if judged else "x", colour if different else "white"
-        axes.plot([line.difference or 0.0], [row], mark, color=colour, markersize=4.5, markerfacecolor=fill)
+        axes.plot(
+            [line.difference or 0.0],
+            [row],
+            mark,
+            color=colour,
+            markersize=4.5,
+            markerfacecolor=fill,
+        )
     axes.set_yticks(range(len(lines)), [line.name for line in lines], parse_math=False)
     lanes(axes, len(lines))
     axes.set_xlabel(
-        "difference in points, 95 % interval\nfilled: different, hollow: none shown, ×: cannot judge", fontsize=7
+        "difference in points, 95 % interval\nfilled: different, hollow: none shown, ×: cannot judge",
+        fontsize=7,
     )

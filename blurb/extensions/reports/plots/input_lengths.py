@@ -24,7 +24,10 @@ PUBLISHED = ("Table 8, Wiki + Books vocabulary", "Table 8, PubMed vocabulary")
 
 def write(found: Sequence[Statistics], path: Path) -> None:
     """Writes the plot in the format given by the suffix of `path`; creates its folder if necessary."""
-    figures = [[one.task.name, one.split, *map(asdict, filter(None, (one.words, one.subtokens)))] for one in found]
+    figures = [
+        [one.task.name, one.split, *map(asdict, filter(None, (one.words, one.subtokens)))]
+        for one in found
+    ]
     save(path, lambda: draw(found), figures)
 
 
@@ -54,9 +57,15 @@ def draw(splits: Sequence[Statistics]) -> Figure:
     for row, name in enumerate(names):
         limit = next(split.limit for split in splits if split.task.name == name)
         if subtokens and limit:
-            axes.plot([limit, limit], [row - 0.42, row + 0.42], color="black", linewidth=1.2, label=LIMIT)
+            axes.plot(
+                [limit, limit], [row - 0.42, row + 0.42], color="black", linewidth=1.2, label=LIMIT
+            )
         if subtokens and name in TABLE_8:
-            look: dict[str, Any] = {"color": PAPER, "markerfacecolor": "none", "markeredgewidth": 0.8}
+            look: dict[str, Any] = {
+                "color": PAPER,
+                "markerfacecolor": "none",
+                "markeredgewidth": 0.8,
+            }
             for value, marker, label in zip(TABLE_8[name], "Dd", PUBLISHED, strict=True):
                 axes.plot(value, row - 0.42, marker, markersize=3.5, label=label, **look)
     axes.set_yticks(range(len(names)), names)
@@ -68,7 +77,9 @@ def draw(splits: Sequence[Statistics]) -> Figure:
     axes.set_axisbelow(True)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.set_xlabel("sub-tokens per input, including special tokens" if subtokens else "words per input")
+    axes.set_xlabel(
+        "sub-tokens per input, including special tokens" if subtokens else "words per input"
+    )
     _legend(figure, axes)
     return figure
 
@@ -81,11 +92,20 @@ def _legend(figure: Figure, axes: Axes) -> None:
     shown = {label: marks[label] for label in (*SPLITS, LIMIT, *PUBLISHED) if label in marks}
     grey = {"color": QUIET, "linestyle": "none"}
     if LIMIT in shown:  # it stands upright in the picture
-        shown[LIMIT] = Line2D([], [], marker="|", markersize=8, markeredgewidth=1.2, color="black", linestyle="none")
+        shown[LIMIT] = Line2D(
+            [], [], marker="|", markersize=8, markeredgewidth=1.2, color="black", linestyle="none"
+        )
     shown |= {
         "middle half, with the median": Line2D([], [], color=QUIET, linewidth=3.6),
         "5 to 95 % of the inputs": Line2D([], [], color=QUIET, linewidth=0.9),
         "mean": Line2D([], [], marker="o", markersize=2.6, **grey),  # type: ignore[arg-type]
         "longest": Line2D([], [], marker="|", markersize=4, **grey),  # type: ignore[arg-type]
     }
-    figure.legend(list(shown.values()), list(shown), loc="outside lower left", ncols=4, frameon=False, fontsize=7)
+    figure.legend(
+        list(shown.values()),
+        list(shown),
+        loc="outside lower left",
+        ncols=4,
+        frameon=False,
+        fontsize=7,
+    )

@@ -31,7 +31,9 @@ HEIGHT, DENSE = 0.12, 0.085
 BEST = "best of the paper's Table 6"
 
 
-def plot(rows: Sequence[Row], path: Path | str | None = None, split: Split = "test") -> Figure | None:
+def plot(
+    rows: Sequence[Row], path: Path | str | None = None, split: Split = "test"
+) -> Figure | None:
     """`Results.plot`: in the format given by the suffix of `path`, or the figure without one."""
     figures = [[row.name, {name: row.values(name, split) for name in row.datasets}] for row in rows]
     return plotted(path, lambda: draw(rows, split), figures)
@@ -50,24 +52,44 @@ def draw(rows: Sequence[Row], split: Split = "test") -> Figure:
     figure = Figure(figsize=(5.2, height), layout="constrained")
     axes = figure.subplots()
     marks = [_row(axes, row, number, len(rows), names, split) for number, row in enumerate(rows)]
-    best = {place: best_of_paper()[name][0] for place, name in enumerate(names) if name in best_of_paper()}
+    best = {
+        place: best_of_paper()[name][0]
+        for place, name in enumerate(names)
+        if name in best_of_paper()
+    }
     if best and split == "test":
-        marks += axes.plot(list(best.values()), list(best), "|", markersize=11, color=QUIET, label=BEST)
-    values = [*(value for row in rows for name in names for value in row.values(name, split)), *best.values()]
-    if len(set(values)) > 1:  # intervals go far beyond: those of two runs may be wider than the scale
+        marks += axes.plot(
+            list(best.values()), list(best), "|", markersize=11, color=QUIET, label=BEST
+        )
+    values = [
+        *(value for row in rows for name in names for value in row.values(name, split)),
+        *best.values(),
+    ]
+    if (
+        len(set(values)) > 1
+    ):  # intervals go far beyond: those of two runs may be wider than the scale
         room = EDGE * (max(values) - min(values))
         low, high = axes.get_xlim()
         axes.set_xlim(max(low, min(values) - room), min(high, max(values) + room))
     axes.set_yticks(range(len(names)), [titles.get(name, name) for name in names], parse_math=False)
     lanes(axes, len(names))
-    axes.set_xlabel(f"{split} score × 100; small marks: single runs, lines: 95 % interval of their mean", fontsize=7)
-    labels = [str(mark.get_label()) for mark in marks]  # named here, as a legend hides those that begin with _
-    for text in figure.legend(marks, labels, loc="outside upper left", frameon=False, fontsize=7).get_texts():
+    axes.set_xlabel(
+        f"{split} score × 100; small marks: single runs, lines: 95 % interval of their mean",
+        fontsize=7,
+    )
+    labels = [
+        str(mark.get_label()) for mark in marks
+    ]  # named here, as a legend hides those that begin with _
+    for text in figure.legend(
+        marks, labels, loc="outside upper left", frameon=False, fontsize=7
+    ).get_texts():
         text.set_parse_math(False)
     return figure
 
 
-def _row(axes: Axes, row: Row, number: int, rows: int, names: Sequence[str], split: Split) -> Line2D:
+def _row(
+    axes: Axes, row: Row, number: int, rows: int, names: Sequence[str], split: Split
+) -> Line2D:
     """Draws the row of a number; returns its marks, for the legend."""
     colour, shape = COLOURS[number % len(COLOURS)], SHAPES[number % len(SHAPES)]
     lane, means = min(LANE, BAND / rows) * (number - (rows - 1) / 2), row.means(split)
@@ -79,5 +101,7 @@ def _row(axes: Axes, row: Row, number: int, rows: int, names: Sequence[str], spl
         if len(runs) > 1:
             axes.plot(runs, [place + lane] * len(runs), "|", markersize=4, color=colour)
     there = {place + lane: means[name] for place, name in enumerate(names) if name in means}
-    (marks,) = axes.plot(list(there.values()), list(there), shape, markersize=4, color=colour, label=row.name)
+    (marks,) = axes.plot(
+        list(there.values()), list(there), shape, markersize=4, color=colour, label=row.name
+    )
     return marks

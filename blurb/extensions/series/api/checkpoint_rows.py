@@ -22,7 +22,9 @@ from blurb.results.row import Row
 from blurb.store.store import Store
 from blurb.tasks import Split
 
-PLAIN = frozenset({"data", "raw", "suite", "seeds", "tokenizer", "device", "precision", "jobs", "progress"})
+PLAIN = frozenset(
+    {"data", "raw", "suite", "seeds", "tokenizer", "device", "precision", "jobs", "progress"}
+)
 """Options of `blurb.run` that set apart no trials, or by what a row says itself."""
 
 
@@ -43,7 +45,9 @@ class Scoring:
     told: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def score(self, steps: Sequence[Step], protocol: str, seeds: int | None = None) -> Mapping[str, Row]:
+    def score(
+        self, steps: Sequence[Step], protocol: str, seeds: int | None = None
+    ) -> Mapping[str, Row]:
         """Runs the trials that are missing; what failed is told, and the rest goes on."""
         from blurb.api.running import NamedModel, run
 
@@ -83,7 +87,9 @@ class Scoring:
                 self.told.append(
                     f"{step.name}: the store has the scores of other weights; without {opt('read')} it is scored."
                 )
-            kinds |= dict.fromkeys(f"{row.configuration.text} {row.configuration.precision}" for row in own)
+            kinds |= dict.fromkeys(
+                f"{row.configuration.text} {row.configuration.precision}" for row in own
+            )
             if own:
                 own_rows[step.name] = _with_seeds(own[0], asked)
         if len(kinds) > 1:
@@ -105,7 +111,10 @@ class Scoring:
         by_name: dict[str, list[Row]] = {}
         for row in self._rows:
             configuration = row.configuration
-            if (configuration.protocol, row.suite) == wanted and precision in ("auto", configuration.precision):
+            if (configuration.protocol, row.suite) == wanted and precision in (
+                "auto",
+                configuration.precision,
+            ):
                 by_name.setdefault(row.model, []).append(row)
         return by_name
 
@@ -116,7 +125,11 @@ class Scoring:
         """
         last = {step.run: step for step in sorted(steps, key=lambda step: step.step)}
         there = {step.name for step in steps}
-        there |= {names.checkpoint(run, number) for run, step in last.items() for number in numbers_beside(step)}
+        there |= {
+            names.checkpoint(run, number)
+            for run, step in last.items()
+            for number in numbers_beside(step)
+        }
         asked = self._seeds(self.protocol, self.trials.get("seeds"))
         gone = []
         for name, rows in self._by_name(self.protocol).items():
@@ -141,7 +154,10 @@ class Scoring:
             name: row
             for name, row in rows.items()
             if not row.configuration.overrides
-            and all(task in row.datasets and seeds <= row.datasets[task].runs.keys() for task, seeds in asked.items())
+            and all(
+                task in row.datasets and seeds <= row.datasets[task].runs.keys()
+                for task, seeds in asked.items()
+            )
         }
 
     def _seeds(self, protocol: str, count: int | str | None) -> Mapping[str, frozenset[int]]:
@@ -149,16 +165,25 @@ class Scoring:
         if isinstance(count, str):
             return {}
         of = protocols.load(protocol)
-        return {task.name: frozenset(of.seeds(task, count)) for task in tasks_.load_selection(self.names)}
+        return {
+            task.name: frozenset(of.seeds(task, count))
+            for task in tasks_.load_selection(self.names)
+        }
 
     def value(self, row: Row) -> float | None:
         """The mean over the datasets; None unless all are there."""
         means = row.means(self.split)
-        return statistics.fmean(means[name] for name in self.names) if set(self.names) <= means.keys() else None
+        return (
+            statistics.fmean(means[name] for name in self.names)
+            if set(self.names) <= means.keys()
+            else None
+        )
 
     def series(self, scored: Sequence[Scored], found: FoundCheckpoints) -> Series:
         gone = self.past([one.step for one in scored])
-        order = {run: number for number, run in enumerate(dict.fromkeys(one.step.run for one in scored))}
+        order = {
+            run: number for number, run in enumerate(dict.fromkeys(one.step.run for one in scored))
+        }
         whole = sorted([*scored, *gone], key=lambda one: (order[one.step.run], one.step.step))
         listed = ", ".join(sorted((one.step.name for one in gone), key=by_number))
         note = f"Gone since they were scored: {listed}; their scores are those of the store."
@@ -166,12 +191,19 @@ class Scoring:
             self.notes.append(note)
         # Checkpoints left out, rows that are odd, and last the trials that failed.
         notes, failed = (*found.left_out, *self.notes, *self.told), tuple(self.told)
-        return Series(tuple(whole), tuple(self.names), self.protocol, self.split, notes=notes, failed=failed)
+        return Series(
+            tuple(whole), tuple(self.names), self.protocol, self.split, notes=notes, failed=failed
+        )
 
 
 def names_of(tasks: str | Sequence[str], most: int | None = None) -> list[str]:
     """The names of the chosen tasks, task files included."""
-    names = [task.name for task in tasks_.load_selection(tasks.split(",") if isinstance(tasks, str) else list(tasks))]
+    names = [
+        task.name
+        for task in tasks_.load_selection(
+            tasks.split(",") if isinstance(tasks, str) else list(tasks)
+        )
+    ]
     if most is not None and len(names) > most:
         raise SettingsError(f"Choose one dataset (got {', '.join(names)}).")
     return names

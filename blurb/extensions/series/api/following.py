@@ -34,7 +34,9 @@ Seen: TypeAlias = Callable[[Series, Row | None, "Decision | None"], None]
 RUNS = Argument(metavar="RUN_DIR...", many=True)
 TASKS = Option(help="Datasets to score (names or types).", complete="tasks")
 PROTOCOL = Option(help="Protocol of the fine-tuning.")
-PATTERN = Option(help="Names of the checkpoints.  [default: every folder that is one]", metavar="GLOB")
+PATTERN = Option(
+    help="Names of the checkpoints.  [default: every folder that is one]", metavar="GLOB"
+)
 SPLIT = Option(help="Split of the scores.", choices=SCORED)
 
 
@@ -44,14 +46,22 @@ def series(
     *,
     protocol: Annotated[str, PROTOCOL] = "sketch",
     full: Annotated[
-        str | None, Option(help="Then score the best and the last of each run by this protocol.", metavar="PROTOCOL")
+        str | None,
+        Option(
+            help="Then score the best and the last of each run by this protocol.",
+            metavar="PROTOCOL",
+        ),
     ] = None,
     budget: Annotated[
-        str | None, Option(help="Time limit such as 30m: first, last, middle, then where it bends.", metavar="TIME")
+        str | None,
+        Option(
+            help="Time limit such as 30m: first, last, middle, then where it bends.", metavar="TIME"
+        ),
     ] = None,
     pattern: Annotated[str | None, PATTERN] = None,
     require: Annotated[
-        Sequence[int], Option(help="Fail if a run lacks this step; repeatable.", low=0, metavar="STEP")
+        Sequence[int],
+        Option(help="Fail if a run lacks this step; repeatable.", low=0, metavar="STEP"),
     ] = (),
     split: Annotated[ScoredSplit, SPLIT] = "dev",
     beside: Annotated[
@@ -98,7 +108,9 @@ def series(
     score = scoring.score if run else scoring.read
     if seconds is not None and run:
         stored = scoring.stored(checkpoints.steps)
-        scored = conduct.within(checkpoints.steps, score, protocol, scoring.value, seconds, there=stored)
+        scored = conduct.within(
+            checkpoints.steps, score, protocol, scoring.value, seconds, there=stored
+        )
     else:
         scored = conduct.everything(checkpoints.steps, score, protocol)
     there = replace(scoring.series(scored, checkpoints), beside=tuple(lines or ()))
@@ -106,7 +118,9 @@ def series(
         there = replace(there, full={full: conduct.best_and_last(there, score, full)})
     # No panel of the picture has a line of these.
     lost = [row for row in there.beside if not row.means(split).keys() & set(there.datasets)]
-    scoring.notes.extend(f"{row.name} has no score of {split} on these datasets, so it is not drawn." for row in lost)
+    scoring.notes.extend(
+        f"{row.name} has no score of {split} on these datasets, so it is not drawn." for row in lost
+    )
     notes = (*checkpoints.left_out, *scoring.notes, *scoring.told)
     return replace(there, notes=notes, failed=tuple(scoring.told))
 
@@ -119,7 +133,9 @@ def watch(
     pattern: Annotated[str | None, PATTERN] = None,
     split: Annotated[ScoredSplit, SPLIT] = "dev",
     pause: Annotated[str | float, Option(help="Time between two looks.", metavar="TIME")] = "30s",
-    idle: Annotated[str, Option(help="A run without a new checkpoint for so long has ended.", metavar="TIME")] = "2h",
+    idle: Annotated[
+        str, Option(help="A run without a new checkpoint for so long has ended.", metavar="TIME")
+    ] = "2h",
     output: Path | str = "runs",
     check: Annotated[
         RowReference | None,
@@ -129,14 +145,24 @@ def watch(
             complete="rows_anywhere",
         ),
     ] = None,
-    rules: Annotated[Path | str | Rules | None, Option(help="Rules for --check.  [default: blurb-check.toml]")] = None,
+    rules: Annotated[
+        Path | str | Rules | None, Option(help="Rules for --check.  [default: blurb-check.toml]")
+    ] = None,
     state: Annotated[
         Path | str | None,
-        Option(help="With --check: the checkpoints share its level; FILE remembers them.", metavar="FILE"),
+        Option(
+            help="With --check: the checkpoints share its level; FILE remembers them.",
+            metavar="FILE",
+        ),
     ] = None,
-    looks: Annotated[int | None, Option(help="With --state: checkpoints that will be checked.", metavar="N")] = None,
+    looks: Annotated[
+        int | None, Option(help="With --state: checkpoints that will be checked.", metavar="N")
+    ] = None,
     sd: Annotated[
-        float | None, Option(help="With --check: standard deviation between runs, if none show it.", metavar="POINTS")
+        float | None,
+        Option(
+            help="With --check: standard deviation between runs, if none show it.", metavar="POINTS"
+        ),
     ] = None,
     seen: Seen | None = None,
     told: Told | None = None,
@@ -168,7 +194,9 @@ def watch(
     scored: dict[str, Scored] = {}
 
     def so_far(checkpoints: FoundCheckpoints) -> Series:
-        return scoring.series([*({s.name: Scored(s) for s in checkpoints.steps} | scored).values()], checkpoints)
+        return scoring.series(
+            [*({s.name: Scored(s) for s in checkpoints.steps} | scored).values()], checkpoints
+        )
 
     look = partial(finding.there, places, pattern, not trials.get("tokenizer"))
 
@@ -181,15 +209,21 @@ def watch(
     return so_far(conduct.watch(look, score, conduct.Pace(between, seconds), tell=told))
 
 
-def _judge(check: RowReference | None, output: Path | str, rules: Any, **shared: Any) -> Callable[..., Decision] | None:
+def _judge(
+    check: RowReference | None, output: Path | str, rules: Any, **shared: Any
+) -> Callable[..., Decision] | None:
     """A function that compares a checkpoint with the baseline, which is read now; None without a baseline.
 
     :raises BlurbError: for a baseline or rules that cannot be read, and for options of a check without one
     """
     wrong = ErrorCollector()
     if check is None:
-        for name in (name for name, value in {"rules": rules, **shared}.items() if value is not None):
-            wrong.add(SettingsError(f"{opt(name)} needs {opt('check')} with the row to compare with."))
+        for name in (
+            name for name, value in {"rules": rules, **shared}.items() if value is not None
+        ):
+            wrong.add(
+                SettingsError(f"{opt(name)} needs {opt('check')} with the row to compare with.")
+            )
         wrong.tell()
         return None
     baseline, chosen = wrong.tried(row_of, check, output), wrong.tried(read_rules, rules)
@@ -201,14 +235,26 @@ def _judge(check: RowReference | None, output: Path | str, rules: Any, **shared:
 def bisect(
     run: Annotated[str | Path, Argument(metavar="RUN_DIR")],
     task: Annotated[str, Option(help="Dataset to judge by.", complete="one_task")],
-    drop: Annotated[float, Option(help="Points of dev by which the last checkpoint is worse.", low=0, unit=" points")],
+    drop: Annotated[
+        float,
+        Option(help="Points of dev by which the last checkpoint is worse.", low=0, unit=" points"),
+    ],
     *,
     protocol: Annotated[str, PROTOCOL] = "sketch",
     pattern: Annotated[str | None, PATTERN] = None,
-    good: Annotated[int | None, Option(help="A good step.  [default: the first]", low=0, metavar="STEP")] = None,
-    bad: Annotated[int | None, Option(help="A bad step.  [default: the last]", low=0, metavar="STEP")] = None,
+    good: Annotated[
+        int | None, Option(help="A good step.  [default: the first]", low=0, metavar="STEP")
+    ] = None,
+    bad: Annotated[
+        int | None, Option(help="A bad step.  [default: the last]", low=0, metavar="STEP")
+    ] = None,
     error: Annotated[
-        float, Option(help="Probability of any wrong answer, held by as many seeds as it needs.", above=0, below=1)
+        float,
+        Option(
+            help="Probability of any wrong answer, held by as many seeds as it needs.",
+            above=0,
+            below=1,
+        ),
     ] = 0.05,
     seeds: int = 3,
     output: Path | str = "runs",
@@ -237,15 +283,24 @@ def bisect(
     steps = {step.step: step for step in checkpoints.steps}
     for step in (good, bad):
         if step is not None and step not in steps:
-            raise SettingsError(f"There is no step {step} in {run}", fix=f"choose one of {', '.join(map(str, steps))}.")
-    between = [step for step in steps if (good or 0) <= step <= (bad if bad is not None else max(steps))]
+            raise SettingsError(
+                f"There is no step {step} in {run}",
+                fix=f"choose one of {', '.join(map(str, steps))}.",
+            )
+    between = [
+        step for step in steps if (good or 0) <= step <= (bad if bad is not None else max(steps))
+    ]
     scoring = Scoring([name], protocol, "dev", Path(output), {"progress": False, **trials})
 
     def evaluate(step: int, count: int) -> Mapping[str, Sequence[float]]:
         before = len(scoring.told)
         rows = scoring.score([steps[step]], protocol, seeds=count)
         failed = scoring.told[before:]
-        say(f"Step {step}: {'; '.join(failed)}" if failed else f"Step {step}: scored with seeds 1 to {count}.")
+        say(
+            f"Step {step}: {'; '.join(failed)}"
+            if failed
+            else f"Step {step}: scored with seeds 1 to {count}."
+        )
         if (row := rows.get(steps[step].name)) is None:
             return {}
         return {"score": row.values(name, "dev")[:count], "loss": losses(row, name)[:count]}
@@ -255,7 +310,10 @@ def bisect(
 
 def _check_required(found: FoundCheckpoints, required: Sequence[int]) -> None:
     if lost := finding.missing(found, required):
-        text = "; ".join(f"{name} lacks step {', '.join(map(str, steps))}" for name, steps in lost.items())
+        text = "; ".join(
+            f"{name} lacks step {', '.join(map(str, steps))}" for name, steps in lost.items()
+        )
         raise SettingsError(
-            f"Required checkpoints are missing: {text}", fix=f"wait for them, or change {opt('require')}."
+            f"Required checkpoints are missing: {text}",
+            fix=f"wait for them, or change {opt('require')}.",
         )

@@ -41,7 +41,9 @@ def score(request: Mapping[str, Any]) -> tuple[dict[str, float], str]:
     asked = names_of(request["tasks"])  # the row has whatever was scored under its name
     scores = {name: mean for name, mean in row.means(request["split"]).items() if name in asked}
     mean = statistics.fmean(scores.values()) if len(scores) == len(asked) else None
-    scores |= {f"{name}-loss": statistics.fmean(found) for name in asked if (found := losses(row, name))}
+    scores |= {
+        f"{name}-loss": statistics.fmean(found) for name in asked if (found := losses(row, name))
+    }
     if mean is not None:
         scores["mean"] = mean
     return scores, failed

@@ -82,7 +82,9 @@ class _Tensorboard:
     def __init__(self, arguments: Any) -> None:
         from torch.utils.tensorboard import SummaryWriter
 
-        root = Path(os.environ.get("TENSORBOARD_LOGGING_DIR") or Path(arguments.output_dir) / "runs")
+        root = Path(
+            os.environ.get("TENSORBOARD_LOGGING_DIR") or Path(arguments.output_dir) / "runs"
+        )
         events = sorted(root.rglob("events.out.tfevents.*"), key=lambda path: path.stat().st_mtime)
         self.writer = SummaryWriter(str(events[-1].parent if events else root))
 
@@ -92,7 +94,12 @@ class _Tensorboard:
         self.writer.flush()
 
 
-KNOWN: Mapping[str, type[Any]] = {"wandb": _Wandb, "trackio": _Trackio, "mlflow": _Mlflow, "tensorboard": _Tensorboard}
+KNOWN: Mapping[str, type[Any]] = {
+    "wandb": _Wandb,
+    "trackio": _Trackio,
+    "mlflow": _Mlflow,
+    "tensorboard": _Tensorboard,
+}
 """Names as of the Trainer's `report_to` -> adapter."""
 
 
@@ -138,11 +145,15 @@ class BlurbCallback(TrainerCallback):  # type: ignore[misc]
         **trials: Any,
     ) -> None:
         if every < 1 or where not in ("queue", "now"):
-            raise SettingsError(f"every must be at least 1, and where 'queue' or 'now' (got {every} and {where!r}).")
+            raise SettingsError(
+                f"every must be at least 1, and where 'queue' or 'now' (got {every} and {where!r})."
+            )
         self.every, self.where, self.name, self.output = every, where, name, Path(output).absolute()
         self.most = most
         if not nearest(self.output).is_dir():
-            raise SettingsError("a file is in the way of the store", where=self.output, fix="choose another output.")
+            raise SettingsError(
+                "a file is in the way of the store", where=self.output, fix="choose another output."
+            )
         self.request = {
             "tasks": tasks if isinstance(tasks, str) else ",".join(tasks),
             "protocol": protocol,
@@ -154,7 +165,9 @@ class BlurbCallback(TrainerCallback):  # type: ignore[misc]
         try:
             json.dumps(self.request)
         except TypeError as error:
-            raise SettingsError(f"Options of BlurbCallback are texts, numbers, paths or lists: {error}.") from None
+            raise SettingsError(
+                f"Options of BlurbCallback are texts, numbers, paths or lists: {error}."
+            ) from None
         self.scores: dict[int, Mapping[str, float]] = {}
         self._waiting: deque[tuple[int, Path]] = deque()
         self._running: _Running | None = None
@@ -165,7 +178,9 @@ class BlurbCallback(TrainerCallback):  # type: ignore[misc]
         if state.is_world_process_zero and state.global_step % self.every == 0:
             if len(self._waiting) >= self.most:
                 log.warning(
-                    "Step %d is not scored: %d checkpoints wait already; raise `every`.", state.global_step, self.most
+                    "Step %d is not scored: %d checkpoints wait already; raise `every`.",
+                    state.global_step,
+                    self.most,
                 )
                 return
             self.name = self.name or Path(os.path.abspath(args.output_dir)).name
@@ -204,11 +219,19 @@ class BlurbCallback(TrainerCallback):  # type: ignore[misc]
                 self._finish(args, running)
 
     def _start(self, step: int, folder: Path) -> _Running:
-        request = {**self.request, "reference": str(folder), "name": names.checkpoint(self.name, step)}
+        request = {
+            **self.request,
+            "reference": str(folder),
+            "name": names.checkpoint(self.name, step),
+        }
         answer = (folder.parent / f"{folder.name}.json").open("w+", encoding="utf-8")
         command = [sys.executable, "-P", "-m", "blurb.extensions.series.callback.queued"]
         process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=answer, text=True, env=launcher_free_environment()
+            command,
+            stdin=subprocess.PIPE,
+            stdout=answer,
+            text=True,
+            env=launcher_free_environment(),
         )
         assert process.stdin is not None
         with process.stdin:
@@ -227,7 +250,11 @@ class BlurbCallback(TrainerCallback):  # type: ignore[misc]
             answer = json.loads(lines[-1])
         answer = answer if isinstance(answer, dict) else {}
         if "scores" not in answer:
-            log.warning("Step %d has no score: %s", running.step, answer.get("error", "its process ended early."))
+            log.warning(
+                "Step %d has no score: %s",
+                running.step,
+                answer.get("error", "its process ended early."),
+            )
             return
         if answer.get("failed"):
             log.warning("Step %d has no mean: %s", running.step, answer["failed"])
@@ -237,7 +264,9 @@ class BlurbCallback(TrainerCallback):  # type: ignore[misc]
                 try:
                     tracker.log(answer["scores"], running.step)
                 except Exception as error:  # noqa: BLE001 - a tracker that is down costs nobody a training
-                    log.warning("%s did not take the scores of step %d: %s", name, running.step, error)
+                    log.warning(
+                        "%s did not take the scores of step %d: %s", name, running.step, error
+                    )
 
     def _open(self, args: Any) -> Mapping[str, Tracker | None]:
         for name in args.report_to or ():

@@ -18,9 +18,13 @@ def command(seeds: int | None, **given: Any) -> None:
     About log2(n) of n checkpoints are scored. It assumes that there is one change: all checkpoints before it are good,
     all after it bad. Exit code 0: found. 1: the last one is not worse by --drop. 2: it cannot be told.
     """
-    bisection = bisect(seeds=3 if seeds is None else seeds, told=lambda text: click.echo(text, err=True), **given)
+    bisection = bisect(
+        seeds=3 if seeds is None else seeds, told=lambda text: click.echo(text, err=True), **given
+    )
     for look in bisection.looks:
         verdict = "bad" if look.bad else "good"
-        click.echo(f"step {look.step}: {bisection.measure} {look.mean:.4g} over {look.runs} runs, {verdict}")
+        click.echo(
+            f"step {look.step}: {bisection.measure} {look.mean:.4g} over {look.runs} runs, {verdict}"
+        )
     click.echo(str(bisection))
     raise SystemExit(int(bisection.first_bad is None))

@@ -21,8 +21,12 @@ from blurb.terminal.output import can_draw, list_written
 def command(
     runs: Sequence[str],
     *,
-    out: Annotated[Path, Option(help="Folder of table, picture and page.", path="dir")] = Path("series"),
-    read: Annotated[bool, Option(help="Score nothing; show the rows that are in the store.")] = False,
+    out: Annotated[Path, Option(help="Folder of table, picture and page.", path="dir")] = Path(
+        "series"
+    ),
+    read: Annotated[
+        bool, Option(help="Score nothing; show the rows that are in the store.")
+    ] = False,
     **given: Any,
 ) -> None:
     """Score the checkpoints of pretraining runs as a series.

@@ -30,7 +30,10 @@ def command(
     runs: Sequence[str],
     *,
     out: Annotated[
-        Path, Option(help="Folder of table, picture and page, written as checkpoints are scored.", path="dir")
+        Path,
+        Option(
+            help="Folder of table, picture and page, written as checkpoints are scored.", path="dir"
+        ),
     ] = Path("series"),
     **given: Any,
 ) -> None:
@@ -58,7 +61,9 @@ def command(
         )
         if decision is not None:
             codes.append(decision.exit_code)
-            why = grouped((finding.name, "; ".join(finding.reasons)) for finding in decision.findings)
+            why = grouped(
+                (finding.name, "; ".join(finding.reasons)) for finding in decision.findings
+            )
             click.echo(" ".join([f"{row.model}: {decision.outcome.words}.", *why]))
         # Of many that are scored already, as after a kill, each would wait for seconds of drawing.
         if row.model == series.scored[-1].step.name or time.monotonic() - drawn[-1] > REDRAWN:

@@ -54,7 +54,9 @@ def test_a_row_shows_the_weights_of_its_word(tab: Any, result: Attention) -> Non
     word, lines = result.words.index(WORD), tab.locator(".lines path").count()
     tab.locator(".lines").first.locator(".from button").nth(word).hover()
     for model in (0, 1):
-        assert list(row(tab, model).values()) == pytest.approx(expected(result, 1, 0, word, model), abs=0.009)
+        assert list(row(tab, model).values()) == pytest.approx(
+            expected(result, 1, 0, word, model), abs=0.009
+        )
     assert 0 < tab.locator(".lines path").count() < lines
     assert f"From “{WORD}”" in tab.locator("#status").text_content()
     tab.mouse.move(0, 0)
@@ -92,20 +94,27 @@ def test_means(tab: Any, result: Attention) -> None:
     word = result.words.index(WORD)
     tab.select_option("#head", "-1")
     tab.locator(".from button").nth(word).focus()
-    mean = [sum(pair) / 2 for pair in zip(*(expected(result, 1, head, word) for head in (0, 1)), strict=True)]
+    mean = [
+        sum(pair) / 2
+        for pair in zip(*(expected(result, 1, head, word) for head in (0, 1)), strict=True)
+    ]
     assert list(row(tab).values()) == pytest.approx(mean, abs=0.009)
     assert "a mean has no queries" in tab.locator("#products").text_content()
     tab.select_option("#layer", "-1")
     every = [expected(result, layer, head, word) for layer in (0, 1) for head in (0, 1)]
     tab.locator(".from button").nth(word).focus()
-    assert list(row(tab).values()) == pytest.approx([sum(each) / 4 for each in zip(*every, strict=True)], abs=0.009)
+    assert list(row(tab).values()) == pytest.approx(
+        [sum(each) / 4 for each in zip(*every, strict=True)], abs=0.009
+    )
 
 
 def test_from_the_entity(tab: Any, result: Attention) -> None:
     tab.click("#from-entity")
     first, after = result.entity or (0, 0)
     rows = [expected(result, 1, 0, word) for word in range(first, after)]
-    assert list(row(tab).values()) == pytest.approx([sum(pair) / 2 for pair in zip(*rows, strict=True)], abs=0.009)
+    assert list(row(tab).values()) == pytest.approx(
+        [sum(pair) / 2 for pair in zip(*rows, strict=True)], abs=0.009
+    )
     assert tab.locator(".from .on").count() == 4  # two words, two models
     tab.click("#clear")
     assert tab.locator(".from .on").count() == 0
@@ -124,9 +133,14 @@ def test_scores_give_the_weights(tab: Any, result: Attention) -> None:
     products = tab.locator("#products")
     assert "positions or other terms enter the scores" in products.text_content()
     table = products.locator("table").first
-    scores = [float(text.replace("−", "-")) for text in table.locator("td:nth-last-child(2)").all_text_contents()[1:]]
+    scores = [
+        float(text.replace("−", "-"))
+        for text in table.locator("td:nth-last-child(2)").all_text_contents()[1:]
+    ]
     shown = result.models[0]
-    mine = [at for at, column in enumerate(shown.columns_of_pieces) if shown.columns[column] == WORD]
+    mine = [
+        at for at, column in enumerate(shown.columns_of_pieces) if shown.columns[column] == WORD
+    ]
     kept = shown.projections.scores[1, 0, mine[0]]  # type: ignore[union-attr]
     assert scores == pytest.approx(kept.tolist(), abs=0.006)
     assert table.locator("canvas").count() == 1 + 2 * len(scores)
@@ -153,7 +167,9 @@ def test_words_are_inert(tab: Any) -> None:
     assert tab.locator("script").count() == 2
 
 
-def test_the_tables_can_be_read_without_its_script(chromium: Any, file: Path, result: Attention) -> None:
+def test_the_tables_can_be_read_without_its_script(
+    chromium: Any, file: Path, result: Attention
+) -> None:
     context = chromium.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(file.as_uri())

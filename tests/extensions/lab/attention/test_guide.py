@@ -37,7 +37,9 @@ def test_the_table_of_scores(result: Attention) -> None:
     asked = model.pieces.index("it")
     scores = model.projections.scores[LAYER, HEAD, asked].astype(float)
     powers = np.exp(scores)
-    rows = re.findall(r"^\| (\S+?)(?:,[^|]*)? \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|$", GUIDE, re.MULTILINE)
+    rows = re.findall(
+        r"^\| (\S+?)(?:,[^|]*)? \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|$", GUIDE, re.MULTILINE
+    )
     assert len(rows) == 8
     for piece, score, power, weight in rows:
         at = model.pieces.index(piece)
@@ -46,7 +48,9 @@ def test_the_table_of_scores(result: Attention) -> None:
         assert float(weight) == pytest.approx(powers[at] / powers.sum(), abs=0.0006)
     others = re.search(r"\| the (\d+) others \| \| ([\d.]+) \| ([\d.]+) \|", GUIDE)
     assert int(others[1]) == len(scores) - len(rows)
-    assert float(others[2]) == pytest.approx(powers.sum() - sum(float(row[2]) for row in rows), abs=0.05)
+    assert float(others[2]) == pytest.approx(
+        powers.sum() - sum(float(row[2]) for row in rows), abs=0.05
+    )
     assert f"the sum is {powers.sum():.1f}" in GUIDE
 
 
@@ -67,9 +71,13 @@ def test_the_numbers_of_words_and_special_tokens(result: Attention) -> None:
     assert f"their mean, {weights[words.index('gastric'), words.index('fever')]:.4f}" in GUIDE
     assert f"{model.mean_special.mean():.0%} of all weights".replace("%", " %") in GUIDE
     layer, head = np.unravel_index(model.mean_special.argmax(), model.mean_special.shape)
-    assert f"{model.mean_special.max():.0%} in head {layer + 1}.{head + 1}".replace("%", " %") in GUIDE
+    assert (
+        f"{model.mean_special.max():.0%} in head {layer + 1}.{head + 1}".replace("%", " %") in GUIDE
+    )
     before = result.weights[0, 2]
-    assert all(before[row, row - 1] > 0.45 for row in range(1, len(words)) if row != words.index("gastric"))
+    assert all(
+        before[row, row - 1] > 0.45 for row in range(1, len(words)) if row != words.index("gastric")
+    )
 
 
 def sample() -> str:
@@ -78,7 +86,9 @@ def sample() -> str:
 
 def committed() -> dict[str, Any]:
     """What the script of the committed page reads."""
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', sample(), re.DOTALL)
+    found = re.search(
+        r'<script type="application/json" id="data">(.*?)</script>', sample(), re.DOTALL
+    )
     return json.loads(found[1])
 
 
@@ -95,7 +105,10 @@ def test_the_page_beside_it_is_of_this_encoder(result: Attention) -> None:
     (model,), (other,) = there.pop("models"), now.pop("models")
     now["entity"] = list(now["entity"])
     assert there == now
-    weights = [np.frombuffer(base64.b64decode(each["weights"]), np.uint8).astype(int) for each in (model, other)]
+    weights = [
+        np.frombuffer(base64.b64decode(each["weights"]), np.uint8).astype(int)
+        for each in (model, other)
+    ]
     assert np.abs(weights[0] - weights[1]).max() <= 1
     assert model["name"] == "all-MiniLM-L6-v2"
     for name in ("layers", "heads", "rows", "columns", "before", "size", "pooling"):

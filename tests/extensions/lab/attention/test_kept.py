@@ -38,7 +38,12 @@ def test_the_pooling_of_a_bilstm(bilstm: Path) -> None:
         hidden = network.encoder(inputs["input_ids"], inputs["attention_mask"]).last_hidden_state
         pooled = network.pooling(hidden, inputs["attention_mask"])[0]
     assert model.is_pooling
-    assert model.matrix.shape == (1, 1, 1, hidden.shape[1])  # its vocabulary has words, of a piece each
+    assert model.matrix.shape == (
+        1,
+        1,
+        1,
+        hidden.shape[1],
+    )  # its vocabulary has words, of a piece each
     assert result.weights.shape == (1, 1, 1, len(result.words))
     np.testing.assert_allclose(model.matrix[0, 0, 0] @ hidden[0].numpy(), pooled, atol=1e-5)
     assert model.matrix.sum() == pytest.approx(1, abs=1e-5)
@@ -56,7 +61,9 @@ def test_a_damaged_baseline_is_refused(bilstm: Path, tmp_path: Path) -> None:
 
     folder = shutil.copytree(bilstm / "model", tmp_path / "model")
     (folder / "network.safetensors").write_bytes(b"")
-    with pytest.raises(ModelError, match=r"network\.safetensors missing or damaged; remove the folder"):
+    with pytest.raises(
+        ModelError, match=r"network\.safetensors missing or damaged; remove the folder"
+    ):
         attention(folder, TEXT)
 
 
@@ -70,7 +77,9 @@ def test_layers_of_a_transformer_and_a_pooling_side_by_side(bilstm: Path, tmp_pa
 
 def test_an_encoder_that_was_trained_in_bf16_is_shown_in_fp32(tmp_path: Path) -> None:
     """In bf16 the weights of a row do not sum to 1, which looks like an attention that is not full."""
-    trained = fine_tuned("scratch:tiny", "hoc", tmp_path / "runs", precision="bf16").trial("m", "hoc")
+    trained = fine_tuned("scratch:tiny", "hoc", tmp_path / "runs", precision="bf16").trial(
+        "m", "hoc"
+    )
     (model,) = attention(trained, TEXT).models
     np.testing.assert_allclose(model.matrix.sum(-1), 1, atol=1e-5)
     assert not isinstance(model.projections, str)

@@ -33,8 +33,12 @@ def drawn(layers: int, heads: int, words: int, size: int = 64) -> Attention:
     columns = ("[CLS]", *text.split(), "[SEP]")
     owners = (0, *(1 + at // 2 for at in range(2 * words)), words + 1)
     pieces = ("[CLS]", *("wo", "rd") * words, "[SEP]")
-    model = ModelWeights("m", columns, 1, words, matrix, False, pieces, owners, Projections(*vectors))
-    return Attention(text, tuple((5 * at, 5 * at + 4) for at in range(words)), (model,), (1, 2), 0, (0, 0), ())
+    model = ModelWeights(
+        "m", columns, 1, words, matrix, False, pieces, owners, Projections(*vectors)
+    )
+    return Attention(
+        text, tuple((5 * at, 5 * at + 4) for at in range(words)), (model,), (1, 2), 0, (0, 0), ()
+    )
 
 
 def content(page: str) -> dict[str, Any]:
@@ -46,7 +50,9 @@ def content(page: str) -> dict[str, Any]:
 def test_weights_are_read_back_from_the_page(checkpoint: Builder) -> None:
     result = attention(checkpoint("bert_uncased"), TEXT)
     (model,) = content(render(result))["models"]
-    stored = np.frombuffer(base64.b64decode(model["weights"]), dtype=np.uint8).reshape(result.models[0].matrix.shape)
+    stored = np.frombuffer(base64.b64decode(model["weights"]), dtype=np.uint8).reshape(
+        result.models[0].matrix.shape
+    )
     np.testing.assert_allclose((stored / STEPS) ** 2, result.models[0].matrix, atol=0.004)
 
 
@@ -55,11 +61,19 @@ def test_scores_are_read_back_from_the_page(checkpoint: Builder) -> None:
     projections = result.models[0].projections
     stored = content(render(result))["models"][0]["scores"]
     steps = np.array(stored["scores_step"]).reshape(2, 2, 1, 1)
-    scores = np.frombuffer(base64.b64decode(stored["scores"]), dtype="<i2").reshape(2, 2, len(stored["mine"]), -1)
-    np.testing.assert_allclose(scores * steps, projections.scores[:, :, stored["mine"]], rtol=1e-3, atol=1e-4)
+    scores = np.frombuffer(base64.b64decode(stored["scores"]), dtype="<i2").reshape(
+        2, 2, len(stored["mine"]), -1
+    )
+    np.testing.assert_allclose(
+        scores * steps, projections.scores[:, :, stored["mine"]], rtol=1e-3, atol=1e-4
+    )
     steps = np.array(stored["keys_step"]).reshape(2, 2, 1, 1)
-    keys = np.frombuffer(base64.b64decode(stored["keys"]), dtype=np.int8).reshape(projections.keys.shape)
-    np.testing.assert_allclose(keys * steps, projections.keys, atol=np.abs(projections.keys).max() / 127)
+    keys = np.frombuffer(base64.b64decode(stored["keys"]), dtype=np.int8).reshape(
+        projections.keys.shape
+    )
+    np.testing.assert_allclose(
+        keys * steps, projections.keys, atol=np.abs(projections.keys).max() / 127
+    )
 
 
 def test_the_page_of_a_sentence_is_below_a_megabyte() -> None:
@@ -81,7 +95,9 @@ def test_a_page_asks_for_nothing(checkpoint: Builder) -> None:
     page = render(attention(checkpoint("bert_uncased"), TEXT))
     policy = "default-src 'none'"
     assert policy in page
-    assert re.findall(r"https?://[^\"]+", page) == ["http://www.w3.org/2000/svg"]  # a name, which is not fetched
+    assert re.findall(r"https?://[^\"]+", page) == [
+        "http://www.w3.org/2000/svg"
+    ]  # a name, which is not fetched
     assert re.findall(r"<(?:link|img|iframe)[^>]*>", page) == ['<link rel="icon" href="data:,">']
 
 
@@ -94,7 +110,9 @@ def test_a_notebook_shows_the_page(checkpoint: Builder) -> None:
 def test_too_many_words_for_a_picture(tmp_path: Path) -> None:
     result = drawn(1, 1, MOST_WORDS + 1, 4)
     for write in (result.html, result.plot):
-        with pytest.raises(SettingsError, match=rf"at most {MOST_WORDS} words \(got {MOST_WORDS + 1}\)"):
+        with pytest.raises(
+            SettingsError, match=rf"at most {MOST_WORDS} words \(got {MOST_WORDS + 1}\)"
+        ):
             write(tmp_path / "a.png")
     assert list(tmp_path.iterdir()) == []
 
@@ -103,7 +121,10 @@ def test_pictures(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="the extra `plots` is not installed")
     result = drawn(3, 4, 9, 4)
     row = replace(result.models[0], matrix=result.models[0].matrix[:1, :1, :1], is_pooling=True)
-    for name, shown in {"encoder": result, "both": replace(result, models=(*result.models, row))}.items():
+    for name, shown in {
+        "encoder": result,
+        "both": replace(result, models=(*result.models, row)),
+    }.items():
         shown.plot(tmp_path / f"{name}.png")
         assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         shown.plot(tmp_path / f"{name}.svg")
@@ -121,7 +142,9 @@ def test_the_command(checkpoint: Builder, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="the extra `plots` is not installed")
     models = [str(checkpoint(kind)) for kind in ("bert_uncased", "deberta")]
     files = ["--out", str(tmp_path / "a.html"), "--plot", str(tmp_path / "a.png")]
-    done = CliRunner().invoke(cli, ["attention", *models, "--text", TEXT, "--entity", "gastric reflux", *files])
+    done = CliRunner().invoke(
+        cli, ["attention", *models, "--text", TEXT, "--entity", "gastric reflux", *files]
+    )
     assert (done.exit_code, "'eager'" in done.stderr) == (0, True)
     assert "bert_uncased: 2 layers of 2 heads; of a word's weights [CLS], [SEP] get" in done.stdout
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.html", "a.png"]

@@ -17,7 +17,10 @@ from blurb.messages.errors import DataError, ModelError, SettingsError, UnknownN
 from tests.conftest import Builder
 
 TEXT = "Aspirin lowered the fever, but two patients (both old) had gastric reflux."
-WORDS = [*"Aspirin lowered the fever , but two patients ( both old ) had gastric reflux .".split(" ")]  # noqa: SIM905
+WORDS = [
+    *["Aspirin", "lowered", "the", "fever", ",", "but", "two", "patients", "(", "both", "old", ")"],
+    *["had", "gastric", "reflux", "."],
+]
 PLAIN = ("bert_uncased", "bert_cased", "roberta", "xlm_roberta", "albert", "electra", "distilbert")
 OTHER = {
     "modernbert": NOT_APART,  # one layer makes queries, keys and values
@@ -37,15 +40,25 @@ def of_transformers(folder: Path) -> tuple[np.ndarray, list[tuple[int, int]]]:
 
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model = AutoModel.from_pretrained(folder, attn_implementation="eager").eval()
-    inputs = tokenizer(TEXT, return_tensors="pt", return_offsets_mapping=True, return_special_tokens_mask=True)
-    offsets, special = inputs.pop("offset_mapping")[0].tolist(), inputs.pop("special_tokens_mask")[0].tolist()
+    inputs = tokenizer(
+        TEXT, return_tensors="pt", return_offsets_mapping=True, return_special_tokens_mask=True
+    )
+    offsets, special = (
+        inputs.pop("offset_mapping")[0].tolist(),
+        inputs.pop("special_tokens_mask")[0].tolist(),
+    )
     with torch.no_grad():
         layers = model(**inputs, output_attentions=True).attentions
-    places = [(-1, -1) if mask else (start, end) for (start, end), mask in zip(offsets, special, strict=True)]
+    places = [
+        (-1, -1) if mask else (start, end)
+        for (start, end), mask in zip(offsets, special, strict=True)
+    ]
     return torch.stack([layer[0] for layer in layers]).numpy(), places
 
 
-@pytest.mark.parametrize("kind", ["bert_uncased", "roberta", "distilbert", "electra", "modernbert", "deberta"])
+@pytest.mark.parametrize(
+    "kind", ["bert_uncased", "roberta", "distilbert", "electra", "modernbert", "deberta"]
+)
 def test_weights_are_those_of_transformers(kind: str, checkpoint: Builder) -> None:
     """Oracle: `output_attentions` of the model by itself, its sub-tokens joined here by loops over the characters."""
     expected, places = of_transformers(checkpoint(kind))
@@ -57,15 +70,21 @@ def test_weights_are_those_of_transformers(kind: str, checkpoint: Builder) -> No
         if start >= 0:
             while TEXT[start] == " ":  # a blank is of the word behind it
                 start += 1
-            members[next(word for word, (_, after) in enumerate(result.places) if start < after)].append(at)
+            members[
+                next(word for word, (_, after) in enumerate(result.places) if start < after)
+            ].append(at)
     for layer in range(expected.shape[0]):
         for head in range(expected.shape[1]):
             for row, queries in enumerate(members):
                 for column, keys in enumerate(members):
                     weight = expected[layer, head][np.ix_(queries, keys)].sum(1).mean()
-                    assert result.weights[layer, head, row, column] == pytest.approx(weight, abs=1e-5)
+                    assert result.weights[layer, head, row, column] == pytest.approx(
+                        weight, abs=1e-5
+                    )
     special = [at for at, (start, _) in enumerate(places) if start < 0]
-    mass = [expected[:, :, queries][..., special].sum(-1).mean(-1) for queries in members]  # of each word
+    mass = [
+        expected[:, :, queries][..., special].sum(-1).mean(-1) for queries in members
+    ]  # of each word
     np.testing.assert_allclose(model.special_mass.sum(-1), np.stack(mass, -1), atol=1e-5)
 
 
@@ -74,12 +93,17 @@ def test_weights_are_the_softmax_of_scaled_products(checkpoint: Builder) -> None
     from transformers import AutoModel, AutoTokenizer
 
     folder = checkpoint("bert_uncased")
-    model, tokenizer = AutoModel.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
+    model, tokenizer = (
+        AutoModel.from_pretrained(folder).eval(),
+        AutoTokenizer.from_pretrained(folder),
+    )
     inputs = tokenizer(TEXT, return_tensors="pt")
     layer = model.encoder.layer[0].attention.self
     heads, size = layer.num_attention_heads, layer.attention_head_size
     with torch.no_grad():
-        hidden = model.embeddings(inputs["input_ids"], inputs["token_type_ids"])[0]  # (pieces, width)
+        hidden = model.embeddings(inputs["input_ids"], inputs["token_type_ids"])[
+            0
+        ]  # (pieces, width)
         query = hidden @ layer.query.weight.T + layer.query.bias
         key = hidden @ layer.key.weight.T + layer.key.bias
     projections = attention(folder, TEXT).models[0].projections
@@ -118,12 +142,18 @@ def test_attention_that_is_not_over_all_words_is_refused(kind: str, checkpoint: 
 
 
 @pytest.mark.parametrize("kind", ["bert_uncased", "bertweet", "deberta"])
-@pytest.mark.parametrize("text", ["\ufeffword here", "\u200bword here", "\u0301word here", "\ufeff \u200b word here"])
-def test_a_text_whose_first_character_is_dropped_has_numbers(text: str, kind: str, checkpoint: Builder) -> None:
+@pytest.mark.parametrize(
+    "text", ["\ufeffword here", "\u200bword here", "\u0301word here", "\ufeff \u200b word here"]
+)
+def test_a_text_whose_first_character_is_dropped_has_numbers(
+    text: str, kind: str, checkpoint: Builder
+) -> None:
     result = attention(checkpoint(kind), text)
     (model,) = result.models
     assert model.matrix.sum(-1) == pytest.approx(np.ones(model.matrix.shape[:-1]), abs=1e-5)
-    assert result.places[0][0] == next(place for place, sign in enumerate(text) if not sign.isspace())
+    assert result.places[0][0] == next(
+        place for place, sign in enumerate(text) if not sign.isspace()
+    )
 
 
 def test_it_says_that_attention_was_switched(checkpoint: Builder) -> None:
@@ -148,8 +178,15 @@ def test_a_table_has_every_weight(checkpoint: Builder) -> None:
     table = result.to_pandas()
     model = result.models[0]
     assert len(table) == model.matrix.size
-    line = table[(table["layer"] == 2) & (table["head"] == 1) & (table["from"] == "gastric") & (table["to"] == "fever")]
-    assert line["weight"].tolist() == [result.weights[1, 0, WORDS.index("gastric"), WORDS.index("fever")]]
+    line = table[
+        (table["layer"] == 2)
+        & (table["head"] == 1)
+        & (table["from"] == "gastric")
+        & (table["to"] == "fever")
+    ]
+    assert line["weight"].tolist() == [
+        result.weights[1, 0, WORDS.index("gastric"), WORDS.index("fever")]
+    ]
 
 
 def test_the_head_that_looks_least_at_special_tokens_is_shown_first(checkpoint: Builder) -> None:
@@ -162,7 +199,10 @@ def test_the_head_that_looks_least_at_special_tokens_is_shown_first(checkpoint: 
     ("options", "message"),
     [
         ({"text": "  "}, "the text has no words; give a sentence"),
-        ({"text": "fever " * 600}, r"has 600 words, which are 3,002 sub-tokens .* reads at most \d+; give a shorter"),
+        (
+            {"text": "fever " * 600},
+            r"has 600 words, which are 3,002 sub-tokens .* reads at most \d+; give a shorter",
+        ),
         ({"entity": "ibuprofen"}, "'ibuprofen' is not in the text"),
         ({"word": "ibuprofen"}, "'ibuprofen' is not in the text"),
         ({"head": "3.1"}, "has no head 3.1: it has 2 layers of 2 heads"),
@@ -170,9 +210,13 @@ def test_the_head_that_looks_least_at_special_tokens_is_shown_first(checkpoint: 
         ({"head": "first"}, r"a head is written LAYER.HEAD, as 5.3 \(got 'first'\)"),
     ],
 )
-def test_bad_input(options: dict[str, str], message: str, checkpoint: Builder, tmp_path: Path) -> None:
+def test_bad_input(
+    options: dict[str, str], message: str, checkpoint: Builder, tmp_path: Path
+) -> None:
     with pytest.raises(SettingsError, match=message):
-        attention(checkpoint("distilbert"), **{"text": TEXT, "output": tmp_path / "a.html", **options})
+        attention(
+            checkpoint("distilbert"), **{"text": TEXT, "output": tmp_path / "a.html", **options}
+        )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -212,7 +256,9 @@ def test_an_encoder_from_scratch_is_that_of_a_run() -> None:
     data = demo.prepare()
     result = attention("scratch:tiny", TEXT, data=data)
     assert result.models[0].name == "scratch:tiny"
-    assert np.array_equal(result.weights, attention(scratch.build("scratch:tiny", data), TEXT).weights)
+    assert np.array_equal(
+        result.weights, attention(scratch.build("scratch:tiny", data), TEXT).weights
+    )
     with pytest.raises(SettingsError, match="add --data"):
         attention("scratch:tiny", TEXT)
     with pytest.raises(UnknownName, match="tiny"):

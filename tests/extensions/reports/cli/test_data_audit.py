@@ -30,11 +30,15 @@ def test_a_leak_that_was_put_in_is_found_in_every_format(tmp_path: Path) -> None
     shutil.copytree(demo.prepare(), tmp_path / "data")
     test, train = (tmp_path / "data" / "GAD" / f"{split}.tsv" for split in ("test", "train"))
     sentence = test.read_text(encoding="utf-8").split("\n")[1].split("\t")[1]
-    train.write_text(train.read_text(encoding="utf-8") + f"99999\t{sentence}\t1\n", encoding="utf-8")
+    train.write_text(
+        train.read_text(encoding="utf-8") + f"99999\t{sentence}\t1\n", encoding="utf-8"
+    )
     arguments = ("--data", tmp_path / "data", "--tasks", "gad")
     _, output, _ = run(*arguments, "--format", "json")
     (found,) = (
-        one for one in json.loads(output) if one["check"] == "between splits" and one["where"] == "test in train"
+        one
+        for one in json.loads(output)
+        if one["check"] == "between splits" and one["where"] == "test in train"
     )
     assert "test.0" in found["ids"]
     assert "train.99999" in found["others"] or found["count"] > 1
@@ -49,10 +53,21 @@ def test_a_leak_that_was_put_in_is_found_in_every_format(tmp_path: Path) -> None
 
 
 @pytest.mark.costly
-def test_the_whole_suite_with_a_model_and_originals_without_its_text(checkpoint: Builder, tmp_path: Path) -> None:
+def test_the_whole_suite_with_a_model_and_originals_without_its_text(
+    checkpoint: Builder, tmp_path: Path
+) -> None:
     folder = demo.prepare()
     out = tmp_path / "all.json"
-    arguments = ("--data", folder, "--raw", folder, "--model", checkpoint("bert_uncased"), "--out", out)
+    arguments = (
+        "--data",
+        folder,
+        "--raw",
+        folder,
+        "--model",
+        checkpoint("bert_uncased"),
+        "--out",
+        out,
+    )
     code, table, notes = run(*arguments)
     assert code == 0
     assert "8528200" in notes
@@ -90,8 +105,12 @@ def test_refusals(arguments: tuple[str, ...], message: str) -> None:
         run(*arguments)
 
 
-def test_a_task_from_a_file_is_audited_and_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("blurb.tasks._files", {})  # as in a fresh process, and nothing is left for other tests
+def test_a_task_from_a_file_is_audited_and_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "blurb.tasks._files", {}
+    )  # as in a fresh process, and nothing is left for other tests
     (tmp_path / "own.toml").write_text(
         'name = "own"\ntype = "relation"\nlabels = ["no", "yes"]\npositive = "yes"\n'
         '[files]\ntrain = "train.jsonl"\ndev = "dev.jsonl"\ntest = "test.jsonl"\n[format]\nkind = "jsonl"\n',
@@ -103,12 +122,16 @@ def test_a_task_from_a_file_is_audited_and_measured(tmp_path: Path, monkeypatch:
         "tail": {"start": 5, "end": 7, "type": "X"},
     }
     for split, label in (("train", "yes"), ("dev", "no"), ("test", "no")):
-        (tmp_path / f"{split}.jsonl").write_text(json.dumps({**row, "label": label}) + "\n", encoding="utf-8")
+        (tmp_path / f"{split}.jsonl").write_text(
+            json.dumps({**row, "label": label}) + "\n", encoding="utf-8"
+        )
     _, output, _ = run("--tasks", tmp_path / "own.toml", "--format", "json")
     found = {(one["check"], one["where"]): one["ids"] for one in json.loads(output)}
     assert found["between splits", "test in train"] == ["test.0"]
     assert found["conflicting labels", "test"] == ["test.0"]
-    result = CliRunner().invoke(cli, ["data", "stats", "--tasks", str(tmp_path / "own.toml"), "--format", "json"])
+    result = CliRunner().invoke(
+        cli, ["data", "stats", "--tasks", str(tmp_path / "own.toml"), "--format", "json"]
+    )
     records = json.loads(result.stdout)
     assert [(one["units"], one["labels"], one["majority"]) for one in records] == [
         (1, {"no": 0, "yes": 1}, 100.0),

@@ -44,10 +44,23 @@ def test_text_only_where_it_is_asked_for(name: str, monkeypatch: pytest.MonkeyPa
 def test_a_trial_that_is_run_again_gives_the_same_answers(here: Path) -> None:
     """As docs/long-runs.md says to check one; a network, as nothing else here depends on its seed."""
     model = "baseline:bilstm,hidden=8,width=8"
-    asked = ("run", model, "--suite", "demo", "--protocol", "smoke", "--tasks", "gad", "--seeds", "1")
+    asked = (
+        "run",
+        model,
+        "--suite",
+        "demo",
+        "--protocol",
+        "smoke",
+        "--tasks",
+        "gad",
+        "--seeds",
+        "1",
+    )
     for more in ((), ("--output", "again", "--leaderboard", "again/leaderboard.csv")):
         ran([*asked, *more])
-    before, now = (next(Path(store).glob("*/gad/*/predictions.parquet")) for store in ("runs", "again"))
+    before, now = (
+        next(Path(store).glob("*/gad/*/predictions.parquet")) for store in ("runs", "again")
+    )
     assert before.read_bytes() == now.read_bytes()
     found = CliRunner().invoke(cli, ["diff", model, f"again:{model}", "--task", "gad"])
     assert "No differences: A and B give the same answers." in found.output

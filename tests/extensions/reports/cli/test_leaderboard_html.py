@@ -31,9 +31,9 @@ def test_a_file_that_cannot_be_written_is_named_as_it_was_asked_for(tmp_path: Pa
     assert code == 1
     assert str(error).startswith("/proc/x.html: cannot be written: ")
     assert ".x.html" not in str(error)
-    assert run(str(tmp_path / "x.html"), "--output", str(tmp_path / "runs"), "--no-published")[1].endswith(
-        "x.html: 1 own row.\n"
-    )
+    assert run(str(tmp_path / "x.html"), "--output", str(tmp_path / "runs"), "--no-published")[
+        1
+    ].endswith("x.html: 1 own row.\n")
 
 
 def test_the_same_rows_give_the_same_file(tmp_path: Path) -> None:
@@ -56,7 +56,12 @@ def test_nothing_is_written_if_a_file_is_wrong_or_nothing_is_there(tmp_path: Pat
 
 def test_the_templates_are_in_the_package() -> None:
     folder = files("blurb.extensions.reports.html") / "templates"
-    assert {one.name for one in folder.iterdir()} >= {"page.html", "parts.html", "style.css", "script.js"}
+    assert {one.name for one in folder.iterdir()} >= {
+        "page.html",
+        "parts.html",
+        "style.css",
+        "script.js",
+    }
 
 
 def test_the_page_of_the_repository_is_sound() -> None:
@@ -66,7 +71,11 @@ def test_the_page_of_the_repository_is_sound() -> None:
         [one.text for one in table.children if one.attributes.get("scope") == "row"]
         for table in reading.Page(text).all("table", class_="main")
     )
-    own = [one for one in ranked if one.startswith(("all-mpnet-base-v2", "all-MiniLM-L6-v2", "baseline:"))]
+    own = [
+        one
+        for one in ranked
+        if one.startswith(("all-mpnet-base-v2", "all-MiniLM-L6-v2", "baseline:"))
+    ]
     assert {f"all-MiniLM-L6-v2{name}" for name in ("quick@2", "sketch", "standard")} <= set(own)
     assert own[0] == "all-mpnet-base-v2quick@2"
     assert len(ranked) == len(own) + len(published.shipped())

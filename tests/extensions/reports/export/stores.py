@@ -19,7 +19,9 @@ from tests.store.fakes import CONFIGURATION, row, trial
 
 def gad(count: int = 534) -> list[Example]:
     """Rows of GAD's size, ids and label counts (281 of 534 positive: docs/benchmark.md, "GAD"), without a text."""
-    return [{"id": f"test.{i}", "doc_id": None, "label": "1" if i < 281 else "0"} for i in range(count)]
+    return [
+        {"id": f"test.{i}", "doc_id": None, "label": "1" if i < 281 else "0"} for i in range(count)
+    ]
 
 
 def bioasq(count: int = 140) -> list[Example]:
@@ -32,7 +34,9 @@ def noisy(task: Task, unit: Example, chance: random.Random) -> Any:
     """A prediction that is often right: scores are then neither 0 nor 1."""
     gold = formulations.bind(task).gold(unit)
     if task.type in ("ner", "pico"):
-        kinds = [f"{prefix}-{label}" for label in task.labels for prefix in "BI"]  # orphan I among them
+        kinds = [
+            f"{prefix}-{label}" for label in task.labels for prefix in "BI"
+        ]  # orphan I among them
         return [chance.choice(["O", *kinds]) if chance.random() < 0.1 else tag for tag in gold]
     if task.type == "similarity":
         return gold + chance.gauss(0, 1.5)  # some beyond 0 and 4
@@ -87,7 +91,10 @@ def _both(columns: dict[str, list[Any]]) -> dict[str, list[Any]]:
     """The same units as dev, under names of their own, and as test."""
     count = len(columns["id"])
     dev = {**columns, "id": [f"dev.{number}" for number in range(count)]}
-    return {"split": ["dev"] * count + ["test"] * count, **{name: [*dev[name], *columns[name]] for name in columns}}
+    return {
+        "split": ["dev"] * count + ["test"] * count,
+        **{name: [*dev[name], *columns[name]] for name in columns},
+    }
 
 
 def export(*arguments: str, folder: Path) -> tuple[int, str]:

@@ -16,7 +16,9 @@ from blurb.results.references import row_of
 from tests.cli.in_process import done
 from tests.scoring.test_forms import answers
 
-CLAIMS = re.compile(r"fp32|bf16|fp16|cpu|cuda|seed|python|precision|device|blurb run", re.IGNORECASE)
+CLAIMS = re.compile(
+    r"fp32|bf16|fp16|cpu|cuda|seed|python|precision|device|blurb run", re.IGNORECASE
+)
 
 
 @pytest.fixture(scope="module")
@@ -28,11 +30,15 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("form", ["markdown", "latex", "model-index", "eval-results", "every-eval-ever", "bibtex"])
+@pytest.mark.parametrize(
+    "form", ["markdown", "latex", "model-index", "eval-results", "every-eval-ever", "bibtex"]
+)
 def test_no_export_claims_what_nobody_knows(form: str, store: Path) -> None:
     more = ["--measured-by", "us"] if form == "every-eval-ever" else []
     out = done(["export", form, "my-tagger", *more], store)
-    out += "".join(path.read_text() for path in (store / ".eval_results").rglob("*") if path.is_file())
+    out += "".join(
+        path.read_text() for path in (store / ".eval_results").rglob("*") if path.is_file()
+    )
     assert re.findall(CLAIMS, out) == []
     assert row_of("my-tagger", output=store / "runs").weights not in out
 

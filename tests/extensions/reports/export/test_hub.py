@@ -29,7 +29,11 @@ def folder(tmp_path: Path) -> Path:
 
 def shown(folder: Path) -> dict[str, str]:
     """Dataset -> mean as the Markdown table has it."""
-    lines = [line.split(" | ") for line in export("markdown", folder=folder)[1].splitlines() if line.startswith("| ")]
+    lines = [
+        line.split(" | ")
+        for line in export("markdown", folder=folder)[1].splitlines()
+        if line.startswith("| ")
+    ]
     return {cells[0].strip("| "): cells[1].strip("| ") for cells in lines[2:]}
 
 
@@ -40,7 +44,11 @@ def test_a_new_card(folder: Path) -> None:
     card = ModelCard.load(out)
     assert card.data.model_name == "m"
     gad_, bioasq_ = card.data.eval_results
-    assert (gad_.task_type, gad_.dataset_type, gad_.dataset_config) == ("text-classification", "EMBO/BLURB", "gad")
+    assert (gad_.task_type, gad_.dataset_type, gad_.dataset_config) == (
+        "text-classification",
+        "EMBO/BLURB",
+        "gad",
+    )
     assert (gad_.metric_type, f"{gad_.metric_value:.2f}") == ("f1", shown(folder)["GAD"])
     assert gad_.metric_args["seeds"] == 2
     assert gad_.metric_args["sd"] > 0
@@ -60,8 +68,16 @@ def test_a_card_that_is_there_keeps_the_rest(folder: Path) -> None:
     for _ in range(2):  # ours are replaced, not added again
         assert export("model-index", "--out", str(out), folder=folder)[0] == 0
         card = ModelCard.load(out)
-        assert (card.data.license, card.data.tags, card.data.model_name) == ("mit", ["bio"], "old-name")
-        assert [result.dataset_name for result in card.data.eval_results] == ["Other", "BLURB GAD", "BLURB BioASQ"]
+        assert (card.data.license, card.data.tags, card.data.model_name) == (
+            "mit",
+            ["bio"],
+            "old-name",
+        )
+        assert [result.dataset_name for result in card.data.eval_results] == [
+            "Other",
+            "BLURB GAD",
+            "BLURB BioASQ",
+        ]
         assert out.read_bytes().endswith(b"# Title\r\n\r\nText --- with dashes.\r\n")
 
 
@@ -85,7 +101,9 @@ def test_another_metric_of_the_same_dataset_stays_on_the_card(folder: Path) -> N
     assert export("model-index", "--out", str(out), folder=folder)[0] == 0
     card = ModelCard.load(out)
     first = card.data.eval_results[0]
-    card.data.eval_results.append(replace(first, metric_type="my_metric", metric_name="Mine", metric_value=12.5))
+    card.data.eval_results.append(
+        replace(first, metric_type="my_metric", metric_name="Mine", metric_value=12.5)
+    )
     card.save(out)
     assert export("model-index", "--out", str(out), folder=folder)[0] == 0
     found = ModelCard.load(out).data.eval_results
@@ -93,7 +111,9 @@ def test_another_metric_of_the_same_dataset_stays_on_the_card(folder: Path) -> N
     assert [result.metric_value for result in found if result.metric_type == "my_metric"] == [12.5]
 
 
-@pytest.mark.parametrize("content", ["---\n- a\n---\n", "---\na: [\n---\n", "---\nmodel-index: [{name: x}]\n---\n"])
+@pytest.mark.parametrize(
+    "content", ["---\n- a\n---\n", "---\na: [\n---\n", "---\nmodel-index: [{name: x}]\n---\n"]
+)
 def test_a_broken_card_is_left_as_it_is(folder: Path, content: str) -> None:
     out = folder / "README.md"
     out.write_text(content)
@@ -118,10 +138,15 @@ def test_the_score_is_on_the_card_when_all_thirteen_are_there(tmp_path: Path) ->
 
 def test_eval_results(folder: Path) -> None:
     out = folder / ".eval_results"
-    assert export("eval-results", "--dataset-id", "us/blurb", "--out", str(out), folder=folder)[0] == 0
+    assert (
+        export("eval-results", "--dataset-id", "us/blurb", "--out", str(out), folder=folder)[0] == 0
+    )
     (path,) = out.iterdir()
     entries = parse_eval_result_entries(yaml.safe_load(path.read_text()))
-    assert [(entry.dataset_id, entry.task_id) for entry in entries] == [("us/blurb", "gad"), ("us/blurb", "bioasq")]
+    assert [(entry.dataset_id, entry.task_id) for entry in entries] == [
+        ("us/blurb", "gad"),
+        ("us/blurb", "bioasq"),
+    ]
     assert f"{entries[0].value:.2f}" == shown(folder)["GAD"]
     assert entries[0].date == "2024-05-02T10:00:00Z"  # of the last seed
     assert "protocol quick lr=0.001" in entries[0].notes
@@ -133,12 +158,24 @@ def test_eval_results_name_their_source(folder: Path) -> None:
     """The oracle is the Hub's own reader."""
     source = {"url": "https://example.org/run", "name": "Our runs", "org": "us"}
     words = [word for name, value in source.items() for word in (f"--source-{name}", value)]
-    code, _ = export("eval-results", *words, "--dataset-revision", "abc", "--out", str(folder / "r"), folder=folder)
+    code, _ = export(
+        "eval-results",
+        *words,
+        "--dataset-revision",
+        "abc",
+        "--out",
+        str(folder / "r"),
+        folder=folder,
+    )
     assert code == 0
-    for entry in parse_eval_result_entries(yaml.safe_load((folder / "r" / "blurb.yaml").read_text())):
+    for entry in parse_eval_result_entries(
+        yaml.safe_load((folder / "r" / "blurb.yaml").read_text())
+    ):
         assert (entry.source_url, entry.source_name, entry.source_org) == tuple(source.values())
         assert entry.dataset_revision == "abc"
-    code, told = export("eval-results", "--source-name", "x", "--out", str(folder / "s"), folder=folder)
+    code, told = export(
+        "eval-results", "--source-name", "x", "--out", str(folder / "s"), folder=folder
+    )
     assert (code, "add --source-url" in told) == (2, True)
 
 
@@ -152,7 +189,9 @@ def keys(text: str) -> list[str]:
             depth -= 1
             assert depth >= 0
             if depth == 0:
-                found.append(re.fullmatch(r"\s*@\w+\{([\w:-]+),\s.*", text[start : place + 1], re.DOTALL))
+                found.append(
+                    re.fullmatch(r"\s*@\w+\{([\w:-]+),\s.*", text[start : place + 1], re.DOTALL)
+                )
                 start = place + 1
     assert depth == 0
     assert not text[start:].strip()
@@ -163,10 +202,19 @@ def keys(text: str) -> list[str]:
 def test_references(folder: Path) -> None:
     text = export("bibtex", folder=folder)[1]
     found = keys(text)
-    assert len(found) == len(set(found)) == 13  # thirteen datasets, of which BC5's are one reference; and BLURB
+    assert (
+        len(found) == len(set(found)) == 13
+    )  # thirteen datasets, of which BC5's are one reference; and BLURB
     assert found[:2] == ["gu2021blurb", "li2016bc5cdr"]
-    assert keys(export("bibtex", "m", folder=folder)[1]) == ["gu2021blurb", "bravo2015gad", "nentidis2019bioasq"]
-    assert keys(export("bibtex", "--tasks", "hoc", folder=folder)[1]) == ["gu2021blurb", "baker2016hoc"]
+    assert keys(export("bibtex", "m", folder=folder)[1]) == [
+        "gu2021blurb",
+        "bravo2015gad",
+        "nentidis2019bioasq",
+    ]
+    assert keys(export("bibtex", "--tasks", "hoc", folder=folder)[1]) == [
+        "gu2021blurb",
+        "baker2016hoc",
+    ]
 
 
 def test_references_of_one_key_are_one_text() -> None:

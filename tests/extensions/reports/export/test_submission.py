@@ -17,7 +17,13 @@ from jsonschema import Draft202012Validator
 from blurb import tasks
 from blurb.data.schema import Example
 from blurb.extensions.reports.export.formats._submission import schema_of
-from blurb.extensions.reports.export.formats.submission import LONGEST, _known_units, check, fingerprint, violations
+from blurb.extensions.reports.export.formats.submission import (
+    LONGEST,
+    _known_units,
+    check,
+    fingerprint,
+    violations,
+)
 from blurb.messages.errors import StoreError
 from blurb.store.store import Store, read_json
 from blurb.tasks import Split
@@ -39,7 +45,11 @@ def test_two_datasets_round_trip(tmp_path: Path) -> None:
     out = tmp_path / "out"
     code, text = export("submission", "--allow-partial", "--out", str(out), folder=tmp_path)
     assert code == 0, text
-    assert sorted(path.name for path in out.iterdir()) == ["bioasq.json", "gad.json", "submission.zip"]
+    assert sorted(path.name for path in out.iterdir()) == [
+        "bioasq.json",
+        "gad.json",
+        "submission.zip",
+    ]
     with zipfile.ZipFile(out / "submission.zip") as archive:
         assert archive.namelist() == ["gad.json", "bioasq.json"]
         assert all(archive.read(name) == (out / name).read_bytes() for name in archive.namelist())
@@ -48,7 +58,10 @@ def test_two_datasets_round_trip(tmp_path: Path) -> None:
         assert list(written) == ["dataset_name", "model_name", "predictions"]
         assert (written["dataset_name"], written["model_name"]) == (title, "m")
         (path,) = (store.root / "m" / name).glob("[0-9a-f]*")
-        gold = {unit["id"].removeprefix("test."): unit["label"] for unit in (gad() if name == "gad" else bioasq())}
+        gold = {
+            unit["id"].removeprefix("test."): unit["label"]
+            for unit in (gad() if name == "gad" else bioasq())
+        }
         assert written["predictions"].keys() == gold.keys()
         assert score(name, written["predictions"], gold) == pytest.approx(headline(path))
 
@@ -80,11 +93,15 @@ def score(name: str, answers: dict[str, Any], gold: dict[str, Any]) -> float:
             sides = union.setdefault(key.split("_s")[0], (set(), set()))
             sides[0].update(one)
             sides[1].update(other)
-        cells = [[[label in side[i] for label in labels] for side in union.values()] for i in (0, 1)]
+        cells = [
+            [[label in side[i] for label in labels] for side in union.values()] for i in (0, 1)
+        ]
         return float(f1_score(*cells, average="micro"))
     if kind == "qa":
         return float(accuracy_score(right, said))
-    positive = [label for label in tasks.get(name).labels if label not in ("0", "false", "DDI-false")]
+    positive = [
+        label for label in tasks.get(name).labels if label not in ("0", "false", "DDI-false")
+    ]
     return float(f1_score(right, said, labels=positive, average="micro"))
 
 
@@ -97,12 +114,21 @@ def test_every_dataset_round_trips_on_the_real_ids(
     store = Store(tmp_path / "runs")
     rows = {name: bioasq() if name == "bioasq" else real_rows(name, "test") for name in NAMES}
     for name in NAMES:
-        finish(store, name, rows[name], verdict="counts only" if name in ("bioasq", "ebm-pico") else "identical")
+        finish(
+            store,
+            name,
+            rows[name],
+            verdict="counts only" if name in ("bioasq", "ebm-pico") else "identical",
+        )
     out = tmp_path / "out"
     code, text = export("submission", "--out", str(out), folder=tmp_path)
     assert code == 0, text
     short = dict(
-        zip(tasks.get("hoc").labels, ["IM", "ID", "CE", "RI", "GS", "GI", "A", "CD", "PS", "TPI"], strict=True)
+        zip(
+            tasks.get("hoc").labels,
+            ["IM", "ID", "CE", "RI", "GS", "GI", "A", "CD", "PS", "TPI"],
+            strict=True,
+        )
     )
     for name in NAMES:
         answers = json.loads((out / f"{name}.json").read_text())["predictions"]
@@ -127,13 +153,23 @@ def test_every_dataset_round_trips_on_the_real_ids(
                 for tags in answers.values()
                 for before, tag in zip(["O", *tags], tags, strict=False)
             )
-    texts = {value for name in NAMES for unit in rows[name] for value in unit.values() if isinstance(value, str)}
+    texts = {
+        value
+        for name in NAMES
+        for unit in rows[name]
+        for value in unit.values()
+        if isinstance(value, str)
+    }
     written = "".join((out / f"{name}.json").read_text() for name in NAMES)
-    assert not [text for text in texts if len(text) > 40 and text[:40] in written]  # no text of a corpus
+    assert not [
+        text for text in texts if len(text) > 40 and text[:40] in written
+    ]  # no text of a corpus
 
 
 @pytest.mark.real
-def test_the_known_units_are_those_of_the_files(real_rows: Callable[[str, Split], list[Example]]) -> None:
+def test_the_known_units_are_those_of_the_files(
+    real_rows: Callable[[str, Split], list[Example]],
+) -> None:
     """Keys and lengths by a reading of the examples that shares nothing with the exporter but the hash."""
     for name, known in _known_units().items():
         if name == "bioasq":
@@ -146,17 +182,34 @@ def test_the_known_units_are_those_of_the_files(real_rows: Callable[[str, Split]
         assert int(known["units"]) == len(lengths)
         if known["words"]:
             assert int(known["words"]) == sum(lengths.values())
-            assert known["lengths"] == fingerprint(f"{key} {length}" for key, length in lengths.items())
+            assert known["lengths"] == fingerprint(
+                f"{key} {length}" for key, length in lengths.items()
+            )
 
 
 def test_the_counts_are_those_of_the_protocol() -> None:
     known = _known_units()
-    words = {"bc5-chem": 124_750, "bc5-disease": 124_750, "ncbi-disease": 24_497, "bc2gm": 143_465, "jnlpba": 101_039}
-    assert {name: int(known[name]["words"]) for name in words} == words  # docs/benchmark.md, "File counts"
+    words = {
+        "bc5-chem": 124_750,
+        "bc5-disease": 124_750,
+        "ncbi-disease": 24_497,
+        "bc2gm": 143_465,
+        "jnlpba": 101_039,
+    }
+    assert {
+        name: int(known[name]["words"]) for name in words
+    } == words  # docs/benchmark.md, "File counts"
     for name in NAMES:
         bounds = schema_of(tasks.get(name))["properties"]["predictions"]
         assert bounds["minProperties"] == bounds["maxProperties"] == int(known[name]["units"])
-    for name in ("chemprot", "ddi", "gad", "biosses", "pubmedqa", "bioasq"):  # Table 3 counts these units
+    for name in (
+        "chemprot",
+        "ddi",
+        "gad",
+        "biosses",
+        "pubmedqa",
+        "bioasq",
+    ):  # Table 3 counts these units
         assert int(known[name]["units"]) == tasks.get(name).sizes["test"]
 
 
@@ -172,7 +225,10 @@ def test_the_labels_are_those_of_the_task(name: str) -> None:
 
 def changed(column: str, index: int, value: Any) -> dict[str, Any]:
     """The columns of a whole GAD with one cell replaced."""
-    columns: dict[str, Any] = {"id": [unit["id"] for unit in gad()], "prediction": [unit["label"] for unit in gad()]}
+    columns: dict[str, Any] = {
+        "id": [unit["id"] for unit in gad()],
+        "prediction": [unit["label"] for unit in gad()],
+    }
     columns[column][index] = value
     return columns
 
@@ -181,12 +237,32 @@ def changed(column: str, index: int, value: Any) -> dict[str, Any]:
     ("rows", "changes", "verdict", "message"),
     [
         (gad(533), {}, "identical", "expected 534 predictions, found 533"),
-        ([*gad(), {**gad()[0], "id": "test.534"}], {}, "identical", "expected 534 predictions, found 535"),
+        (
+            [*gad(), {**gad()[0], "id": "test.534"}],
+            {},
+            "identical",
+            "expected 534 predictions, found 535",
+        ),
         (gad(), changed("id", 5, "test.777"), "identical", "ids are not those of BLURB's test set"),
-        (gad(), changed("id", 5, "train.5"), "identical", "'train.5' does not match any of the regexes"),
+        (
+            gad(),
+            changed("id", 5, "train.5"),
+            "identical",
+            "'train.5' does not match any of the regexes",
+        ),
         (gad(), changed("id", 5, "test.6"), "identical", "id 6 occurs twice"),
-        (gad(), changed("prediction", 5, "2"), "identical", r"id 5: '2' is not one of \['0', '1'\]"),
-        (gad(), changed("prediction", 5, None), "identical", r"id 5: None is not one of \['0', '1'\]"),
+        (
+            gad(),
+            changed("prediction", 5, "2"),
+            "identical",
+            r"id 5: '2' is not one of \['0', '1'\]",
+        ),
+        (
+            gad(),
+            changed("prediction", 5, None),
+            "identical",
+            r"id 5: None is not one of \['0', '1'\]",
+        ),
         (gad(), {}, "counts only", r"the trial's data is not BLURB's \(counts only\)"),
         (gad(), {}, "differs", r"the trial's data is not BLURB's \(differs\)"),
     ],
@@ -197,7 +273,9 @@ def test_what_is_not_whole_is_refused_and_nothing_is_written(
     import re
 
     finish(Store(tmp_path / "runs"), "gad", rows, verdict=verdict, **changes)
-    code, text = export("submission", "--allow-partial", "--out", str(tmp_path / "out"), folder=tmp_path)
+    code, text = export(
+        "submission", "--allow-partial", "--out", str(tmp_path / "out"), folder=tmp_path
+    )
     assert code == 2
     assert re.search(message, text), text
     assert [path.name for path in tmp_path.iterdir()] == ["runs"]
@@ -206,7 +284,12 @@ def test_what_is_not_whole_is_refused_and_nothing_is_written(
 def sentences(lengths: list[int], name: str = "ncbi-disease") -> list[Example]:
     label = tasks.get(name).labels[0]
     return [
-        {"id": f"test.{i}", "doc_id": "1", "tokens": ["w"] * size, "tags": [f"B-{label}", *["O"] * (size - 1)]}
+        {
+            "id": f"test.{i}",
+            "doc_id": "1",
+            "tokens": ["w"] * size,
+            "tags": [f"B-{label}", *["O"] * (size - 1)],
+        }
         for i, size in enumerate(lengths)
     ]
 
@@ -216,11 +299,15 @@ def test_tag_sequences_of_a_wrong_length_are_refused(tmp_path: Path) -> None:
     store = Store(tmp_path / "runs")
     short = [unit["tags"][:-1] if i == 17 else unit["tags"] for i, unit in enumerate(rows)]
     finish(store, "ncbi-disease", rows, prediction=short)
-    code, text = export("submission", "--tasks", "ncbi-disease", "--out", str(tmp_path / "out"), folder=tmp_path)
+    code, text = export(
+        "submission", "--tasks", "ncbi-disease", "--out", str(tmp_path / "out"), folder=tmp_path
+    )
     assert code == 2
     assert "id test.17: 24 tags for 25 words" in text
     finish(store, "ncbi-disease", rows)  # in itself consistent, but not the words of NCBI-disease
-    code, text = export("submission", "--tasks", "ncbi-disease", "--out", str(tmp_path / "out"), folder=tmp_path)
+    code, text = export(
+        "submission", "--tasks", "ncbi-disease", "--out", str(tmp_path / "out"), folder=tmp_path
+    )
     assert code == 2
     assert "one tag per word of BLURB's test set" in text
     assert not (tmp_path / "out").exists()
@@ -229,7 +316,9 @@ def test_tag_sequences_of_a_wrong_length_are_refused(tmp_path: Path) -> None:
 def test_hoc_by_abstract_cannot_be_submitted(tmp_path: Path) -> None:
     rows = [{"id": str(i), "doc_id": str(i), "text": "", "labels": []} for i in range(3)]
     finish(Store(tmp_path / "runs"), "hoc", rows)
-    code, text = export("submission", "--tasks", "hoc", "--out", str(tmp_path / "out"), folder=tmp_path)
+    code, text = export(
+        "submission", "--tasks", "hoc", "--out", str(tmp_path / "out"), folder=tmp_path
+    )
     assert code == 2
     assert "--set document_unit=sentence" in text
 
@@ -241,11 +330,15 @@ def test_the_seed_is_the_first_or_the_one_that_is_named(tmp_path: Path) -> None:
     found = []
     for options in ([], ["--seed", "2"], ["--seed", "3"]):
         out = tmp_path / f"out{len(found)}"
-        code, text = export("submission", "--tasks", "gad", *options, "--out", str(out), folder=tmp_path)
+        code, text = export(
+            "submission", "--tasks", "gad", *options, "--out", str(out), folder=tmp_path
+        )
         assert code == 0, text
         found.append((out / "submission.zip").read_bytes())
     assert found[0] == found[1] != found[2]
-    code, text = export("submission", "--tasks", "gad", "--seed", "4", "--out", str(tmp_path / "x"), folder=tmp_path)
+    code, text = export(
+        "submission", "--tasks", "gad", "--seed", "4", "--out", str(tmp_path / "x"), folder=tmp_path
+    )
     assert code == 2
     assert "seed 4 is not finished; finished seeds: 2, 3" in text
 
@@ -260,7 +353,9 @@ def test_seed_zero_is_a_seed(tmp_path: Path) -> None:
     assert "seed 0 is not finished" in text
 
 
-def test_the_empty_folder_one_stands_in_is_filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_empty_folder_one_stands_in_is_filled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     whole(tmp_path)
     out = tmp_path / "out"
     out.mkdir()
@@ -295,7 +390,9 @@ def answered(name: str, predictions: object) -> list[str]:
     schema = schema_of(tasks.get(name))
     schema["properties"]["predictions"].update(minProperties=0)
     title = schema["properties"]["dataset_name"]["const"]
-    return violations({"dataset_name": title, "model_name": "m", "predictions": predictions}, schema)
+    return violations(
+        {"dataset_name": title, "model_name": "m", "predictions": predictions}, schema
+    )
 
 
 @pytest.mark.parametrize(
@@ -305,7 +402,11 @@ def answered(name: str, predictions: object) -> list[str]:
         ("biosses", {"1": 4.5}, ["id 1: 4.5 is greater than the maximum of 4."]),
         ("biosses", {"1": True}, ["id 1: True is not of type 'number'."]),
         ("biosses", {"1": "2"}, ["id 1: '2' is not of type 'number'."]),
-        ("biosses", {"x": 2}, ["the file, predictions: 'x' does not match any of the regexes: '^[0-9]+$'."]),
+        (
+            "biosses",
+            {"x": 2},
+            ["the file, predictions: 'x' does not match any of the regexes: '^[0-9]+$'."],
+        ),
         ("hoc", {"1_s1": [], "1_s2": ["A", "PS"]}, []),
         ("hoc", {"1_s1": ["A", "A"]}, ["id 1_s1: ['A', 'A'] has non-unique elements."]),
         ("ncbi-disease", {"0": ["B", "I", "O"]}, []),
@@ -314,7 +415,9 @@ def answered(name: str, predictions: object) -> list[str]:
         ("gad", ["0"], ["the file, predictions: ['0'] is not of type 'object'."]),
     ],
 )
-def test_what_does_not_fit_is_said_with_its_place(name: str, predictions: object, expected: list[str]) -> None:
+def test_what_does_not_fit_is_said_with_its_place(
+    name: str, predictions: object, expected: list[str]
+) -> None:
     assert answered(name, predictions) == expected
 
 
@@ -328,7 +431,9 @@ def test_a_value_of_any_size_is_said_in_a_line() -> None:
 def test_of_many_violations_some_are_shown() -> None:
     task = tasks.get("gad")
     with pytest.raises(StoreError) as error:
-        check(task, {**document(), "predictions": {str(i): "2" for i in range(534)}}, schema_of(task))
+        check(
+            task, {**document(), "predictions": {str(i): "2" for i in range(534)}}, schema_of(task)
+        )
     lines = str(error.value).split("\n")
     assert lines[0] == "id 0: '2' is not one of ['0', '1']."
     assert (len(lines), lines[-1]) == (6, "... and 529 more.")
@@ -344,13 +449,25 @@ def test_a_whole_document_fits_and_a_key_more_does_not() -> None:
 
 def test_the_schemas_are_schemas_of_their_draft() -> None:
     """An unknown keyword would be a check that is promised and not made."""
-    known = {"$schema", "title", "type", "required", "additionalProperties", "properties", "patternProperties", "const"}
+    known = {
+        "$schema",
+        "title",
+        "type",
+        "required",
+        "additionalProperties",
+        "properties",
+        "patternProperties",
+        "const",
+    }
     known |= {"enum", "items", "minimum", "maximum", "minLength", "minItems", "uniqueItems"}
     known |= {"minProperties", "maxProperties"}
 
     def keywords(schema: dict[str, Any]) -> Iterator[str]:
         yield from schema
-        for part in (*schema.get("properties", {}).values(), *schema.get("patternProperties", {}).values()):
+        for part in (
+            *schema.get("properties", {}).values(),
+            *schema.get("patternProperties", {}).values(),
+        ):
             yield from keywords(part)
         if "items" in schema:
             yield from keywords(schema["items"])

@@ -57,11 +57,35 @@ def test_the_table_of_the_paper(tmp_path: Path) -> None:
     code, text = export("markdown", "--published", "gu2021", folder=tmp_path)
     assert code == 0
     head, lines = markdown(text)
-    assert head[1:] == [f"{row.model} (gu2021)" for row in published.shipped() if row.source == "gu2021"]
+    assert head[1:] == [
+        f"{row.model} (gu2021)" for row in published.shipped() if row.source == "gu2021"
+    ]
     assert [line[0] for line in lines] == [*TITLES, "BLURB score"]
-    ncbi = ["85.67", "85.87", "86.62", "**89.13**", "88.10", "88.25", "86.32", "88.04", "87.82", "88.04"]
+    ncbi = [
+        "85.67",
+        "85.87",
+        "86.62",
+        "**89.13**",
+        "88.10",
+        "88.25",
+        "86.32",
+        "88.04",
+        "87.82",
+        "88.04",
+    ]
     assert lines[2][1:] == ncbi
-    totals = ["76.11", "75.86", "76.46", "80.34", "78.86", "78.14", "77.29", "76.27", "81.16", "**81.50**"]
+    totals = [
+        "76.11",
+        "75.86",
+        "76.46",
+        "80.34",
+        "78.86",
+        "78.14",
+        "77.29",
+        "76.27",
+        "81.16",
+        "**81.50**",
+    ]
     assert lines[-1][1:] == totals
 
 
@@ -73,7 +97,10 @@ def test_numbers_are_those_of_the_leaderboard(tmp_path: Path) -> None:
         (expected,) = csv.DictReader(file)
     for name, parse in (("markdown", markdown), ("latex", latex)):
         _, lines = parse(export(name, folder=tmp_path)[1])
-        assert [line[1] for line in lines] == [*(expected[task] for task in NAMES), expected["score"]]
+        assert [line[1] for line in lines] == [
+            *(expected[task] for task in NAMES),
+            expected["score"],
+        ]
         _, lines = parse(export(name, "--sd", folder=tmp_path)[1])
         values = [80.0, 80.1, 80.2]  # the three seeds of bc5-chem
         assert "80.10" in lines[0][1]
@@ -81,10 +108,16 @@ def test_numbers_are_those_of_the_leaderboard(tmp_path: Path) -> None:
         assert re.findall(r"\d+\.\d+", lines[-1][1])[1] == expected["score_sd"]
 
 
-@pytest.mark.parametrize(("name", "bold"), [("markdown", r"\*\*(.+?)\*\*"), ("latex", r"\\textbf\{(.+?)\}")])
+@pytest.mark.parametrize(
+    ("name", "bold"), [("markdown", r"\*\*(.+?)\*\*"), ("latex", r"\\textbf\{(.+?)\}")]
+)
 def test_the_best_of_each_dataset_is_bold(tmp_path: Path, name: str, bold: str) -> None:
     store = Store(tmp_path / "runs")
-    scores = {"a": {"gad": 0.71231, "ddi": 0.5}, "b": {"gad": 0.71234, "ddi": 0.6}, "c": {"gad": 0.7}}
+    scores = {
+        "a": {"gad": 0.71231, "ddi": 0.5},
+        "b": {"gad": 0.71234, "ddi": 0.6},
+        "c": {"gad": 0.7},
+    }
     for model, known in scores.items():
         for task, score in known.items():
             finish(store, model, trial(task), score)
@@ -92,11 +125,21 @@ def test_the_best_of_each_dataset_is_bold(tmp_path: Path, name: str, bold: str) 
     _, text = export(name, "--tasks", "gad,ddi,bioasq", folder=tmp_path)
     parse = markdown if name == "markdown" else latex
     head, lines = parse(text)
-    assert [line[0] for line in lines] == ["DDI", "GAD", "BioASQ"]  # no score line: not all thirteen
+    assert [line[0] for line in lines] == [
+        "DDI",
+        "GAD",
+        "BioASQ",
+    ]  # no score line: not all thirteen
     found = [[re.findall(bold, cell) for cell in line[1:]] for line in lines]
-    assert found == [[[], ["60.00"], []], [["71.23"], ["71.23"], []], [[], [], []]]  # equal in print: both
+    assert found == [
+        [[], ["60.00"], []],
+        [["71.23"], ["71.23"], []],
+        [[], [], []],
+    ]  # equal in print: both
     assert lines[0][3] == ("–" if name == "markdown" else "--")
-    transposed_head, transposed = parse(export(name, "--tasks", "gad,ddi,bioasq", "--transpose", folder=tmp_path)[1])
+    transposed_head, transposed = parse(
+        export(name, "--tasks", "gad,ddi,bioasq", "--transpose", folder=tmp_path)[1]
+    )
     assert transposed_head[1:] == [line[0] for line in lines]
     assert [line[0] for line in transposed] == head[1:]
     assert [[line[i] for line in transposed] for i in (1, 2, 3)] == [line[1:] for line in lines]
@@ -123,7 +166,9 @@ def test_what_to_know_of_a_row_stands_below(tmp_path: Path) -> None:
     store = Store(tmp_path / "runs")
     finish(store, "m", trial("gad"), 0.5, verdict="differs")
     rows.write(store, row("m", trial("gad")))
-    rows.write(store, row("m", trial("gad"), configuration=replace(CONFIGURATION, precision="bf16")))
+    rows.write(
+        store, row("m", trial("gad"), configuration=replace(CONFIGURATION, precision="bf16"))
+    )
     text = export("markdown", "--published", "linkbert2022/BioLinkBERT-base", folder=tmp_path)[1]
     assert markdown(text)[0][1:] == [
         "BioLinkBERT-base (linkbert2022)",
@@ -135,8 +180,12 @@ def test_what_to_know_of_a_row_stands_below(tmp_path: Path) -> None:
     assert "BioLinkBERT-base (linkbert2022): ACL 2022, Table 7." in text
 
 
-@pytest.mark.parametrize(("form", "read", "empty"), [("markdown", markdown, "–"), ("latex", latex, "--")])
-def test_what_has_no_figure_is_left_out_unless_it_is_named(form: str, read: Any, empty: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("form", "read", "empty"), [("markdown", markdown, "–"), ("latex", latex, "--")]
+)
+def test_what_has_no_figure_is_left_out_unless_it_is_named(
+    form: str, read: Any, empty: str, tmp_path: Path
+) -> None:
     fill(tmp_path, "has", ["gad", "hoc"])
     fill(tmp_path, "lacks", ["biosses"])
     head, lines = read(export(form, folder=tmp_path)[1])

@@ -33,7 +33,9 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         names = [name for name, _ in attrs]
         assert len(names) == len(set(names)), (tag, names)
-        element = Element(tag, {name: value or "" for name, value in attrs}, tuple(one.tag for one in self._open))
+        element = Element(
+            tag, {name: value or "" for name, value in attrs}, tuple(one.tag for one in self._open)
+        )
         self.elements.append(element)
         for one in self._open:
             one.children.append(element)

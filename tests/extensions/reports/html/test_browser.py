@@ -17,7 +17,9 @@ from blurb.results import published
 from tests.browser import on_a_phone
 from tests.results import invented
 
-HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
+HOSTILE = (
+    "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
+)
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +28,9 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     attack = entry("attack", seeds=(1,), level=60)
     rows = [
         entry("org/better", level=84),
-        entry("org/an-encoder-with-a-very-long-name-that-does-not-fit-anywhere-on-a-phone", level=79),
+        entry(
+            "org/an-encoder-with-a-very-long-name-that-does-not-fit-anywhere-on-a-phone", level=79
+        ),
         replace(attack, row=invented.named(attack.row, model=HOSTILE), detail=HOSTILE),
         *map(entry_of, published.shipped()),
     ]
@@ -65,7 +69,9 @@ def test_sorts_by_every_column_both_ways_with_gaps_last(tab: Any) -> None:
             assert tab.locator(f'th[aria-sort="{order}"]').count() == 1
             found = values(tab, column)
             known = [value for value in found if value is not None]
-            assert found == sorted(known, reverse=order == "descending") + [None] * (len(found) - len(known))
+            assert found == sorted(known, reverse=order == "descending") + [None] * (
+                len(found) - len(known)
+            )
             assert names[column] in tab.locator(".status").text_content()
     heads.nth(0).click()
     rows = tab.locator("table.main tbody th[scope=row]").all_text_contents()
@@ -86,9 +92,9 @@ def test_filters_by_words_and_kind(tab: Any) -> None:
     assert len(everything) == 3 + len(published.shipped())
     tab.fill(".find", "clinicalbert gu2021")
     assert shown(tab) == ["ClinicalBERT"]
-    assert set(tab.locator(".strip .row:visible").evaluate_all("dots => dots.map(dot => dot.dataset.row)")) == {
-        tab.locator("table.main tbody tr:visible").get_attribute("data-row")
-    }
+    assert set(
+        tab.locator(".strip .row:visible").evaluate_all("dots => dots.map(dot => dot.dataset.row)")
+    ) == {tab.locator("table.main tbody tr:visible").get_attribute("data-row")}
     assert tab.locator(".status").text_content() == f"1 of {len(everything)} rows."
     tab.fill(".find", "")
     tab.select_option("select.kind", "own")
@@ -111,12 +117,17 @@ def test_columns_and_highlight(tab: Any) -> None:
     tab.locator("input[value=all]").check(force=True)
     assert heads.evaluate_all(visible) == 3 + 6 + 13 + 2
     tab.select_option("select.focus", "1")
-    assert set(tab.locator(".row.on").evaluate_all("rows => rows.map(row => row.dataset.row)")) == {"1"}
+    assert set(tab.locator(".row.on").evaluate_all("rows => rows.map(row => row.dataset.row)")) == {
+        "1"
+    }
 
 
 def test_a_click_on_a_dot_highlights_its_row_and_shows_its_figures(tab: Any) -> None:
     row = tab.locator("table.main tbody tr", has_text="PubMedBERT").first
-    index, score = row.get_attribute("data-row"), row.locator("td.score").first.get_attribute("data-v")
+    index, score = (
+        row.get_attribute("data-row"),
+        row.locator("td.score").first.get_attribute("data-v"),
+    )
     tab.locator(f'.strip .row[data-row="{index}"] circle').first.dispatch_event("click")
     assert tab.locator("select.focus").input_value() == index
     assert tab.locator(".strip output").first.text_content() == score
@@ -199,7 +210,9 @@ def test_a_link_to_how_a_row_was_made_opens_it(tab: Any) -> None:
 
 
 def test_the_page_can_be_read_without_its_script(chromium: Any, file: Path) -> None:
-    context = chromium.new_context(java_script_enabled=False, viewport={"width": 360, "height": 740})
+    context = chromium.new_context(
+        java_script_enabled=False, viewport={"width": 360, "height": 740}
+    )
     page = context.new_page()
     page.goto(file.as_uri())
     assert page.locator("table.main tbody tr").count() == 3 + len(published.shipped())
@@ -214,7 +227,9 @@ PAPER = 1047
 
 
 @pytest.mark.parametrize("columns", ["type", "dataset", "all"])
-def test_printed_no_column_lies_outside_the_page_and_heads_have_words(tab: Any, columns: str) -> None:
+def test_printed_no_column_lies_outside_the_page_and_heads_have_words(
+    tab: Any, columns: str
+) -> None:
     tab.locator(f"input[value={columns}]").check(force=True)
     names = tab.locator("table.main thead th button").all_text_contents()
     tab.set_viewport_size({"width": PAPER, "height": 700})
@@ -222,9 +237,18 @@ def test_printed_no_column_lies_outside_the_page_and_heads_have_words(tab: Any, 
     visible = "() => [...document.querySelectorAll('button, input, select')].filter(each => each.offsetParent).length"
     assert tab.evaluate(visible) == 0
     outside = "each => each.getBoundingClientRect().right > innerWidth && each.textContent"
-    assert tab.evaluate(f"() => [...document.querySelectorAll('th, td, svg')].map({outside}).filter(Boolean)") == []
+    assert (
+        tab.evaluate(
+            f"() => [...document.querySelectorAll('th, td, svg')].map({outside}).filter(Boolean)"
+        )
+        == []
+    )
     heads = tab.locator("table.main thead th")
-    shown = [heads.nth(place).inner_text() for place in range(heads.count()) if heads.nth(place).is_visible()]
+    shown = [
+        heads.nth(place).inner_text()
+        for place in range(heads.count())
+        if heads.nth(place).is_visible()
+    ]
     assert set(shown) <= {*names, "Notes"}
     assert {"Row", "Runs", "Notes"} <= set(shown)
     assert all(shown)

@@ -83,7 +83,9 @@ def test_intervals_rest_on_what_is_there(folder: Path) -> None:
     ner = dict.fromkeys(NAMES[:5], 0.2)
     whole = bootstrap.averaged(spreads, ner)
     assert (good.types["ner"].low, good.types["ner"].high) == whole.interval
-    assert good.score.mean == pytest.approx(blurb_score({name: one.test.mean for name, one in good.datasets.items()}))
+    assert good.score.mean == pytest.approx(
+        blurb_score({name: one.test.mean for name, one in good.datasets.items()})
+    )
     assert good.score.low < good.score.mean
 
 
@@ -91,7 +93,11 @@ def test_a_file_gives_the_same_rows_with_intervals_over_seeds(folder: Path) -> N
     (board,) = collect(folder / "nothing", [folder / "results.csv"], with_published=False).boards
     (of_store,) = collect(folder / "runs", with_published=False).boards
     for entry, other in zip(board.entries, of_store.entries, strict=True):
-        assert (entry.kind, entry.row.primary_key, entry.detail) == ("file", other.row.primary_key, other.detail)
+        assert (entry.kind, entry.row.primary_key, entry.detail) == (
+            "file",
+            other.row.primary_key,
+            other.detail,
+        )
         for name, one in entry.datasets.items():
             values = list(one.seeds.values())
             assert values == pytest.approx(list(other.datasets[name].seeds.values()), abs=1e-4)
@@ -99,7 +105,9 @@ def test_a_file_gives_the_same_rows_with_intervals_over_seeds(folder: Path) -> N
             assert one.majority == pytest.approx(other.datasets[name].majority, abs=1e-4)
             if len(values) > 1:
                 assert one.test.basis == "seeds"
-                assert one.test.high == pytest.approx(statistics.fmean(values) + (half_width(values) or 0))
+                assert one.test.high == pytest.approx(
+                    statistics.fmean(values) + (half_width(values) or 0)
+                )
             else:
                 assert (one.test.low, one.test.basis) == (None, "")
         assert entry.types.keys() == other.types.keys()
@@ -118,7 +126,9 @@ def test_two_files_with_other_runs_of_one_row_are_merged_first(tmp_path: Path) -
         play(store, "m", {"gad": 0.8}, seeds)
         tables.rebuild(store, tmp_path / name / "leaderboard.csv")
         files.append(tmp_path / name / "results.csv")
-    with pytest.raises(DataError, match=r"b/results\.csv: has runs of m quick that .*blurb leaderboard merge"):
+    with pytest.raises(
+        DataError, match=r"b/results\.csv: has runs of m quick that .*blurb leaderboard merge"
+    ):
         collect(tmp_path / "none", files, with_published=False)
     (board,) = collect(tmp_path / "none", [files[0], files[2]], with_published=False).boards
     assert [list(entry.datasets["gad"].seeds) for entry in board.entries] == [[1, 2]]
@@ -128,10 +138,16 @@ def test_published_rows_stand_beside_real_ones_only(folder: Path, tmp_path: Path
     (board,) = collect(folder / "runs").boards
     shown = [entry for entry in board.entries if entry.kind == "published"]
     assert len(shown) == len(published.shipped())
-    entry = next(one for one in shown if one.row.model == "PubMedBERT" and one.row.source == "gu2021")
+    entry = next(
+        one for one in shown if one.row.model == "PubMedBERT" and one.row.source == "gu2021"
+    )
     assert entry.score.mean == 81.16  # ACM Health 2021, Table 6
-    row = next(one for one in published.shipped() if (one.model, one.source) == ("PubMedBERT", "gu2021"))
-    assert {kind: value.mean for kind, value in entry.types.items()} == pytest.approx(type_means(row.means()))
+    row = next(
+        one for one in published.shipped() if (one.model, one.source) == ("PubMedBERT", "gu2021")
+    )
+    assert {kind: value.mean for kind, value in entry.types.items()} == pytest.approx(
+        type_means(row.means())
+    )
     store = Store(tmp_path / "demo")
     play(store, "m", {"gad": 0.8}, (1,), Configuration("demo", "0" * 64, {}, "fp32", "demo"))
     assert [board.suite for board in collect(tmp_path / "demo").boards] == ["demo"]
@@ -145,7 +161,9 @@ def test_pairs_are_judged_as_blurb_compare_does(folder: Path) -> None:
     assert board.comparisons.with_units
     pair = board.comparisons.pairs[0]
     first, other = (board.entries[place].row for place in (pair.first, pair.other))
-    lines = {line.name: line for line in comparison.compare_rows(first, other, "test", with_units=True)}
+    lines = {
+        line.name: line for line in comparison.compare_rows(first, other, "test", with_units=True)
+    }
     for name, (half, p, reason) in zip(board.comparisons.names, pair.lines, strict=True):
         assert (p, reason) == (lines[name].p, lines[name].reason)
         low, high = lines[name].comparison.interval or (0.0, 0.0)
@@ -154,7 +172,9 @@ def test_pairs_are_judged_as_blurb_compare_does(folder: Path) -> None:
 
 @pytest.mark.parametrize("degrees_of_freedom", [1, 1.03, 1.7, 2, 4.4, 11, 57.3, 400, 1e5])
 def test_students_t_is_close_between_degrees_of_freedom(degrees_of_freedom: float) -> None:
-    assert pairwise._critical(degrees_of_freedom) == pytest.approx(t_critical(degrees_of_freedom), rel=1e-4)
+    assert pairwise._critical(degrees_of_freedom) == pytest.approx(
+        t_critical(degrees_of_freedom), rel=1e-4
+    )
 
 
 def test_curves_are_read_and_a_broken_one_costs_no_row(tmp_path: Path) -> None:
@@ -162,7 +182,9 @@ def test_curves_are_read_and_a_broken_one_costs_no_row(tmp_path: Path) -> None:
     trials = [fakes.trial("gad", seed) for seed in (1, 2)]
     for trial in trials:
         play(store, "m", {"gad": 0.8}, (trial.seed,))
-    rows.write(store, fakes.row("m", *[fakes.trial("gad", seed, weights=f"{'m':w<64}") for seed in (1, 2)]))
+    rows.write(
+        store, fakes.row("m", *[fakes.trial("gad", seed, weights=f"{'m':w<64}") for seed in (1, 2)])
+    )
     histories = sorted(tmp_path.glob("m/gad/*/history.csv"))
     histories[0].write_text("epoch,loss,learning_rate,dev\n1,0.5,0.1,0.25\n2,0.4,0.1,0.5\n")
     histories[1].write_text("epoch,loss,learning_rate,dev\n1,0.5,0.1,nan\n2,0.4,0.1,x\n")
@@ -185,7 +207,9 @@ def test_ablations_are_read_as_they_were_written(tmp_path: Path) -> None:
     assert (one.axis, tuple(one.tasks)) == ("tagging", grid.datasets)
     assert [cell for cell, _ in one.lines] == [cell.text for cell in grid.cells]
     for cell, (_, lines) in zip(grid.cells, one.lines, strict=True):
-        assert {task: float(line["published"]) for task, line in lines.items()} == dict(cell.published)
+        assert {task: float(line["published"]) for task, line in lines.items()} == dict(
+            cell.published
+        )
     (tmp_path / "x.csv").write_text("a,b\n1,2\n")
     with pytest.raises(DataError, match="not a table of blurb ablate"):
         read_ablations(tmp_path)
@@ -205,9 +229,17 @@ def test_ablations_are_read_as_they_were_written(tmp_path: Path) -> None:
 def test_the_command_asks_for_originals_where_they_are_needed(
     task: str, strategy: str, suite: str, needed: bool, tmp_path: Path
 ) -> None:
-    settings = {"head": "linear", "pooling": "cls", "max_train": 0, "max_eval": 0, "relation_input": strategy}
+    settings = {
+        "head": "linear",
+        "pooling": "cls",
+        "max_train": 0,
+        "max_eval": 0,
+        "relation_input": strategy,
+    }
     configuration = Configuration("mine@12345678", "0" * 64, {}, "fp32", suite)
-    play(Store(tmp_path), "m", {task: 0.8}, seeds=[1], configuration=configuration, settings=settings)
+    play(
+        Store(tmp_path), "m", {task: 0.8}, seeds=[1], configuration=configuration, settings=settings
+    )
     (row,) = from_store.read(Store(tmp_path))
     words = shlex.split(row_provenance(row).command)
     assert ("--raw" in words and words[words.index("--raw") + 1] == "RAW") == needed
@@ -220,7 +252,9 @@ def test_how_a_real_trial_was_made_is_on_the_page(checkpoint: Builder, tmp_path:
     small = {"epochs": 1, "batch_size": 2, "max_train": 4, "max_eval": 2, "max_length": 16}
     source = building.resolve(str(checkpoint("bert_uncased")), name="real")
     asked = request(tmp_path, source, tasks_="biosses", overrides=small, seeds=1, suite="demo")
-    (outcome,) = trials.run([trials.prepare(asked)], here(), lambda outcome: None, lambda job, news: None)
+    (outcome,) = trials.run(
+        [trials.prepare(asked)], here(), lambda outcome: None, lambda job, news: None
+    )
     assert outcome.message == ""
     (row,) = from_store.read(Store(tmp_path))
     (part,) = row_provenance(row).datasets
@@ -235,10 +269,15 @@ def test_many_rows_are_not_all_set_side_by_side(folder: Path) -> None:
     single = board.entries[-1]
     rows = [
         *board.entries[:2],
-        *(replace(single, row=invented.named(single.row, model=f"single {number}")) for number in range(60)),
+        *(
+            replace(single, row=invented.named(single.row, model=f"single {number}"))
+            for number in range(60)
+        ),
     ]
     found = pairwise.comparisons(rows, ["gad"])
-    assert {place for pair in found.pairs for place in (pair.first, pair.other)} == set(range(pairwise.MOST_ENCODERS))
+    assert {place for pair in found.pairs for place in (pair.first, pair.other)} == set(
+        range(pairwise.MOST_ENCODERS)
+    )
     assert (len(found.pairs), found.left_out) == (190, 42)
     page = render(Page("x", [replace(board, entries=rows, comparisons=found)]))
     assert "Only the best 20 rows with runs are compared here; for the other 42 " in page
@@ -250,7 +289,10 @@ def test_rows_that_differ_in_their_weights_alone_are_told_apart(tmp_path: Path) 
     for number, weights in enumerate(("a" * 64, "b" * 64)):
         play(store, "m", {"gad": 0.8}, seeds=[number], weights=weights, row_weights=weights)
     (found,) = collect(tmp_path / "runs", with_published=False).boards
-    assert sorted(entry.label for entry in found.entries) == ["m · quick aaaaaaaaaaaa", "m · quick bbbbbbbbbbbb"]
+    assert sorted(entry.label for entry in found.entries) == [
+        "m · quick aaaaaaaaaaaa",
+        "m · quick bbbbbbbbbbbb",
+    ]
 
 
 def test_the_command_is_one_that_blurb_run_takes(folder: Path) -> None:
@@ -263,7 +305,9 @@ def test_the_command_is_one_that_blurb_run_takes(folder: Path) -> None:
     assert values["name"] == "good"
     assert values["seeds"] == 3
     assert values["protocol"] == "quick"
-    assert set(str(values["selection"] if "selection" in values else values["tasks"]).split(",")) == set(NAMES)
+    assert set(
+        str(values["selection"] if "selection" in values else values["tasks"]).split(",")
+    ) == set(NAMES)
     assert {part.task: len(part.trials) for part in found.datasets} == dict.fromkeys(NAMES, 3)
 
 

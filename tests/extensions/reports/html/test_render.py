@@ -34,7 +34,11 @@ HOSTILE = (
 
 @pytest.fixture(scope="module")
 def text() -> str:
-    rows = [entry("org/good", level=85), entry("org/worse", level=80), entry("single", seeds=(1,), level=70)]
+    rows = [
+        entry("org/good", level=85),
+        entry("org/worse", level=80),
+        entry("single", seeds=(1,), level=70),
+    ]
     return render(Page("A title", [board("blurb", [*rows, *map(entry_of, published.shipped())])]))
 
 
@@ -54,7 +58,9 @@ def test_nothing_is_loaded_from_anywhere(page: reading.Page, text: str) -> None:
     assert not re.search(r"https?://", text.replace("http://www.w3.org/2000/svg", ""))
 
 
-def test_the_policy_names_the_style_and_the_script_and_forbids_the_rest(page: reading.Page, text: str) -> None:
+def test_the_policy_names_the_style_and_the_script_and_forbids_the_rest(
+    page: reading.Page, text: str
+) -> None:
     (policy,) = page.all("meta", **{"http-equiv": "Content-Security-Policy"})
     rules = dict(rule.split(" ", 1) for rule in policy.attributes["content"].split("; "))
     assert rules["default-src"] == "'none'"
@@ -73,7 +79,11 @@ def test_tables_say_what_they_are(page: reading.Page) -> None:
     assert len(tables) > 14
     for table in tables:
         assert table.children[0].tag == "caption"
-        assert all(one.attributes.get("scope") in ("col", "row") for one in table.children if one.tag == "th")
+        assert all(
+            one.attributes.get("scope") in ("col", "row")
+            for one in table.children
+            if one.tag == "th"
+        )
     scrolled = page.all("div", class_="scroll")
     assert len(scrolled) == len(tables)
     for region in scrolled:  # a keyboard must be able to move what scrolls
@@ -104,8 +114,15 @@ def test_columns_can_be_sorted_by_button(page: reading.Page) -> None:
 def test_the_best_of_a_column_is_marked_by_more_than_colour(page: reading.Page) -> None:
     (main,) = page.all("table", class_="main")
     rows = [one for one in main.children if one.tag == "tr"][1:]
-    cells = [next(cell for cell in row.children if cell.tag == "td" and "data-v" in cell.attributes) for row in rows]
-    scores = [(float(cell.attributes["data-v"]), cell) for cell in cells if "score" in cell.attributes["class"]]
+    cells = [
+        next(cell for cell in row.children if cell.tag == "td" and "data-v" in cell.attributes)
+        for row in rows
+    ]
+    scores = [
+        (float(cell.attributes["data-v"]), cell)
+        for cell in cells
+        if "score" in cell.attributes["class"]
+    ]
     top = max(value for value, _ in scores)
     assert top == pytest.approx(85, abs=0.5)
     for value, cell in scores:
@@ -115,10 +132,16 @@ def test_the_best_of_a_column_is_marked_by_more_than_colour(page: reading.Page) 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_name_is_never_code(name: str) -> None:
     one = entry("first")
-    made = RowProvenance(f"blurb run {name}", [(name, name)], one.provenance.datasets if one.provenance else ())
-    row = invented.named(one.row, model=name, configuration=replace(one.row.configuration, note=name))
+    made = RowProvenance(
+        f"blurb run {name}", [(name, name)], one.provenance.datasets if one.provenance else ()
+    )
+    row = invented.named(
+        one.row, model=name, configuration=replace(one.row.configuration, note=name)
+    )
     rows = [replace(one, row=row, detail=name, provenance=made), entry("second")]
-    ablation = PageAblation(name, name, [name], [(name, {name: dict.fromkeys(ablations.SHOWN, name)})])
+    ablation = PageAblation(
+        name, name, [name], [(name, {name: dict.fromkeys(ablations.SHOWN, name)})]
+    )
     page = reading.Page(render(Page(name, [board("blurb", rows)], [ablation])))
     assert [one.attributes.get("type") for one in page.all("script")] == ["application/json", None]
     assert not page.all("img")
@@ -133,16 +156,22 @@ def test_a_name_is_never_code(name: str) -> None:
 def test_side_by_side_data_are_those_of_the_judge() -> None:
     rows = [entry("a", level=80.0), entry("b", level=80.5)]
     found = board("blurb", rows)
-    content = json.loads(reading.Page(render(Page("x", [found]))).all("script", type="application/json")[0].text)
+    content = json.loads(
+        reading.Page(render(Page("x", [found]))).all("script", type="application/json")[0].text
+    )
     (pair,) = found.comparisons.pairs
-    for name, shown, (half, p, _) in zip(found.comparisons.names, content["pairs"]["0-1"], pair.lines, strict=True):
+    for name, shown, (half, p, _) in zip(
+        found.comparisons.names, content["pairs"]["0-1"], pair.lines, strict=True
+    ):
         assert shown[:2] == [pytest.approx(half, abs=0.005), pytest.approx(p, abs=5e-5)], name
 
 
 def test_compare_opens_with_the_pair_that_can_be_judged_best() -> None:
     one, two = entry("one", seeds=(1,), level=90.0), entry("two", seeds=(1,), level=88.0)
     floor = entry("baseline:constant", level=20.0)
-    found = board("blurb", [one, two, entry("a", level=80.0), floor, *map(entry_of, published.shipped())])
+    found = board(
+        "blurb", [one, two, entry("a", level=80.0), floor, *map(entry_of, published.shipped())]
+    )
     names = [each.row.model for each in found.entries]
     pair = opening(found.comparisons, found.entries, 0)
     assert [names[place] for place in pair] == ["one", "a"], "one and two have one run each"
@@ -165,8 +194,13 @@ def test_compare_never_opens_with_one_encoder_under_two_protocols_if_there_is_a_
     floor = protocols(entry("baseline:bigrams", level=60.0), "standard")
     found = board("blurb", [protocols(mine, "quick@2"), protocols(mine, "sketch"), floor])
     first, other = opening(found.comparisons, found.entries, 0)
-    assert [found.entries[first].row.model, found.entries[other].row.model] == ["m", "baseline:bigrams"]
-    content = json.loads(reading.Page(render(Page("x", [found]))).all("script", type="application/json")[0].text)
+    assert [found.entries[first].row.model, found.entries[other].row.model] == [
+        "m",
+        "baseline:bigrams",
+    ]
+    content = json.loads(
+        reading.Page(render(Page("x", [found]))).all("script", type="application/json")[0].text
+    )
     told = content["remarks"]["0-1"]
     assert told.startswith("the same encoder under two protocols; protocol: ")
     assert content["remarks"]["1-0"] != told  # the sides change places, as the rows do
@@ -189,7 +223,9 @@ def test_stars_are_for_rows_of_one_protocol() -> None:
 
 
 def test_without_verdicts_compare_opens_with_one_s_own_row_beside_a_published_one() -> None:
-    found = board("blurb", [entry("one-run", seeds=(1,), level=60.0), *map(entry_of, published.shipped())])
+    found = board(
+        "blurb", [entry("one-run", seeds=(1,), level=60.0), *map(entry_of, published.shipped())]
+    )
     other, first = opening(found.comparisons, found.entries, focus(found))
     assert found.entries[other].row.model == "one-run"
     assert found.entries[first].kind == "published"
@@ -198,12 +234,18 @@ def test_without_verdicts_compare_opens_with_one_s_own_row_beside_a_published_on
 
 
 def test_baselines_are_last_and_published_rows_below_one_s_own() -> None:
-    rows = [entry("baseline:majority", level=99), *map(entry_of, published.shipped()), entry("mine", level=20)]
+    rows = [
+        entry("baseline:majority", level=99),
+        *map(entry_of, published.shipped()),
+        entry("mine", level=20),
+    ]
     names = [each.row.model for each in board("blurb", rows).entries]
     assert (names[0], names[-1]) == ("mine", "baseline:majority")
 
 
-@pytest.mark.parametrize(("datasets", "columns"), [(["gad"], "dataset"), (["gad", "biosses"], "type")])
+@pytest.mark.parametrize(
+    ("datasets", "columns"), [(["gad"], "dataset"), (["gad", "biosses"], "type")]
+)
 def test_rows_without_any_mean_open_on_their_datasets(datasets: list[str], columns: str) -> None:
     row = entry("partly").row
     partly = entry_of(replace(row, datasets={name: row.datasets[name] for name in datasets}))
@@ -270,9 +312,13 @@ def test_a_lane_of_a_dataset_names_the_protocol() -> None:
         one = entry(model, level=80)
         configuration = replace(one.row.configuration, protocol=protocol, overrides=overrides)
         detail = " ".join([protocol, *(f"{key}={value}" for key, value in overrides.items())])
-        rows.append(replace(one, row=invented.named(one.row, configuration=configuration), detail=detail))
+        rows.append(
+            replace(one, row=invented.named(one.row, configuration=configuration), detail=detail)
+        )
     labels = svg.named(rows)
     assert [made for _, made in labels] == ["sketch", "quick@2", "quick@2 lr=0.5"]
-    assert all(len(f"{name} {made}") <= svg.LETTERS and name.endswith("-12000") for name, made in labels)
+    assert all(
+        len(f"{name} {made}") <= svg.LETTERS and name.endswith("-12000") for name, made in labels
+    )
     text = render(Page("A title", [board("blurb", rows)]))
     assert '<tspan class="made">sketch</tspan>' in text

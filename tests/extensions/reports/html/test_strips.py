@@ -17,16 +17,29 @@ OURS = entry("org/ours", level=80)
 
 def places(picture: str) -> dict[int, tuple[float, float, float]]:
     """Row -> figure, and the place of its dot across and down."""
-    found = re.findall(r'data-row="(\d+)" data-v="([\d.]+)">.*?<circle cx="([\d.]+)%" cy="(\d+)"', picture)
+    found = re.findall(
+        r'data-row="(\d+)" data-v="([\d.]+)">.*?<circle cx="([\d.]+)%" cy="(\d+)"', picture
+    )
     return {int(row): (float(value), float(x), float(y)) for row, value, x, y in found}
 
 
 def test_a_lane_a_mean_and_a_dot_a_row_at_its_place() -> None:
     entries = [OURS, *map(entry_of, published.shipped())]
     found = strips(entries, 0)
-    assert [one.title for one in found] == ["Score", "blurb-12", "NER", "PICO", "RE", "STS", "Doc", "QA"]
+    assert [one.title for one in found] == [
+        "Score",
+        "blurb-12",
+        "NER",
+        "PICO",
+        "RE",
+        "STS",
+        "Doc",
+        "QA",
+    ]
     low = lowest(entries)
-    for strip, kind in zip(found[2:], ("ner", "pico", "relation", "similarity", "document", "qa"), strict=True):
+    for strip, kind in zip(
+        found[2:], ("ner", "pico", "relation", "similarity", "document", "qa"), strict=True
+    ):
         dots = places(strip.picture)
         assert set(dots) == {place for place, one in enumerate(entries) if kind in one.types}
         for place, (value, x, y) in dots.items():

@@ -45,8 +45,12 @@ def test_means_intervals_seeds_and_the_reference_line() -> None:
     ends = [one[2][0].get_segments()[0][:, 0] for one in bars if one.has_xerr]  # type: ignore[index]
     expected = [stats.t.interval(0.95, 2, 79.3, stats.sem(SEEDS[0]["jnlpba"]))]
     expected.append(stats.t.interval(0.95, 2, 79.4, stats.sem(SEEDS[1]["jnlpba"])))
-    assert [tuple(pair) for pair in ends] == [pytest.approx(pair) for pair in expected]  # one seed has no interval
-    assert sorted(x for x, _ in marks(axes, ablation.SEED)) == sorted([79.0, 79.6, 79.3, 79.2, 79.1, 79.9])
+    assert [tuple(pair) for pair in ends] == [
+        pytest.approx(pair) for pair in expected
+    ]  # one seed has no interval
+    assert sorted(x for x, _ in marks(axes, ablation.SEED)) == sorted(
+        [79.0, 79.6, 79.3, 79.2, 79.1, 79.9]
+    )
     assert [x for x, _ in marks(axes, ablation.DEFAULT)] == pytest.approx([79.3, 79.3])
 
 
@@ -66,7 +70,9 @@ def test_published_differences_start_from_our_default_and_never_squeeze_the_axis
 def test_the_axis_ends_where_the_metric_ends(dataset: str, least: float) -> None:
     """Two seeds far apart have an interval beyond every score, which nobody can have."""
     for values in ([99.0, 90.0], [least + 1, least + 9]):
-        (axes,) = ablation.draw(TAGGING, [{dataset: values}, {dataset: values}, {}], [dataset], "model").axes
+        (axes,) = ablation.draw(
+            TAGGING, [{dataset: values}, {dataset: values}, {}], [dataset], "model"
+        ).axes
         low, high = axes.get_xlim()
         assert least <= low < high <= 100
         assert (high == 100) == (values[0] == 99)
@@ -101,13 +107,22 @@ def test_what_is_missing_is_left_out() -> None:
 
 @pytest.mark.parametrize("grid", [TAGGING, RELATION], ids=["3 cells", "7 cells"])
 @pytest.mark.parametrize("count", range(1, 7))
-def test_panels_are_wrapped_at_three_and_nothing_runs_off_the_page(count: int, grid: ablations.Grid) -> None:
+def test_panels_are_wrapped_at_three_and_nothing_runs_off_the_page(
+    count: int, grid: ablations.Grid
+) -> None:
     datasets = ["bc5-chem", "bc5-disease", "jnlpba", "chemprot", "ddi", "gad"][:count]
-    scores = [{dataset: [80.0 + cell / 5, 80.3] for dataset in datasets} for cell in range(len(grid.cells))]
-    figure = ablation.draw(grid, scores, datasets, "organisation/a-model-with-$-and-a-long-name " * 2)
+    scores = [
+        {dataset: [80.0 + cell / 5, 80.3] for dataset in datasets}
+        for cell in range(len(grid.cells))
+    ]
+    figure = ablation.draw(
+        grid, scores, datasets, "organisation/a-model-with-$-and-a-long-name " * 2
+    )
     assert [axes.get_title() for axes in figure.axes] == datasets
     assert [bool(axes.get_yticks().size) for axes in figure.axes] == [True] * count
-    named = [bool("".join(label.get_text() for label in axes.get_yticklabels())) for axes in figure.axes]
+    named = [
+        bool("".join(label.get_text() for label in axes.get_yticklabels())) for axes in figure.axes
+    ]
     assert named == [index % 3 == 0 for index in range(count)]
     figure.draw_without_rendering()
     box = figure.get_tightbbox()
@@ -118,7 +133,9 @@ def test_panels_are_wrapped_at_three_and_nothing_runs_off_the_page(count: int, g
 
 
 @pytest.mark.parametrize("ending", _style.FORMATS)
-def test_equal_scores_give_equal_files_whatever_the_user_has_set(ending: str, tmp_path: Path) -> None:
+def test_equal_scores_give_equal_files_whatever_the_user_has_set(
+    ending: str, tmp_path: Path
+) -> None:
     first, second = tmp_path / f"first{ending}", tmp_path / "folder" / f"second{ending}"
     ablation.write(TAGGING, SEEDS, ["jnlpba"], "model", first)
     with rc_context({"font.size": 20, "svg.hashsalt": None, "savefig.dpi": 50}):
@@ -129,7 +146,9 @@ def test_equal_scores_give_equal_files_whatever_the_user_has_set(ending: str, tm
     assert "matplotlib.pyplot" not in sys.modules
 
 
-def test_without_matplotlib_or_with_another_ending_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_matplotlib_or_with_another_ending_it_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     _style.check(Path("figure.pdf"))
     with pytest.raises(SettingsError, match=r"\.png, \.svg, \.pdf \(got 'figure\.jpg'"):
         _style.check(Path("figure.jpg"))

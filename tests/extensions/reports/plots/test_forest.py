@@ -20,7 +20,9 @@ HIGHER = ScoreComparison("gad", 80.0, 82.0, (3, 3), WelchComparison(2.0, 0.5, 4.
 LOWER = ScoreComparison("ddi", 80.0, 77.0, (3, 3), WelchComparison(-3.0, 0.5, 4.0), 0.001)
 SAME = ScoreComparison("hoc", 80.0, 79.9, (3, 3), WelchComparison(-0.1, 0.5, 4.0), 0.9)
 OPEN = ScoreComparison("biosses", 80.0, 81.0, (1, 1), WelchComparison(1.0), None, "one run a side")
-ABSENT = ScoreComparison("bioasq", None, 81.0, (0, 1), WelchComparison(None), None, "not there on one side")
+ABSENT = ScoreComparison(
+    "bioasq", None, 81.0, (0, 1), WelchComparison(None), None, "not there on one side"
+)
 
 
 @pytest.fixture
@@ -60,7 +62,11 @@ def points(axes: Axes) -> dict[float, tuple[float, str, str, Any]]:
 
 def bars(axes: Axes) -> dict[float, tuple[float, float]]:
     """Row -> ends of its interval."""
-    rows = [line for line in axes.lines if len(line.get_xdata()) == 2 and len(set(line.get_ydata())) == 1]  # type: ignore[arg-type]
+    rows = [
+        line
+        for line in axes.lines
+        if len(line.get_xdata()) == 2 and len(set(line.get_ydata())) == 1
+    ]  # type: ignore[arg-type]
     return {float(line.get_ydata()[0]): tuple(map(float, line.get_xdata())) for line in rows}  # type: ignore[index,arg-type,misc]
 
 
@@ -72,21 +78,33 @@ def test_points_intervals_and_what_they_say(drawn: Any) -> None:
         2: (-0.1, "o", OURS, "white"),
         3: (1.0, "x", QUIET, "white"),
     }
-    assert bars(axes) == {row: line.comparison.interval for row, line in enumerate((HIGHER, LOWER, SAME))}
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["gad", "ddi", "hoc", "biosses"]
+    assert bars(axes) == {
+        row: line.comparison.interval for row, line in enumerate((HIGHER, LOWER, SAME))
+    }
+    assert [label.get_text() for label in axes.get_yticklabels()] == [
+        "gad",
+        "ddi",
+        "hoc",
+        "biosses",
+    ]
     assert axes.get_ylim()[0] > axes.get_ylim()[1]  # the first row on top
     assert axes.get_title(loc="left").split() == ["first", "minus", "other"]
 
 
 def test_a_dataset_without_a_difference_has_no_row(drawn: Any) -> None:
     first, second = drawn({"other": [ABSENT, HIGHER], "third": [LOWER, ABSENT]})
-    assert [label.get_text() for axes in (first, second) for label in axes.get_yticklabels()] == ["gad", "ddi"]
+    assert [label.get_text() for axes in (first, second) for label in axes.get_yticklabels()] == [
+        "gad",
+        "ddi",
+    ]
     (empty,) = drawn({"other": [ABSENT]})
     assert points(empty) == {}
 
 
 @pytest.mark.parametrize("name", ["forest.png", "forest.pdf", "forest.svg"])
-def test_two_pictures_of_one_comparison_are_one_to_the_byte(name: str, drawn: Any, tmp_path: Path) -> None:
+def test_two_pictures_of_one_comparison_are_one_to_the_byte(
+    name: str, drawn: Any, tmp_path: Path
+) -> None:
     drawn({"other": [HIGHER, LOWER]}, name=name)
     before = (tmp_path / "deep" / name).read_bytes()
     assert before[:4] in (b"\x89PNG", b"%PDF", b"<?xm")
@@ -104,7 +122,10 @@ def test_a_picture_of_another_kind_is_refused_by_its_name() -> None:
 def test_a_name_is_no_formula(name: str, drawn: Any) -> None:
     """Between two dollars Matplotlib reads TeX, and stops the command where it is none."""
     (axes,) = drawn(
-        {name: [HIGHER, ScoreComparison(name, 1.0, 2.0, (1, 1), WelchComparison(1.0), None, "x")]}, first=name
+        {name: [HIGHER, ScoreComparison(name, 1.0, 2.0, (1, 1), WelchComparison(1.0), None, "x")]},
+        first=name,
     )
     assert not axes.get_title(loc="left").isspace()
-    assert [text.get_parse_math() for text in (axes._left_title, *axes.get_yticklabels())] == [False] * 3
+    assert [text.get_parse_math() for text in (axes._left_title, *axes.get_yticklabels())] == [
+        False
+    ] * 3

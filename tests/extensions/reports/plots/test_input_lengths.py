@@ -24,7 +24,9 @@ def statistics(name: str, split: str, subtokens: bool) -> Statistics:
 
 def drawn(axes: Axes, row: float) -> list[list[float]]:
     """What is in the lane: the x of every line."""
-    return [list(map(float, line.get_xdata())) for line in axes.lines if set(line.get_ydata()) == {row}]  # type: ignore[arg-type]
+    return [
+        list(map(float, line.get_xdata())) for line in axes.lines if set(line.get_ydata()) == {row}
+    ]  # type: ignore[arg-type]
 
 
 def labelled(axes: Axes, label: str) -> list[float]:
@@ -32,7 +34,9 @@ def labelled(axes: Axes, label: str) -> list[float]:
 
 
 def test_lanes_limits_and_table_8() -> None:
-    found = [statistics("gad", split, True) for split in ("train", "dev", "test")] + [statistics("hoc", "test", True)]
+    found = [statistics("gad", split, True) for split in ("train", "dev", "test")] + [
+        statistics("hoc", "test", True)
+    ]
     figure = input_lengths.draw(found)
     (axes,) = figure.axes
     assert [label.get_text() for label in axes.get_yticklabels()] == ["gad", "hoc"]
@@ -58,8 +62,15 @@ def test_without_sub_tokens_the_lengths_are_words_and_nothing_is_compared() -> N
 def test_equal_statistics_give_equal_files(tmp_path: Path, suffix: str) -> None:
     arguments = ["data", "stats", "--data", str(demo.prepare()), "--tasks", "gad,biosses", "--plot"]
     for name in ("a", "b"):
-        assert CliRunner().invoke(cli, [*arguments, str(tmp_path / "new" / f"{name}{suffix}")]).exit_code == 0
-    assert (tmp_path / "new" / f"a{suffix}").read_bytes() == (tmp_path / "new" / f"b{suffix}").read_bytes()
+        assert (
+            CliRunner()
+            .invoke(cli, [*arguments, str(tmp_path / "new" / f"{name}{suffix}")])
+            .exit_code
+            == 0
+        )
+    assert (tmp_path / "new" / f"a{suffix}").read_bytes() == (
+        tmp_path / "new" / f"b{suffix}"
+    ).read_bytes()
 
 
 def test_a_picture_of_another_format_is_refused_before_anything_is_read() -> None:

@@ -38,7 +38,10 @@ def test_means_runs_and_intervals(results: Any) -> None:
     (row,) = results.rows
     values = row.values("gad")
     assert list(runs.get_xdata()) == values
-    assert list(means.get_xdata()) == [pytest.approx(np.mean(values)), pytest.approx(row.means()["bioasq"])]
+    assert list(means.get_xdata()) == [
+        pytest.approx(np.mean(values)),
+        pytest.approx(row.means()["bioasq"]),
+    ]
     expected = stats.t.interval(0.95, 2, np.mean(values), stats.sem(values))
     assert tuple(interval.get_xdata()) == pytest.approx(expected)
     assert list(best.get_xdata()) == [best_of_paper()[name][0] for name in ("gad", "bioasq")]
@@ -55,7 +58,9 @@ def test_no_interval_is_beyond_the_bounds_of_its_metric(tmp_path: Path) -> None:
     values = results.rows[0].values("gad")
     low, high = stats.t.interval(0.95, 1, np.mean(values), stats.sem(values))
     assert low < 0 or high > 100
-    assert tuple(lines(results.plot())[0].get_xdata()) == pytest.approx((max(low, 0), min(high, 100)))
+    assert tuple(lines(results.plot())[0].get_xdata()) == pytest.approx(
+        (max(low, 0), min(high, 100))
+    )
 
 
 def test_of_dev_nothing_is_published(results: Any) -> None:
@@ -64,7 +69,9 @@ def test_of_dev_nothing_is_published(results: Any) -> None:
 
 def test_names_are_shown_as_they_are(results: Any) -> None:
     (row,) = results.rows
-    figure = replace(results, rows=(replace(invented.named(row, model="_a$b$"), label="_a$b$"),)).plot()
+    figure = replace(
+        results, rows=(replace(invented.named(row, model="_a$b$"), label="_a$b$"),)
+    ).plot()
     assert figure.legends[0].get_texts()[0].get_text().startswith("_a$b$")
 
 
@@ -83,7 +90,9 @@ def test_no_row_reaches_into_the_next_dataset(results: Any) -> None:
     names = [f"run@{place}" for place in range(12)]
     rows = [replace(invented.named(results.rows[0], model=name), label=name) for name in names]
     marks = [
-        line for line in lines(replace(results, rows=tuple(rows)).plot()) if str(line.get_label()).startswith("run@")
+        line
+        for line in lines(replace(results, rows=tuple(rows)).plot())
+        if str(line.get_label()).startswith("run@")
     ]
     assert len(marks) == 12
     for line in marks:

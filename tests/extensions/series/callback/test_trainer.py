@@ -50,7 +50,13 @@ def train(tmp_path: Path, checkpoint: Builder) -> Train:
 def _callback(tmp_path: Path, **given: Any) -> Any:
     from blurb.extensions.series.callback.trainer import BlurbCallback
 
-    options = {"suite": "demo", "protocol": "smoke", "output": tmp_path / "runs", "device": "cpu", **given}
+    options = {
+        "suite": "demo",
+        "protocol": "smoke",
+        "output": tmp_path / "runs",
+        "device": "cpu",
+        **given,
+    }
     return BlurbCallback("biosses,gad", **options)
 
 
@@ -117,7 +123,9 @@ def test_a_dataset_that_failed_and_a_tracker_that_is_not_known_are_told(
     answer.write(json.dumps({"scores": {"gad": 70.0}, "failed": "biosses: out of memory"}))
     process = subprocess.Popen([sys.executable, "-c", ""], text=True)
     with caplog.at_level(logging.WARNING, "blurb.extensions.series.callback.trainer"):
-        callback._finish(SimpleNamespace(report_to=["azure_ml"]), _Running(4, process, answer, tmp_path / "kept"))
+        callback._finish(
+            SimpleNamespace(report_to=["azure_ml"]), _Running(4, process, answer, tmp_path / "kept")
+        )
         callback._open(SimpleNamespace(report_to=["azure_ml"]))
     assert callback.scores == {4: {"gad": 70.0}}
     assert "Step 4 has no mean: biosses: out of memory" in caplog.text
@@ -160,15 +168,21 @@ def test_two_trainings_of_one_name_share_a_store(tmp_path: Path) -> None:
     assert [(folder / "model.safetensors").read_text() for folder in kept] == ["A", "B"]
 
 
-def test_a_checkpoint_that_cannot_be_kept_costs_no_training(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_checkpoint_that_cannot_be_kept_costs_no_training(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     callback = _callback(tmp_path)
     state = SimpleNamespace(is_world_process_zero=True, global_step=5)
     with caplog.at_level(logging.WARNING, "blurb.extensions.series.callback.trainer"):
-        callback.on_save(SimpleNamespace(output_dir=str(tmp_path / "gone"), report_to=[]), state, None)
+        callback.on_save(
+            SimpleNamespace(output_dir=str(tmp_path / "gone"), report_to=[]), state, None
+        )
     assert "Step 5 has no score: FileNotFoundError" in caplog.text
 
 
-def test_a_process_that_cannot_begin_costs_no_training(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_process_that_cannot_begin_costs_no_training(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     callback = _callback(tmp_path)
     callback._waiting.extend([(5, tmp_path / "no" / "folder"), (6, tmp_path / "nor" / "this")])
     with caplog.at_level(logging.WARNING, "blurb.extensions.series.callback.trainer"):
@@ -182,9 +196,13 @@ def test_options_are_looked_at_before_the_training(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(BlurbError, match="a file is in the way of the store"):
         BlurbCallback("gad", output=tmp_path / "file")
-    with pytest.raises(BlurbError, match="Options of BlurbCallback are texts, numbers, paths or lists"):
+    with pytest.raises(
+        BlurbError, match="Options of BlurbCallback are texts, numbers, paths or lists"
+    ):
         BlurbCallback("gad", output=tmp_path, tokenizer=object())
-    assert BlurbCallback("gad", output=tmp_path, device=torch.device("cpu")).request["trials"] == {"device": "cpu"}
+    assert BlurbCallback("gad", output=tmp_path, device=torch.device("cpu")).request["trials"] == {
+        "device": "cpu"
+    }
 
 
 def test_the_mean_is_over_the_datasets_that_were_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,7 +212,14 @@ def test_the_mean_is_over_the_datasets_that_were_asked_for(monkeypatch: pytest.M
 
     row = made_row("out@5", {"gad": [60.0], "hoc": [70.0], "biosses": [20.0]})
     monkeypatch.setattr("blurb.run", lambda *given, **more: SimpleNamespace(failed=[], rows=[row]))
-    request = {"reference": "x", "name": "out@5", "protocol": "sketch", "output": "runs", "split": "dev", "trials": {}}
+    request = {
+        "reference": "x",
+        "name": "out@5",
+        "protocol": "sketch",
+        "output": "runs",
+        "split": "dev",
+        "trials": {},
+    }
     scores, failed = queued.score({**request, "tasks": "gad,hoc"})
     assert (scores["mean"], failed) == (65.0, "")
     assert set(scores) == {"gad", "hoc", "mean", "gad-loss", "hoc-loss"}
@@ -208,7 +233,9 @@ def test_only_so_many_checkpoints_wait(tmp_path: Path, caplog: pytest.LogCapture
     for step in range(1, 5):
         (tmp_path / "out" / f"checkpoint-{step}").mkdir(parents=True)
         state = SimpleNamespace(is_world_process_zero=True, global_step=step)
-        callback.on_save(SimpleNamespace(output_dir=str(tmp_path / "out"), report_to=()), state, None)
+        callback.on_save(
+            SimpleNamespace(output_dir=str(tmp_path / "out"), report_to=()), state, None
+        )
     assert [step for step, _ in callback._waiting] == [1, 2]
     assert len(list((tmp_path / "runs" / ".queue").iterdir())) == 2
     assert "Step 3 is not scored: 2 checkpoints wait already; raise `every`." in caplog.text
@@ -224,13 +251,19 @@ def test_the_scoring_process_ends_with_its_training(tmp_path: Path, checkpoint: 
         f"callback._running = callback._start(1, Path({str(checkpoint('bert_uncased'))!r}))\n"
         "print(callback._running.process.pid, flush=True); time.sleep(60)\n"
     )
-    training = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, cwd=tmp_path)
+    training = subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, cwd=tmp_path
+    )
     scoring = Path("/proc") / training.stdout.readline().strip()
     assert scoring.is_dir()
     time.sleep(4)  # until it watches
     training.kill()
     training.wait()
     limit = time.monotonic() + 20
-    while scoring.is_dir() and "Z" not in (scoring / "stat").read_text().split()[2] and time.monotonic() < limit:
+    while (
+        scoring.is_dir()
+        and "Z" not in (scoring / "stat").read_text().split()[2]
+        and time.monotonic() < limit
+    ):
         time.sleep(0.2)
     assert time.monotonic() < limit

@@ -48,24 +48,40 @@ class ExportRequest:
         "submission and .eval_results]",
     )
     published: Sequence[str] = option(
-        (), "", "latex, markdown: published rows to add, such as gu2021 or gu2021/PubMedBERT.", metavar="SOURCE[/MODEL]"
+        (),
+        "",
+        "latex, markdown: published rows to add, such as gu2021 or gu2021/PubMedBERT.",
+        metavar="SOURCE[/MODEL]",
     )
-    seed: int | None = option(None, "", "submission: seed of the predictions.  [default: the first of each dataset]")
+    seed: int | None = option(
+        None, "", "submission: seed of the predictions.  [default: the first of each dataset]"
+    )
     allow_partial: bool = option(False, "", "submission: skip datasets without a finished trial.")
     sd: bool = option(False, "", "latex, markdown: add standard deviations over seeds.")
     transpose: bool = option(
-        False, "", "latex, markdown: one line per model instead of one column; more than ten are always lines."
+        False,
+        "",
+        "latex, markdown: one line per model instead of one column; more than ten are always lines.",
     )
-    dataset_id: str = option("EMBO/BLURB", "", "model-index, eval-results: BLURB's name on the Hub.")
-    dataset_revision: str | None = option(None, "", "eval-results: commit of the dataset on the Hub.", metavar="COMMIT")
+    dataset_id: str = option(
+        "EMBO/BLURB", "", "model-index, eval-results: BLURB's name on the Hub."
+    )
+    dataset_revision: str | None = option(
+        None, "", "eval-results: commit of the dataset on the Hub.", metavar="COMMIT"
+    )
     source_url: str | None = option(
         None, "", "eval-results: where the results come from, as the Hub shows it.", metavar="URL"
     )
     source_name: str | None = option(None, "", "eval-results: name of that source.", metavar="NAME")
-    source_org: str | None = option(None, "", "eval-results: organisation on the Hub that it is of.", metavar="NAME")
+    source_org: str | None = option(
+        None, "", "eval-results: organisation on the Hub that it is of.", metavar="NAME"
+    )
     measured_by: str = option("", "", "row, every-eval-ever: who ran it.", metavar="NAME")
     party: Party = option(
-        "", "", "row, every-eval-ever: first if they made the model, else third.", choices=("first", "third")
+        "",
+        "",
+        "row, every-eval-ever: first if they made the model, else third.",
+        choices=("first", "third"),
     )
     given: frozenset[str] = field(default_factory=frozenset)
 
@@ -98,14 +114,20 @@ def rows(wanted: ExportRequest, optional: bool = False) -> list[Row]:
     :param optional: an empty store is no error, unless a row was requested
     """
     chosen = {name: resolve_all(name, wanted.store) for name in wanted.rows}
-    there = [row for rows in chosen.values() for row in rows] if chosen else from_store.read(Store(wanted.store))
+    there = (
+        [row for rows in chosen.values() for row in rows]
+        if chosen
+        else from_store.read(Store(wanted.store))
+    )
     if not there and not optional:
         raise StoreError(f"No finished trials in {wanted.store}", fix=f"check {opt('output')}.")
     there = list({row.name: row for row in there}.values())
     real = [row for row in there if row.suite != DEMO]
     named = [name for name, rows in chosen.items() if all(row.suite == DEMO for row in rows)]
     if real and named:
-        raise SettingsError(f"{named[0]} ran on the synthetic demo suite, and cannot stand beside real rows.")
+        raise SettingsError(
+            f"{named[0]} ran on the synthetic demo suite, and cannot stand beside real rows."
+        )
     return real or there
 
 
@@ -114,7 +136,9 @@ def one_row(wanted: ExportRequest) -> Row:
     chosen = last_of_a_run(rows(wanted))
     if len(chosen) > 1:
         choices = "\n".join(f"  '{row.name}'" for row in chosen)
-        raise SettingsError(f"There are {len(chosen)} such rows", fix=f"choose one as ROW:\n{choices}")
+        raise SettingsError(
+            f"There are {len(chosen)} such rows", fix=f"choose one as ROW:\n{choices}"
+        )
     return chosen[0]
 
 
@@ -122,7 +146,9 @@ def real_row(wanted: ExportRequest) -> Row:
     """`one_row`, but not from the demo suite: synthetic results must not look like real ones."""
     row = one_row(wanted)
     if row.suite == DEMO:
-        raise SettingsError(f"{row.model} ran on the synthetic demo suite, so it has no results on BLURB to export.")
+        raise SettingsError(
+            f"{row.model} ran on the synthetic demo suite, so it has no results on BLURB to export."
+        )
     return row
 
 
@@ -143,7 +169,9 @@ def render(name: str, wanted: ExportRequest) -> Files:
     form = formats.get(name)
     for other in wanted.given - form.options:
         fits = [each for each, one in formats.usable().items() if other in one.options]
-        raise SettingsError(f"{opt(other.replace('_', '-'))} does not apply to {name}, only to {', '.join(fits)}.")
+        raise SettingsError(
+            f"{opt(other.replace('_', '-'))} does not apply to {name}, only to {', '.join(fits)}."
+        )
     return form.render(wanted)
 
 
@@ -158,14 +186,18 @@ def write(files: Files, out: Path, alone: bool) -> list[Path]:
         write_whole(out, files[""])
         return [out]
     if out.exists() and (not out.is_dir() or (alone and any(out.iterdir()))):
-        raise SettingsError(f"{out} exists already and was not changed", fix=f"choose another {opt('out')} folder.")
+        raise SettingsError(
+            f"{out} exists already and was not changed", fix=f"choose another {opt('out')} folder."
+        )
     whole = out.resolve()  # `.` has no name
     place = beside(whole) if alone else out
     place.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
         write_whole(place / name, content)
     if alone:
-        if whole.exists():  # not replaced, as it may be the user's working directory: the files are moved into it
+        if (
+            whole.exists()
+        ):  # not replaced, as it may be the user's working directory: the files are moved into it
             for path in place.iterdir():
                 path.rename(whole / path.name)
             place.rmdir()

@@ -75,7 +75,8 @@ def grid(wanted: ExportRequest) -> ExportTable:
         own = [row for row in own if row.suite != DEMO]
     if others and any(row.suite == DEMO for row in own):
         raise SettingsError(
-            "Rows of the synthetic demo suite cannot be compared with published ones", fix=f"remove {opt('published')}."
+            "Rows of the synthetic demo suite cannot be compared with published ones",
+            fix=f"remove {opt('published')}.",
         )
     columns = [_column(row, own, wanted.datasets) for row in [*others, *own]]
     columns = [column for column in columns if column.figures or wanted.rows]
@@ -87,7 +88,8 @@ def grid(wanted: ExportRequest) -> ExportTable:
     there = {name for column in columns for name in column.figures} | wanted.named
     if not columns or not there:
         raise StoreError(
-            f"No finished row has a figure of {', '.join(keys)}", fix=f"check {opt('tasks')} and {opt('output')}."
+            f"No finished row has a figure of {', '.join(keys)}",
+            fix=f"check {opt('tasks')} and {opt('output')}.",
         )
     titles = [title for key, title in zip(keys, titles, strict=True) if key in there]
     keys = [key for key in keys if key in there]
@@ -103,18 +105,30 @@ def grid(wanted: ExportRequest) -> ExportTable:
 def _caption(columns: Sequence[ExportColumn], keys: Sequence[str], sd: bool, bold: bool) -> str:
     """The caption, which mentions only what the table contains."""
     text = "Test scores times 100"
-    text += " with the standard deviation over seeds" if sd and any(column.sd for column in columns) else ""
+    text += (
+        " with the standard deviation over seeds"
+        if sd and any(column.sd for column in columns)
+        else ""
+    )
     if bold:
         several = len({column.standing.key for column in columns}) > 1
-        text += "; the best of each dataset is bold" + (", among models of one protocol and kind" if several else "")
-    return f"{text}." + (f" The score is the mean of six task-type means ({SOURCE})." if TITLE_OF_SCORE in keys else "")
+        text += "; the best of each dataset is bold" + (
+            ", among models of one protocol and kind" if several else ""
+        )
+    return f"{text}." + (
+        f" The score is the mean of six task-type means ({SOURCE})."
+        if TITLE_OF_SCORE in keys
+        else ""
+    )
 
 
 def _line(columns: Sequence[ExportColumn], key: str, sd: bool) -> list[ExportCell]:
     """A line of the table. Ties in print are all marked as best; models compete within their groups."""
     texts = [f"{column.figures[key]:.2f}" if key in column.figures else "" for column in columns]
     values = {place: float(text) for place, text in enumerate(texts) if text}
-    best = winners(values, [column.standing for column in columns], SCORE if key == TITLE_OF_SCORE else key)
+    best = winners(
+        values, [column.standing for column in columns], SCORE if key == TITLE_OF_SCORE else key
+    )
     return [
         ExportCell(text, f"{column.sd[key]:.2f}" if sd and key in column.sd else "", place in best)
         for place, (text, column) in enumerate(zip(texts, columns, strict=True))
@@ -124,28 +138,41 @@ def _line(columns: Sequence[ExportColumn], key: str, sd: bool) -> list[ExportCel
 def _column(row: Row, own: Sequence[Row], datasets: Sequence[Task]) -> ExportColumn:
     means = row.means()
     figures = {task.name: means[task.name] for task in datasets if task.name in means}
-    deviations = {name: statistics.stdev(values) for name in figures if len(values := row.values(name)) > 1}
+    deviations = {
+        name: statistics.stdev(values) for name in figures if len(values := row.values(name)) > 1
+    }
     if row.score is not None:
         figures[TITLE_OF_SCORE] = row.score
         if row.spread is not None:
             deviations[TITLE_OF_SCORE] = row.spread[0]
     if isinstance(row, Published):
         return ExportColumn(
-            row.name, figures, note="; ".join([row.version, *row.remarks]), standing=groups.standing(row)
+            row.name,
+            figures,
+            note="; ".join([row.version, *row.remarks]),
+            standing=groups.standing(row),
         )
     made = row.configuration
     alike = [other.model for other in own].count(row.model) > 1
-    setting = " ".join(dict.fromkeys([*made.text.split(), *made.precision.split(), *row.detail.split()]))
+    setting = " ".join(
+        dict.fromkeys([*made.text.split(), *made.precision.split(), *row.detail.split()])
+    )
     name = f"{row.model} ({setting})" if alike else row.model
     counts = sorted({len(row.seeds(name)) for name in figures if name != TITLE_OF_SCORE})
-    seeds = "/".join(map(str, counts)) + " " + (row.kind.runs[:-1] if counts == [1] else row.kind.runs)
+    seeds = (
+        "/".join(map(str, counts)) + " " + (row.kind.runs[:-1] if counts == [1] else row.kind.runs)
+    )
     facts = [*([] if alike else [setting]), seeds if counts else "none of these datasets"]
     if row.data == "synthetic":
         facts.append("synthetic data")
     elif row.data != "verified":
         facts.append(f"data not verified as BLURB's: {row.data}")
-    facts += [part for part in row.note.split("; ") if part and part != ONE_SEED]  # the seeds are there already
-    return ExportColumn(name, figures, deviations, "; ".join(dict.fromkeys(facts)), groups.standing(row))
+    facts += [
+        part for part in row.note.split("; ") if part and part != ONE_SEED
+    ]  # the seeds are there already
+    return ExportColumn(
+        name, figures, deviations, "; ".join(dict.fromkeys(facts)), groups.standing(row)
+    )
 
 
 class ExportFigure(NamedTuple):
@@ -190,13 +217,24 @@ def figures(wanted: ExportRequest) -> tuple[Row, list[ExportFigure]]:
         if values := row.values(task.name):
             dataset = row.datasets[task.name]
             verdict = ", ".join(sorted(dataset.known("verdict")))
-            mean, sd = statistics.fmean(values), round(statistics.stdev(values), 2) if len(values) > 1 else None
-            figures.append(ExportFigure(task, dataset.metric, round(mean, 2), sd, row.seeds(task.name), verdict))
+            mean, sd = (
+                statistics.fmean(values),
+                round(statistics.stdev(values), 2) if len(values) > 1 else None,
+            )
+            figures.append(
+                ExportFigure(
+                    task, dataset.metric, round(mean, 2), sd, row.seeds(task.name), verdict
+                )
+            )
     if not figures:
-        raise StoreError(f"{row.model} has no finished trial of {', '.join(task.name for task in wanted.datasets)}.")
+        raise StoreError(
+            f"{row.model} has no finished trial of {', '.join(task.name for task in wanted.datasets)}."
+        )
     return row, figures
 
 
 def whole_score(row: Row, wanted: ExportRequest) -> float | None:
     """The BLURB score, if all thirteen datasets are requested and have results."""
-    return row.score if row.blurb_means().keys() <= {task.name for task in wanted.datasets} else None
+    return (
+        row.score if row.blurb_means().keys() <= {task.name for task in wanted.datasets} else None
+    )

@@ -20,7 +20,12 @@ DATASETS: dict[str, tuple[str, int, str, dict[str, Any]]] = {
     "ncbi-disease": ("NCBI-disease", 940, POSITION, TAGS),
     "bc2gm": ("BC2GM", 5038, POSITION, TAGS),
     "jnlpba": ("JNLPBA", 3856, POSITION, TAGS),
-    "ebm-pico": ("EBM PICO", 191, NUMBER, {**TAGS, "items": {"enum": ["O", "I-PAR", "I-INT", "I-OUT"]}}),
+    "ebm-pico": (
+        "EBM PICO",
+        191,
+        NUMBER,
+        {**TAGS, "items": {"enum": ["O", "I-PAR", "I-INT", "I-OUT"]}},
+    ),
     "chemprot": (
         "ChemProt",
         15745,
@@ -35,7 +40,12 @@ DATASETS: dict[str, tuple[str, int, str, dict[str, Any]]] = {
     ),
     "gad": ("GAD", 534, NUMBER, {"enum": ["0", "1"]}),
     "biosses": ("BIOSSES", 20, NUMBER, {"type": "number", "minimum": 0, "maximum": 4}),
-    "hoc": ("HoC", 3547, "[0-9]+_s[0-9]+", {"type": "array", "uniqueItems": True, "items": {"enum": HALLMARKS}}),
+    "hoc": (
+        "HoC",
+        3547,
+        "[0-9]+_s[0-9]+",
+        {"type": "array", "uniqueItems": True, "items": {"enum": HALLMARKS}},
+    ),
     "pubmedqa": ("PubmedQA", 500, "[0-9]{7,8}", {"enum": ["yes", "no", "maybe"]}),
     "bioasq": ("BioASQ", 140, "[0-9a-f]{24}", {"enum": ["yes", "no"]}),
 }
@@ -90,7 +100,9 @@ def predictions(task: Task, units: Sequence[Unit]) -> dict[str, Any]:
     """
     answers: dict[str, Any] = {}
     if not task.task_type.submission:
-        raise StoreError(f"tasks of type {task.type} cannot be submitted: BLURB has no format for them.")
+        raise StoreError(
+            f"tasks of type {task.type} cannot be submitted: BLURB has no format for them."
+        )
     values: Values = load_object(task.task_type.submission, f"submission of the type {task.type}")
     for key, value in values(task, units):
         if key in answers:

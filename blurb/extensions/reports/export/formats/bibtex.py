@@ -20,8 +20,12 @@ def _render(wanted: ExportRequest) -> Files:
     chosen = rows(wanted) if wanted.rows else []
     entries = {key(BLURB): BLURB}
     for task in wanted.datasets:
-        if task.citation.strip() and (not wanted.rows or any(row.seeds(task.name) for row in chosen)):
-            entries.setdefault(key(task.citation), task.citation.strip())  # BC5 is one reference for two datasets
+        if task.citation.strip() and (
+            not wanted.rows or any(row.seeds(task.name) for row in chosen)
+        ):
+            entries.setdefault(
+                key(task.citation), task.citation.strip()
+            )  # BC5 is one reference for two datasets
     return {"": ("\n\n".join(entries.values()) + "\n").encode()}
 
 

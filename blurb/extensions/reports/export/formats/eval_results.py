@@ -21,7 +21,8 @@ def _render(wanted: ExportRequest) -> Files:
         ) from error
     if wanted.source_url is None and (wanted.source_name or wanted.source_org):
         raise SettingsError(
-            "A source has a name or an organisation only with an address", fix=f"add {opt('source-url')}."
+            "A source has a name or an organisation only with an address",
+            fix=f"add {opt('source-url')}.",
         )
     row, found = figures(wanted)
     entries = []
@@ -29,7 +30,9 @@ def _render(wanted: ExportRequest) -> Files:
         facts = [f"{name} {value}" for name, value in figure.facts(row).items()]
         if figure.verdict != "identical":
             facts.append(f"data {figure.verdict}")
-        started = [record.provenance.started for record in row.records_of(figure.task.name).values()]
+        started = [
+            record.provenance.started for record in row.records_of(figure.task.name).values()
+        ]
         entries.append(
             EvalResultEntry(
                 dataset_id=wanted.dataset_id,
@@ -43,7 +46,9 @@ def _render(wanted: ExportRequest) -> Files:
                 notes=", ".join([f"blurb-bench: {figure.metric}", *facts]),
             )
         )
-    return {"blurb.yaml": yaml.safe_dump(eval_result_entries_to_yaml(entries), sort_keys=False).encode()}
+    return {
+        "blurb.yaml": yaml.safe_dump(eval_result_entries_to_yaml(entries), sort_keys=False).encode()
+    }
 
 
 OPTIONS = frozenset({"dataset_id", "dataset_revision", "source_url", "source_name", "source_org"})

@@ -26,7 +26,9 @@ RELATIONS = {"first": "first_party", "third": "third_party", "": "other"}
 
 def _render(wanted: ExportRequest) -> Files:
     if not wanted.measured_by:
-        raise SettingsError("Every Eval Ever wants to know who ran it", fix=f"add {opt('measured-by', 'NAME')}.")
+        raise SettingsError(
+            "Every Eval Ever wants to know who ran it", fix=f"add {opt('measured-by', 'NAME')}."
+        )
     row, means = figures(wanted)
     # Of the runs and not of now, so that an export made again is the same entry.
     latest = str(max(_seconds(record) for each in row.records.values() for record in each.values()))
@@ -79,7 +81,12 @@ def _result(row: Row, figure: ExportFigure) -> dict[str, Any]:
     if (half := half_width(values)) is not None:  # over runs; nothing is said for one run
         mean, error = statistics.fmean(values), statistics.stdev(values) / math.sqrt(len(values))
         low, high = within(mean - half, mean + half, figure.task.name)
-        interval = {"lower": low, "upper": high, "confidence_level": 0.95, "method": "Student's t over runs"}
+        interval = {
+            "lower": low,
+            "upper": high,
+            "confidence_level": 0.95,
+            "method": "Student's t over runs",
+        }
         score["uncertainty"] = {
             "standard_error": {"value": error, "method": "analytic, over runs"},
             "confidence_interval": interval,
@@ -94,7 +101,9 @@ def _result(row: Row, figure: ExportFigure) -> dict[str, Any]:
     )
 
 
-def _entry(name: str, data: dict[str, str], metric: dict[str, Any], score: dict[str, Any]) -> dict[str, Any]:
+def _entry(
+    name: str, data: dict[str, str], metric: dict[str, Any], score: dict[str, Any]
+) -> dict[str, Any]:
     return {
         "evaluation_name": name,
         "source_data": {"dataset_name": name, "source_type": "other", "additional_details": data},
@@ -109,4 +118,6 @@ def _entry(name: str, data: dict[str, str], metric: dict[str, Any], score: dict[
     }
 
 
-EXPORT = ExportFormat("a row for the store Every Eval Ever", _render, frozenset({"measured_by", "party"}))
+EXPORT = ExportFormat(
+    "a row for the store Every Eval Ever", _render, frozenset({"measured_by", "party"})
+)

@@ -15,7 +15,10 @@ def _cell(cell: ExportCell) -> str:
 def _render(wanted: ExportRequest) -> Files:
     content = grid(wanted)
     head = [content.corner, *map(escape, content.heads)]
-    rows = [[escape(name), *map(_cell, cells)] for name, cells in zip(content.lines, content.cells, strict=True)]
+    rows = [
+        [escape(name), *map(_cell, cells)]
+        for name, cells in zip(content.lines, content.cells, strict=True)
+    ]
     table = [head, ["---", *["---:"] * len(content.heads)], *rows]
     lines = [f"| {' | '.join(row)} |" for row in table]
     lines += ["", escape(content.caption), "", *(f"- {escape(note)}" for note in content.notes)]

@@ -13,7 +13,9 @@ from blurb.messages import DataError
 
 def _render(wanted: ExportRequest) -> Files:
     row, measured = figures(wanted)
-    model = (names.run_and_step(row.model) or (row.model, 0))[0]  # all checkpoints of a run share a card
+    model = (names.run_and_step(row.model) or (row.model, 0))[
+        0
+    ]  # all checkpoints of a run share a card
     results = [
         EvalResult(
             task_type=figure.task.task_type.hub,
@@ -51,7 +53,9 @@ def _render(wanted: ExportRequest) -> Files:
     try:
         card = ModelCard.load(wanted.out)
     except (ValueError, TypeError, KeyError, yaml.YAMLError, UnicodeDecodeError) as error:
-        raise DataError(f"huggingface_hub cannot read this model card: {error}", wanted.out) from error
+        raise DataError(
+            f"huggingface_hub cannot read this model card: {error}", wanted.out
+        ) from error
     ours = {_identity(result) for result in results}
     kept = [result for result in card.data.eval_results or [] if _identity(result) not in ours]
     card.data.eval_results = kept + results
@@ -64,4 +68,6 @@ def _identity(result: EvalResult) -> tuple[object, ...]:
     return (result.unique_identifier, result.metric_type, result.metric_name)
 
 
-EXPORT = ExportFormat("results for the README of a model on the Hub", _render, frozenset({"dataset_id"}))
+EXPORT = ExportFormat(
+    "results for the README of a model on the Hub", _render, frozenset({"dataset_id"})
+)

@@ -19,11 +19,18 @@ def _render(wanted: ExportRequest) -> Files:
     if not names & row.records.keys():
         fix = f"check {opt('tasks')}: it has {', '.join(row.records) or 'none'}."
         raise StoreError(f"{row.name} has no predictions of {', '.join(sorted(names))}", fix=fix)
-    row = replace(row, datasets={name: scores for name, scores in row.datasets.items() if name in names})
+    row = replace(
+        row, datasets={name: scores for name, scores in row.datasets.items() if name in names}
+    )
     return row_files.files(row, wanted.measured_by, wanted.party)
 
 
 ADVISED = ("measured_by", "party")
 EXPORT = ExportFormat(
-    "a row as files that others can verify", _render, frozenset(ADVISED), folder="row", alone=True, advised=ADVISED
+    "a row as files that others can verify",
+    _render,
+    frozenset(ADVISED),
+    folder="row",
+    alone=True,
+    advised=ADVISED,
 )

@@ -35,7 +35,9 @@ LONGEST = 160
 """Maximum characters of a violation, as jsonschema quotes the whole invalid value."""
 
 
-def documents(row: Row, datasets: Sequence[Task], seed: int | None, allow_partial: bool) -> dict[str, dict[str, Any]]:
+def documents(
+    row: Row, datasets: Sequence[Task], seed: int | None, allow_partial: bool
+) -> dict[str, dict[str, Any]]:
     """The submission files of a leaderboard row, by task name.
 
     :param seed: seed whose predictions to submit; None for the lowest of each dataset
@@ -59,24 +61,40 @@ def documents(row: Row, datasets: Sequence[Task], seed: int | None, allow_partia
         hint = ""
         if any(not row.records_of(task.name) for task in datasets) and not allow_partial:
             hint = f"\nBLURB accepts any subset of the datasets; use {opt('allow-partial')} to omit the missing ones."
-        raise StoreError(f"{row.model} ({row.configuration.text}) cannot be submitted:\n" + "\n".join(problems) + hint)
+        raise StoreError(
+            f"{row.model} ({row.configuration.text}) cannot be submitted:\n"
+            + "\n".join(problems)
+            + hint
+        )
     return submitted
 
 
-def _document(row: Row, task: Task, records: Mapping[int, Record], seed: int | None) -> dict[str, Any]:
+def _document(
+    row: Row, task: Task, records: Mapping[int, Record], seed: int | None
+) -> dict[str, Any]:
     if not records:
         raise StoreError("no finished trial.")
     if seed is not None and seed not in records:
-        raise StoreError(f"seed {seed} is not finished; finished seeds: {', '.join(map(str, sorted(records)))}.")
+        raise StoreError(
+            f"seed {seed} is not finished; finished seeds: {', '.join(map(str, sorted(records)))}."
+        )
     record = records[min(records) if seed is None else seed]
     verdict = record.provenance.data_verdict
     if verdict not in accepted(task):
-        raise StoreError(f"the trial's data is not BLURB's ({verdict})", fix="check it with `blurb data verify`.")
+        raise StoreError(
+            f"the trial's data is not BLURB's ({verdict})", fix="check it with `blurb data verify`."
+        )
     schema = schema_of(task)
     name = schema["properties"]["dataset_name"]["const"]
-    columns = read_predictions(record.path / PREDICTIONS, Unit._fields, "test")  # the schema says more than the record
+    columns = read_predictions(
+        record.path / PREDICTIONS, Unit._fields, "test"
+    )  # the schema says more than the record
     units = [Unit(*cells) for cells in zip(*(columns[name] for name in Unit._fields), strict=True)]
-    document = {"dataset_name": name, "model_name": row.model, "predictions": predictions(task, units)}
+    document = {
+        "dataset_name": name,
+        "model_name": row.model,
+        "predictions": predictions(task, units),
+    }
     check(task, document, schema)
     return document
 
@@ -97,8 +115,13 @@ def check(task: Task, document: dict[str, Any], schema: dict[str, Any]) -> None:
     known = _known_units()[task.name]
     answers = document["predictions"]
     if known["keys"] and fingerprint(answers) != known["keys"]:
-        raise StoreError("the ids are not those of BLURB's test set, although their number is right.")
-    if known["lengths"] and fingerprint(f"{key} {len(answers[key])}" for key in answers) != known["lengths"]:
+        raise StoreError(
+            "the ids are not those of BLURB's test set, although their number is right."
+        )
+    if (
+        known["lengths"]
+        and fingerprint(f"{key} {len(answers[key])}" for key in answers) != known["lengths"]
+    ):
         raise StoreError("the tag sequences do not have one tag per word of BLURB's test set.")
 
 
@@ -131,7 +154,8 @@ def _known_units() -> dict[str, dict[str, str]]:
 def _render(wanted: ExportRequest) -> Files:
     submitted = documents(real_row(wanted), wanted.datasets, wanted.seed, wanted.allow_partial)
     contents = {
-        f"{name}.json": (json.dumps(document, allow_nan=False) + "\n").encode() for name, document in submitted.items()
+        f"{name}.json": (json.dumps(document, allow_nan=False) + "\n").encode()
+        for name, document in submitted.items()
     }
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as packed:
@@ -141,5 +165,9 @@ def _render(wanted: ExportRequest) -> Files:
 
 
 EXPORT = ExportFormat(
-    "BLURB's JSON files and their zip archive", _render, frozenset({"seed", "allow_partial"}), "submission", alone=True
+    "BLURB's JSON files and their zip archive",
+    _render,
+    frozenset({"seed", "allow_partial"}),
+    "submission",
+    alone=True,
 )
