@@ -230,15 +230,14 @@ def check(values: Any) -> None:
     """Raises a BlurbError, with all that is wrong, unless the declared fields of a data class may have their values."""
     errors = ErrorCollector()
     _check_all(values, errors)
-    errors.tell()
+    errors.stop()
 
 
 def sound(values: T, errors: ErrorCollector) -> T:
     """An instance of a data class with defaults in the place of what its fields may not be, which goes to `errors`."""
     wrong = _check_all(values, errors)
-    defaults = {
-        each.name: each.default for each in dataclasses.fields(values) if each.name in wrong
-    }  # type: ignore[arg-type]
+    declared = dataclasses.fields(values)  # type: ignore[arg-type]
+    defaults = {each.name: each.default for each in declared if each.name in wrong}
     return dataclasses.replace(values, **defaults)  # type: ignore[type-var]
 
 
@@ -247,7 +246,8 @@ def _check_all(values: Any, errors: ErrorCollector) -> list[str]:
     wrong = []
     for name, about in of(values.__class__).items():
         before = len(errors.errors)
-        errors.tried(about.checked, name, getattr(values, name))
+        with errors:
+            about.checked(name, getattr(values, name))
         wrong += [name] * (len(errors.errors) > before)
     return wrong
 
@@ -262,22 +262,22 @@ def read(
     """
     place = f"{where}, {under}" if under else where
     keys = dict.fromkeys(content, table.keys) if isinstance(table.keys, Field) else table.keys or {}
-    good = {}
+    good: dict[str, Any] = {}
     for name, given in content.items():
         if name not in keys:
             errors.add(UnknownName(table.noun or "key", name, keys, table.aliases, where=place))
             continue
-        about, before = keys[name], len(errors.errors)
-        if about.keys is not None and errors.tried(about.checked, name, given, place) is not None:
-            inside = f"{under}.{name}" if under else name
-            tables = given if isinstance(given, list) else [given]
-            parts = [read(each, about, where, errors, inside) for each in tables]
-            given = parts if isinstance(given, list) else parts[0]
-        if len(errors.errors) > before and about.parse is not None:
-            continue
-        value = errors.tried(about.value, name, given, place)
-        if value is not None:
-            good[name] = value
+        with errors:
+            about, before = keys[name], len(errors.errors)
+            if about.keys is not None:
+                about.checked(name, given, place)
+                inside = f"{under}.{name}" if under else name
+                tables = given if isinstance(given, list) else [given]
+                parts = [read(each, about, where, errors, inside) for each in tables]
+                given = parts if isinstance(given, list) else parts[0]
+            if len(errors.errors) == before or about.parse is None:
+                value = about.value(name, given, place)
+                good |= {} if value is None else {name: value}
     for name, about in keys.items():
         if about.required and name not in content:
             errors.add(SettingsError(f"'{name}' is missing.", where=place))

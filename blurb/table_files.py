@@ -194,7 +194,7 @@ def head_of(path: Path) -> tuple[tuple[str, ...], dict[Any, Any] | None]:
     except OSError as error:
         raise _unreadable(path, error) from None
     except csv.Error as error:
-        raise DataError(f"invalid CSV: {error}.", path, reader.reader.line_num) from None
+        raise DataError(f"invalid CSV: {error}.", path, reader.reader.line_num) from None  # type: ignore[possibly-undefined]
 
 
 def _names(reader: csv.DictReader[str], path: Path) -> tuple[str, ...]:
@@ -210,9 +210,8 @@ def _names(reader: csv.DictReader[str], path: Path) -> tuple[str, ...]:
 def json_lines(path: Path, errors: ErrorCollector = FIRST) -> Iterator[tuple[FileLine, Record]]:
     """The object of each line of a file of JSON lines."""
     for line, text in lines_of(path):
-        content = errors.tried(json_object, text, line)
-        if content is not None:
-            yield line, content
+        with errors:
+            yield line, json_object(text, line)
 
 
 def json_object(text: str, line: FileLine) -> Record:

@@ -17,7 +17,7 @@ from blurb import tasks
 from blurb.cli import cli
 from blurb.corpora import demo
 from blurb.messages.errors import DataError, SettingsError
-from blurb.planning.request import at_hand, check_files
+from blurb.planning.steps import available_tasks, check_files
 from tests.corpora.originals import NAMES, put, small_lists
 
 README = Path(__file__).parent.parent / "README.md"
@@ -93,7 +93,7 @@ def test_what_always_works_needs_no_registration(tmp_path: Path) -> None:
     left_out = shutil.ignore_patterns("BioASQ", "BIOSSES", "chemprot")
     data = Path(shutil.copytree(demo.prepare(), tmp_path / "data", ignore=left_out))
     check_files(tasks.select(selection), data)
-    assert len(at_hand(tasks.select("all"), data)) == 10
+    assert len(available_tasks(tasks.select("all"), data)) == 10
     with pytest.raises(DataError, match=r"biosses .* To run the others: --tasks bc5-chem"):
         check_files(tasks.select("all"), data)
 

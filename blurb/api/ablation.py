@@ -10,9 +10,10 @@ from blurb import fields, formulations, tasks
 from blurb.api.running import announced, run_trials
 from blurb.execution.job import Job, TrialOutcome
 from blurb.messages import SettingsError, Tell, opt, tell_damage
-from blurb.planning import ablations, preflight, trials
+from blurb.planning import ablations, trials
 from blurb.planning.options import AblateOptions
-from blurb.planning.request import check_writable, typed_settings
+from blurb.planning.request import Request, make_request_of_cells
+from blurb.planning.steps import check_writable, typed_settings
 from blurb.results import from_store
 from blurb.results.row import Row
 from blurb.store.store import Store
@@ -39,7 +40,8 @@ def ablate(options: AblateOptions, plot: Picture | None = None) -> Ablation | No
     out = Path(options.out)
     if plot is not None:
         plot.check()
-    check_writable(output=Path(options.output), out=out)
+    check_writable("output", Path(options.output))
+    check_writable("out", out)
     grid = ablations.grid(options.axis)
     chosen = _chosen(grid, options)
     common = typed_settings(options.overrides, options.shorthands)
@@ -52,7 +54,7 @@ def ablate(options: AblateOptions, plot: Picture | None = None) -> Ablation | No
     if options.suite == "demo":
         grid = grid.unpublished()  # the paper's numbers are not of synthetic data
     of_axis = dict.fromkeys(grid.cells[0].settings, f"{opt('axis', options.axis)}")
-    request = preflight.resolved(options, chosen, common, {**options.shorthands, **of_axis})
+    request = make_request_of_cells(options, chosen, common, {**options.shorthands, **of_axis})
     requests = [replace(request, overrides={**common, **cell.settings}) for cell in grid.cells]
     prepared = [trials.prepare(request) for request in requests]
     _check_cells_differ(grid, [cell.final for cell in prepared])
@@ -123,7 +125,7 @@ def _check_cells_differ(grid: ablations.Grid, finals: list[Sequence[Job]]) -> No
             )
 
 
-def _results(requests: list[trials.Request], tell: Tell = tell_damage) -> list[Row | None]:
+def _results(requests: list[Request], tell: Tell = tell_damage) -> list[Row | None]:
     """The row of each request in the store, None if it has none."""
     rows = from_store.read(Store(requests[0].store), tell)
     cells = []

@@ -205,13 +205,13 @@ def check(
     :raises StoreError: for a state file that was edited or is damaged
     """
     start, errors = time.perf_counter(), ErrorCollector()
-    chosen = errors.tried(
-        read_rules, rules, split, max_drop, tasks, across, rule, looks, sd, state is not None
-    )
-    rows = errors.tried(rows_of, (candidate, baseline), output)
-    errors.tell()
-    assert rows is not None
-    assert chosen is not None
+    with errors:
+        chosen = read_rules(
+            rules, split, max_drop, tasks, across, rule, looks, sd, state is not None
+        )
+    with errors:
+        rows = rows_of((candidate, baseline), output)
+    errors.stop()
     one, two = rows
     decision = (
         regression.decide(one, two, chosen)
@@ -303,12 +303,12 @@ def plan(
     :raises SettingsError: for numbers that cannot be, and rows without runs by their nature
     """
     errors = ErrorCollector()
-    aim = errors.tried(Aim, detect, power, level, sd, seeds, hours)
-    chosen = None if tasks is None else errors.tried(known.select, tasks)
+    with errors:
+        aim = Aim(detect, power, level, sd, seeds, hours)
+    with errors:
+        names = None if tasks is None else [task.name for task in known.select(tasks)]
     several = isinstance(against, Sequence) and not isinstance(against, str)
-    rows = errors.tried(rows_of, tuple(against) if several else (against,), output)  # type: ignore[arg-type]
-    errors.tell()
-    assert aim is not None
-    assert rows is not None
-    names = None if chosen is None else [task.name for task in chosen]
+    with errors:
+        rows = rows_of(tuple(against) if several else (against,), output)  # type: ignore[arg-type]
+    errors.stop()
     return SeedPlan(rows[0].name, tuple(plan_seeds(rows, aim, split, names)))

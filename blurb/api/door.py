@@ -33,8 +33,9 @@ def from_python(function: Callable[P, T]) -> Callable[P, T]:
                     parameter.about.kind is not object
                     and given.get(name, parameter.default) is not parameter.default
                 ):
-                    errors.tried(parameter.about.checked, name, given[name])
-            errors.tell()
+                    with errors:
+                        parameter.about.checked(name, given[name])
+            errors.stop()
             return function(*arguments, **more)
 
     return called

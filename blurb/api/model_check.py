@@ -90,13 +90,13 @@ def check_model(
     :param base: the model that an adapter was trained on
     :raises ModelError: if it cannot be loaded; `blurb doctor` lists all that is wrong then
     """
-    from blurb.planning.request import source
+    from blurb.planning.steps import load_source
 
     logging.getLogger("transformers").setLevel(
         logging.ERROR
     )  # it tells of new embeddings, which markers need
     folder = demo.prepare()
-    checked = source(reference, None, None, remote_code, folder, casing, base=base)
+    checked = load_source(reference, None, None, remote_code, folder, casing, base=base)
     if not checked.is_checkpoint:
         raise SettingsError(f"{reference} has no encoder to check", fix="name a checkpoint.")
     tokenizer, (encoder, _) = checked.checkpoint.tokenizer, encoder_of(checked)

@@ -14,7 +14,7 @@ from blurb.inputs import tagging
 from blurb.learners import saved_models
 from blurb.learners.base import Learner, Subset
 from blurb.messages import SettingsError
-from blurb.planning.request import check_files, folders
+from blurb.planning.steps import check_files, find_folders
 from blurb.store import plugins
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def load_dataset(
         raise SettingsError(
             f"load_dataset needs one task (got {', '.join(one.name for one in chosen)})."
         )
-    folder, _ = folders(suite, None if data is None else Path(data), None, chosen)
+    folder, _ = find_folders(suite, None if data is None else Path(data), None, chosen)
     if original:
         from blurb.corpora.originals import load_original
 

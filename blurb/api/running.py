@@ -26,11 +26,12 @@ from blurb.execution import engines
 from blurb.execution.engine import Engine
 from blurb.execution.job import Job, TrialOutcome
 from blurb.messages import BlurbError, Tell, UnknownName, safe_message, tell_damage
-from blurb.planning import preflight, trials
+from blurb.planning import trials
 from blurb.planning.options import Checkpointing, Given, Keep, NamedModel, RunOptions, Tokenizer
-from blurb.planning.quick_checks import left_out, warnings_of
+from blurb.planning.request import Request, make_request
 from blurb.planning.run_file import with_file
-from blurb.planning.trials import Planned, Request
+from blurb.planning.trials import Planned
+from blurb.planning.warnings import left_out, warnings_of
 from blurb.protocols.settings import ELSEWHERE, FIELDS
 from blurb.regression.rules import Rules
 from blurb.results import tables
@@ -53,7 +54,7 @@ def execute(options: RunOptions) -> Results:
 
 
 def _executed(options: RunOptions) -> Results:
-    request, engine, rules = preflight.checked(options)
+    request, engine, rules = make_request(options)
     planned, expected = _plan(request, engine)
     if request.dry_run:
         return Results((), request.store)
@@ -63,7 +64,7 @@ def _executed(options: RunOptions) -> Results:
     def rebuild(tell: Tell = tell_damage) -> list[Row]:
         return tables.rebuild(store, leaderboard, tell)
 
-    preflight.check_engine_is_there(planned, engine)
+    trials.check_engine_is_there(planned, engine)
     # Damage that this run may repair is not told; what is left of it is reported at the end.
     outcomes = run_trials(planned, expected, lambda: rebuild(lambda damage: None), engine=engine)
     wanted = [planned[0].request.row_key(source) for source in request.sources]
@@ -170,10 +171,10 @@ def _plan(request: Request, engine: Engine) -> tuple[Sequence[Planned], Estimate
     if request.budget is None:
         planned = [trials.prepare(request)]
         if not request.dry_run:  # a calibration takes seconds, and would be for nothing
-            preflight.check_engine_is_there(planned, engine)
+            trials.check_engine_is_there(planned, engine)
         return announced(planned, engine=engine)
     chosen = choose_protocol(
-        request.budget, list(request.tasks), request.jobs, partial(preflight.rung_of, request)
+        request.budget, list(request.tasks), request.jobs, partial(trials.plan_rung, request)
     )
     if request.progress:
         show_budget(request.budget, chosen, err=not request.dry_run)

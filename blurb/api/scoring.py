@@ -11,7 +11,7 @@ from blurb import tasks
 from blurb.messages import DataError, ErrorCollector, SettingsError, item_of, notify, opt
 from blurb.options import Option
 from blurb.planning.options import OUTPUT, SUITE
-from blurb.planning.request import folders
+from blurb.planning.steps import find_folders
 from blurb.records import Tabular
 from blurb.scoring import batch, columns, files, scores, storing
 from blurb.scoring.batch import Replies
@@ -150,7 +150,7 @@ def score(
     names_of_test = [each.name for each, _ in pairs]
     if alone := [each.name for each, _ in dev_pairs if each.name not in names_of_test]:
         raise SettingsError(f"{', '.join(alone)}: there are predictions on dev and none on test.")
-    folder, _ = folders(
+    folder, _ = find_folders(
         suite, None if data is None else Path(data), None, [each for each, _ in pairs]
     )
     form, reading = (file_format or "", column or ""), Reading(scheme or "", dict(names or {}))
@@ -189,10 +189,10 @@ def _all_matched(
     wrong = ErrorCollector()
     matched: dict[ScoredSplit, list[tuple[MatchedAnswers, Path]]] = {}
     for split, pairs in given.items():
-        tried = [
-            wrong.tried(_matched, task, each, form, folder, split, reading) for task, each in pairs
-        ]
-        matched[split] = [each for each in tried if each is not None]
+        matched[split] = []
+        for task, each in pairs:
+            with wrong:
+                matched[split].append(_matched(task, each, form, folder, split, reading))
         for answers, path in matched[split]:
             if adding and (lost := answers.unanswered):
                 what = f"{lost:,} of {len(answers.units):,} requests of {answers.formulation.task.name} have no line"
@@ -211,7 +211,7 @@ def _all_matched(
                         fix=f"if they are predictions, add {opt('gold-as-predictions')}.",
                     )
                 )
-    wrong.tell()
+    wrong.stop()
     return matched
 
 

@@ -69,10 +69,11 @@ def command(
         raise SettingsError("Name at least two rows to compare.")
     wrong = ErrorCollector()
     if plot is not None:
-        wrong.tried(plot.check)
-    meant = wrong.tried(rows_of, rows, output)
-    wrong.tell()
-    assert meant is not None
+        with wrong:
+            plot.check()
+    with wrong:
+        meant = rows_of(rows, output)
+    wrong.stop()
     first, *others = meant
     comparisons = [compare(first, other, split=split, runs_only=runs_only) for other in others]
     if form == "table":

@@ -64,9 +64,11 @@ def command(
     if task is not None and task.endswith(tasks.SUFFIX):
         tasks.load(task)
     wrong = ErrorCollector()
-    record = None if alone else wrong.tried(references.trial, trial, output, task, seed)
-    inputs = wrong.tried(lambda: list(raw.lines(file)) if file else list(enumerate(texts, 1)))
-    wrong.tell()
+    with wrong:
+        record = None if alone else references.trial(trial, output, task, seed)
+    with wrong:
+        inputs = list(raw.lines(file)) if file else list(enumerate(texts, 1))
+    wrong.stop()
     place = trial if record is None else record.path
     model = load_model(
         place, device, head=head, pooling=pooling, trust_remote_code=trust_remote_code

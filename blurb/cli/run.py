@@ -44,7 +44,7 @@ def command(
     docs/ci.md).
     """
     from blurb.api import running  # numpy and two hundred modules, which a help needs not
-    from blurb.planning import preflight
+    from blurb.planning.request import make_request
 
     source = click.get_current_context().get_parameter_source
     typed = {
@@ -60,7 +60,7 @@ def command(
             raise SettingsError(
                 "--format toml writes a run as a file, and runs nothing", fix="add --dry-run."
             )
-        preflight.checked(options)
+        make_request(options)
         click.echo(run_file.write(options), nl=False)
         return
     if sys.stderr.isatty():  # planning takes seconds

@@ -117,8 +117,9 @@ def read_split(
     more = (
         [errors] if "errors" in inspect.signature(read).parameters else []
     )  # a reader of others may have none
-    with telling_cuts(path):
-        rows = errors.tried(lambda: list(read(path, task, split, *more))) or []
+    rows: list[Example] = []
+    with telling_cuts(path), errors:
+        rows = list(read(path, task, split, *more))
     seen: set[str] = set()
     for row in rows:
         if row["id"] in seen:

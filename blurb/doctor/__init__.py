@@ -98,20 +98,21 @@ def _file(path: Path) -> Diagnosis:
 def _settings(kind: Subject, load: Callable[..., object], path: Path, fix: str) -> Diagnosis:
     """The faults that the reader of a file of settings finds."""
     errors = ErrorCollector()
-    errors.tried(load, path)
+    with errors:
+        load(path)
     return Diagnosis(kind, str(path), [as_fault(error, path, fix) for error in errors.errors])
 
 
 def _table(path: Path) -> Diagnosis:
     """Every line of a `results.csv`, a `leaderboard.csv` or an `external.csv` that cannot be read."""
     errors, unread = ErrorCollector(), ErrorCollector()
-    table = unread.tried(table_of, path, unread)
-    rows = errors.tried(table_rows, path, errors)
     facts: dict[str, Fact] = {}
-    if table is not None:
+    with unread:
+        table = table_of(path, unread)
         facts["lines"] = len(table.rows) + len(unread.errors)
-    if rows:
-        facts["rows"] = len(rows)
+    with errors:
+        rows = table_rows(path, errors)
+        facts |= {"rows": len(rows)} if rows else {}
     return Diagnosis(
         "table",
         str(path),

@@ -84,7 +84,9 @@ def _dataset_faults(finding: loading.DatasetVerification, folder: Path) -> Itera
 def examine_task_file(path: Path) -> Diagnosis:
     """The faults of a task file, of the files that it names, and of their examples."""
     errors = ErrorCollector()
-    task = errors.tried(tasks.load, str(path))
+    task = None
+    with errors:
+        task = tasks.load(str(path))
     fix = "docs/extend.md has all keys; blurb tasks new writes a template."
     facts: dict[str, Fact] = {}
     problems = [*(as_fault(error, path, fix) for error in errors.errors), *_missing(path)]

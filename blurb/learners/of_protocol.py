@@ -21,7 +21,7 @@ def load(name: Path | str) -> Protocol:
     """Loads a protocol by name or from a file, and checks what it says to its learner; raises all that is wrong."""
     errors = ErrorCollector()
     protocol = check(protocol_files.read(str(name), errors), name, errors)
-    errors.tell()
+    errors.stop()
     return protocol
 
 
@@ -47,7 +47,8 @@ def check(protocol: Protocol, where: Path | str, errors: ErrorCollector) -> Prot
             what = f"[{key}] does not apply to {kind.rows.noun}, which always selects on dev"
             errors.add(SettingsError(what, where=where, fix="remove it."))
     for table in (protocol.everywhere, *protocol.per_task.values()):
-        errors.tried(check_settings, kind, table, where)
+        with errors:
+            check_settings(kind, table, where)
     return replace(protocol, seed_values={"": (1,)}) if kind.deterministic else protocol
 
 
@@ -58,4 +59,4 @@ def check_settings(kind: LearnerKind, names: Iterable[str], where: Path | str) -
         if kind.refuses and name not in kind.settings:
             what = f"{name} does not apply to {kind.rows.noun}; its settings are {', '.join(kind.settings)}."
             errors.add(SettingsError(what, where=where))
-    errors.tell()
+    errors.stop()

@@ -131,6 +131,9 @@ class ErrorGroup(BlurbError):
 class ErrorCollector:
     """The errors of checks that are all made, whatever the others find; each error is told once.
 
+    A block `with errors:` ends at its first BlurbError, which is kept; what follows the block goes on. A value of the
+    block is used inside it, or `errors.stop()` stands before its first use.
+
     :ivar errors: so far
     """
 
@@ -138,12 +141,13 @@ class ErrorCollector:
         self.errors: list[BlurbError] = []
         self._texts: set[str] = set()
 
-    def tried(self, check: Callable[P, T], *arguments: P.args, **more: P.kwargs) -> T | None:
-        """The result of a check, or None after adding its error."""
-        try:
-            return check(*arguments, **more)
-        except BlurbError as error:
+    def __enter__(self) -> None: ...
+
+    # "bool | None", as mypy takes what returns "bool" for a block after which nothing is sure to be there.
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool | None:
+        if isinstance(error, BlurbError):
             self.add(error)
+            return True
         return None
 
     def add(self, error: BlurbError) -> None:
@@ -156,7 +160,7 @@ class ErrorCollector:
         self.errors += new.values()
         self._texts |= new.keys()
 
-    def tell(self, then: str = "") -> None:
+    def stop(self, then: str = "") -> None:
         """Raises the only error as it is, or all of them as an `ErrorGroup`; does nothing if there is none.
 
         :param then: a sentence below a list

@@ -67,9 +67,11 @@ def read_models(path: Path) -> list[NamedModel]:
             path,
             1,
         )
-    named = [errors.tried(_named_model, at, line) for at, line in table_of(path, errors).rows]
-    errors.tell()
-    models = [model for model in named if model is not None]
+    models = []
+    for at, line in table_of(path, errors).rows:
+        with errors:
+            models.append(_named_model(at, line))
+    errors.stop()
     if not models:
         raise DataError("names no model.", path)
     return models

@@ -67,7 +67,7 @@ def read(path: Path) -> dict[str, Any]:
     table = fields.Field(dict, keys=keys, noun="option")
     values = fields.read(text_files.read_toml(path), table, path, errors)
     _refuse_code(values, path, errors)
-    errors.tell()
+    errors.stop()
     return values
 
 
@@ -96,18 +96,17 @@ def _refuse_code(values: Mapping[str, Any], path: Path, errors: ErrorCollector) 
     protocol, engine = str(values.get("protocol", "")), str(values.get("engine", DEFAULT))
     remote = {"trust_remote_code": "true"} if values.get("trust_remote_code") else {}
     code = {**_code_in([values, values.get("set", {})]), **remote}
-    read = (
-        errors.tried(protocols.read, protocol, errors)
-        if protocol.endswith(FILES["protocol"])
-        else None
-    )
-    if read is not None and (inner := _code_in(read.tables)):
-        code["protocol"] = f"{protocol} with {', '.join(inner.values())}"
-    name, *options = engine.split(",")
-    keys = {option.partition("=")[0].strip().replace("-", "_") for option in options}
-    known = () if ":" in name else getattr(errors.tried(engines.get, name.strip()), "of_file", ())
-    if ":" in name or not keys <= {*known}:
-        code["engine"] = engine
+    with errors:
+        tables = (
+            protocols.read(protocol, errors).tables if protocol.endswith(FILES["protocol"]) else ()
+        )
+        if inner := _code_in(tables):
+            code["protocol"] = f"{protocol} with {', '.join(inner.values())}"
+    with errors:
+        name, *options = engine.split(",")
+        keys = {option.partition("=")[0].strip().replace("-", "_") for option in options}
+        if ":" in name or not keys <= {*engines.get(name.strip()).of_file}:
+            code["engine"] = engine
     for key, value in code.items():
         what = f"a file runs no code, and {key} = {value} would"
         errors.add(SettingsError(what, where=path, fix=f"type --{key.replace('_', '-')} instead."))

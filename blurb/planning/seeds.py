@@ -67,9 +67,10 @@ class Aim:
 
     def __post_init__(self) -> None:
         errors = ErrorCollector()
-        errors.tried(fields.check, self)
-        if not errors.errors and self.power <= self.level:
-            errors.add(SettingsError(f"power must be above the level (got {self.power:g})."))
+        with errors:
+            fields.check(self)
+            if self.power <= self.level:
+                raise SettingsError(f"power must be above the level (got {self.power:g}).")
         if self.seeds is not None and self.hours is not None:
             errors.add(
                 SettingsError(
@@ -80,7 +81,7 @@ class Aim:
         if self.detect is self.seeds is self.hours is None:
             fix = f"give {opt('detect', 'POINTS')}, or what you can afford: {opt('seeds')} or {opt('hours')}."
             errors.add(SettingsError("Say which difference the seeds are to find", fix=fix))
-        errors.tell()
+        errors.stop()
 
 
 def plan_seeds(

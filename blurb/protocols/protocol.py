@@ -219,7 +219,7 @@ def load(name: str) -> Protocol:
     """Loads a protocol by name, or from a file with the suffix `.toml`; raises all that is wrong with it."""
     errors = ErrorCollector()
     loaded = read(name, errors)
-    errors.tell()
+    errors.stop()
     return loaded
 
 
@@ -268,7 +268,7 @@ def default_baselines() -> baselines.Tables:
     """The training settings of the baselines, unless a protocol has its own."""
     errors = ErrorCollector()
     values = fields.read(_shipped(BASELINES), baselines.table(), f"{BASELINES}.toml", errors)
-    errors.tell()
+    errors.stop()
     return baselines.by_task(values)
 
 
@@ -415,7 +415,7 @@ def _seeds(given: Any) -> dict[str, tuple[int, ...]]:
         dict.fromkeys(("default", *(task.name for task in tasks.all())), seeds),
     )
     values = fields.read(given, Field(dict, keys=keys, noun="task"), None, errors)
-    errors.tell()
+    errors.stop()
     return {"" if task == "default" else task: listed for task, listed in values.items()}
 
 

@@ -108,7 +108,7 @@ def load(path: Path) -> Rules:
     """
     errors = ErrorCollector()
     values = fields.read(text_files.read_toml(path), Field(dict, keys=_keys()), path, errors)
-    errors.tell()
+    errors.stop()
     values["default"] = Limit(values.pop("max_drop", None))
     named = {"datasets": "limits", "tasks": "required"}
     try:
@@ -166,16 +166,18 @@ def read_rules(
                 "this is a pipe or a device and no file", where=rules, fix="remove it."
             )
     wrong, give = ErrorCollector(), f"name it with {opt('state')} of blurb check."
-    combined = wrong.tried(load, Path(rules)) if isinstance(rules, str | Path) else rules
-    named = None if tasks is None else wrong.tried(known.select, tasks)
+    with wrong:
+        combined = (load(Path(rules)) if isinstance(rules, str | Path) else rules) or Rules()
+    with wrong:
+        named = None if tasks is None else known.select(tasks)
     options = {"split": split, "rule": rule, "looks": looks, "sd": sd, "across": tuple(across)}
     typed = {name: value for name, value in options.items() if value is not None}
     given = fields.read(typed, Field(dict, keys=fields.of(Rules)), None, wrong)
-    limit = None if max_drop is None else wrong.tried(Limit, max_drop)
+    with wrong:
+        limit = None if max_drop is None else Limit(max_drop)
     if looks is not None and not in_series:
         wrong.add(SettingsError(f"{opt('looks', looks)} {NEEDS_STATE}", fix=give))
-    wrong.tell()
-    combined = combined or Rules()
+    wrong.stop()
     if combined.looks is not None and looks is None and not in_series:
         raise SettingsError(f"{combined.looks} looks, as the rules say, {NEEDS_STATE}", fix=give)
     if limit is not None:

@@ -51,8 +51,11 @@ def rows(lines: Iterable[Numbered], errors: ErrorCollector = FIRST) -> list[Row]
     :param errors: gets the lines (file, line) of a row that occurs twice or has an invalid number
     """
     seen: dict[tuple[str, ...], FileLine] = {}
-    rows = [errors.tried(_row, at, line, seen) for at, line in lines]
-    return labelled([row for row in rows if row is not None])
+    rows = []
+    for at, line in lines:
+        with errors:
+            rows.append(_row(at, line, seen))
+    return labelled(rows)
 
 
 def _row(at: FileLine, line: Line, seen: dict[tuple[str, ...], FileLine]) -> Row:

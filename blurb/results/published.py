@@ -130,7 +130,8 @@ def _rows(table: Table, errors: ErrorCollector) -> list[Published]:
     rows: dict[tuple[str, ...], Printed] = {}
     seen: dict[tuple[str, ...], FileLine] = {}
     for at, line in table.rows:
-        errors.tried(_add, at, line, rows, seen)
+        with errors:
+            _add(at, line, rows, seen)
     return [each.row for each in rows.values()]
 
 

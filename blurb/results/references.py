@@ -226,11 +226,12 @@ def trial(reference: str, store: Path, task: str | None = None, seed: int | None
             )
         return found.read(folder)
     wrong = ErrorCollector()
-    row = wrong.tried(resolve, reference, store)
-    if row is None and task is not None:
-        wrong.tried(tasks.get, task)  # both may be mistyped
-    wrong.tell()
-    assert row is not None
+    with wrong:
+        row = resolve(reference, store)
+    if wrong.errors and task is not None:  # both may be mistyped
+        with wrong:
+            tasks.get(task)
+    wrong.stop()
     return trial_of(row, task, seed)
 
 
@@ -239,9 +240,12 @@ def trials(
 ) -> list[Record]:
     """The trial of each reference, as of `trial`; all that is wrong with them is one error."""
     found = ErrorCollector()
-    records = [found.tried(trial, reference, store, task, seed) for reference in references]
-    found.tell()
-    return [record for record in records if record is not None]
+    records = []
+    for reference in references:
+        with found:
+            records.append(trial(reference, store, task, seed))
+    found.stop()
+    return records
 
 
 def trial_of(row: Row, task: str | None = None, seed: int | None = None) -> Record:
@@ -319,9 +323,12 @@ def _runs_of(path: Path, lines: Sequence[Numbered]) -> list[Row] | None:
 def rows_of(rows: Sequence[RowReference], output: Path | str) -> list[Row]:
     """The rows that are meant; all that is wrong with the references is one error."""
     found = ErrorCollector()
-    there = [found.tried(row_of, row, output) for row in rows]
-    found.tell()
-    return [row for row in there if row is not None]
+    meant = []
+    for row in rows:
+        with found:
+            meant.append(row_of(row, output))
+    found.stop()
+    return meant
 
 
 def row_of(row: RowReference, output: Path | str, tell: Tell = tell_damage) -> Row:

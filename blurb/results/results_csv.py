@@ -53,8 +53,10 @@ def read_lines(
         errors.add(DataError(what, path, 1))
         return []
     seen: dict[tuple[str, ...], FileLine] = {}
-    there = schema.read_lines(path, COLUMNS, errors)
-    lines = [numbered for numbered in there if errors.tried(_checked, *numbered, seen) is not None]
+    lines = []
+    for at, line in schema.read_lines(path, COLUMNS, errors):
+        with errors:
+            lines.append((at, _checked(at, line, seen)))
     check_alike(lines, columns, errors)
     return lines
 
@@ -137,9 +139,8 @@ def _run(lines: Sequence[Line]) -> Run:
     figures: dict[tasks.Split, dict[str, Figure]] = {}
     for line in lines:
         majority = float(line["majority"]) if line["majority"] else None
-        figures.setdefault(line["split"], {})[line["metric"]] = Figure(
-            float(line["value"]), majority
-        )  # type: ignore[arg-type]
+        of_split = figures.setdefault(line["split"], {})  # type: ignore[arg-type]
+        of_split[line["metric"]] = Figure(float(line["value"]), majority)
     first = lines[0]
     return Run(
         figures=figures,

@@ -62,7 +62,7 @@ class TrialCheckpoints:
                     file.stem: {name: value.clone() for name, value in load_file(file).items()}
                     for file in folders[-1].glob("*.safetensors")
                     if file.is_file()  # a pipe would be waited for
-                }, values
+                }, values  # type: ignore[possibly-undefined]
         except (BlurbError, OSError, SafetensorError) as error:
             reason = safe_message(error)
         self.set_aside(reason)

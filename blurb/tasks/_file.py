@@ -157,19 +157,9 @@ def load(path: Path, shipped: bool = False) -> Task:
     content = read(table, Field(dict, keys=SHIPPED if shipped else KEYS), where, errors)
     if shipped and not {"format", "reader"} & table.keys():
         errors.add(SettingsError("'format' or 'reader' is missing.", where=where))
-    task_type = errors.tried(_type, content["type"], where) if "type" in content else None
-    if task_type is not None:
-        if task_type.has_labels and not table.get("labels"):
-            errors.add(SettingsError("'labels' is missing or empty.", where=where))
-        if not task_type.has_labels and table.get("labels"):
-            errors.add(
-                SettingsError(
-                    f"a {content['type']} task has no labels; remove 'labels'.", where=where
-                )
-            )
-        if "format" in content:
-            _check_format(content["format"], content["type"], where, errors)
-        _check_metric(content, task_type, where, errors)
+    if "type" in content:
+        with errors:
+            _check_for_type(content, table, _type(content["type"], where), where, errors)
     for label in content.get("labels", ()):
         if BLANKS.search(label):
             errors.add(
@@ -177,8 +167,26 @@ def load(path: Path, shipped: bool = False) -> Task:
                     f"the label {label!r} has blanks at its ends", where=where, fix="remove them."
                 )
             )
-    errors.tell()
+    errors.stop()
     return _task(content, path.resolve(), shipped)
+
+
+def _check_for_type(
+    content: Mapping[str, Any],
+    table: Mapping[str, Any],
+    task_type: TaskType,
+    where: str,
+    errors: ErrorCollector,
+) -> None:
+    """Adds what a task of this type may not say, or lacks."""
+    if task_type.has_labels and not table.get("labels"):
+        errors.add(SettingsError("'labels' is missing or empty.", where=where))
+    if not task_type.has_labels and table.get("labels"):
+        what = f"a {content['type']} task has no labels; remove 'labels'."
+        errors.add(SettingsError(what, where=where))
+    if "format" in content:
+        _check_format(content["format"], content["type"], where, errors)
+    _check_metric(content, task_type, where, errors)
 
 
 def _type(name: str, where: str) -> TaskType:
@@ -211,7 +219,8 @@ def check_format(kind: str, form: str, where: str = "blurb tasks new") -> None:
 
 def _check_format(table: Mapping[str, Any], kind: str, where: str, errors: ErrorCollector) -> None:
     name = str(table.get("kind"))
-    errors.tried(check_format, kind, name, where)
+    with errors:
+        check_format(kind, name, where)
     if name not in FORMAT_KEYS:
         return
     read(table, Field(dict, keys=FORMAT_KEYS[name]), where, errors, "format")

@@ -210,7 +210,7 @@ class Trainer:
             self.accelerator.clip_grad_norm_(self.network.parameters(), clip_norm)
         optimizer.step()
         optimizer.zero_grad()
-        return loss
+        return loss  # type: ignore[possibly-undefined]
 
     def _gradients(
         self, features: Features, rows: Ints, targets: Targets, size: int

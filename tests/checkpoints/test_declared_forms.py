@@ -17,7 +17,7 @@ from blurb.learners.building import resolve
 from blurb.messages import ModelError
 from blurb.planning import trials
 from blurb.planning.options import RunOptions
-from blurb.planning.preflight import checked
+from blurb.planning.request import make_request
 from tests.checkpoints import reweigh
 from tests.conftest import Builder
 from tests.rewriting import rewrite
@@ -101,7 +101,7 @@ def test_a_class_of_its_own_that_was_not_allowed_is_told(
             lr=lr,
             **pooling,
         )
-        request, *_ = checked(options)
+        request, *_ = make_request(options)
         planned = [job.trial for job in trials.prepare(request).final]
         assert SAID in trials.remarks_on_rates(request, request.sources[0], planned)["gad"]
 

@@ -21,7 +21,7 @@ from blurb.learners import building
 from blurb.messages.errors import ModelError
 from blurb.planning import trials
 from blurb.planning.options import RunOptions
-from blurb.planning.preflight import checked
+from blurb.planning.request import make_request
 from blurb.store.store import Store
 from tests.checkpoints import State, build, reweigh
 from tests.conftest import Builder
@@ -71,7 +71,7 @@ def replace(folder: Path, how: str = "rename") -> None:
 
 def planned(folder: Path, store: Path, seeds: int) -> Sequence[Job]:
     """The trials of a checkpoint, which nobody has run."""
-    request, *_ = checked(
+    request, *_ = make_request(
         RunOptions(model=str(folder), output=store, name="a", seeds=seeds, **SMOKE)
     )
     return trials.prepare(request).final

@@ -11,7 +11,7 @@ from blurb import tasks
 from blurb.cli import cli
 from blurb.corpora import demo
 from blurb.messages.errors import DataError, SettingsError
-from blurb.planning.request import check_files
+from blurb.planning.steps import check_files
 
 
 @pytest.fixture(params=["too deep", "too high"])

@@ -27,6 +27,7 @@ from blurb.cost.throughput import Rates
 from blurb.execution.worker import execute
 from blurb.learners import building, kinds
 from blurb.planning import trials
+from blurb.planning.request import Request
 from blurb.training import batches, loop
 from blurb.training.batches import training_batches
 from blurb.training.loop import SUBTOKENS
@@ -50,7 +51,7 @@ def source(checkpoint: Builder) -> ModelSource:
     return building.resolve(str(checkpoint("bert_uncased")), name="m")
 
 
-def of(asked: trials.Request, found: Rates, monkeypatch: pytest.MonkeyPatch) -> Cost:
+def of(asked: Request, found: Rates, monkeypatch: pytest.MonkeyPatch) -> Cost:
     """The cost of a trial on an encoder with these rates."""
     monkeypatch.setattr(calibration, "rates_of", lambda *given: found)
     (trial,) = cost.estimate([trials.prepare(asked)], 1).trials

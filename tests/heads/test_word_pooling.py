@@ -10,7 +10,7 @@ from blurb.heads.pooling._base import word_vectors
 from blurb.inputs.words import POOLINGS
 from blurb.learners import DEFAULT
 from blurb.messages.errors import UnknownName
-from blurb.planning.request import hashed_settings
+from blurb.planning.trials import hashed_settings
 from blurb.protocols import protocol
 
 

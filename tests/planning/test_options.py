@@ -17,7 +17,7 @@ import blurb
 from blurb.cli._made import WithSettings, click_command
 from blurb.messages.errors import BlurbError, SettingsError
 from blurb.options import option, parameters
-from blurb.planning import preflight, trials
+from blurb.planning import trials
 from blurb.planning.options import (
     LIMITED,
     SHORTHANDS,
@@ -26,6 +26,7 @@ from blurb.planning.options import (
     RunOptions,
     read_models,
 )
+from blurb.planning.request import make_request
 from blurb.protocols.settings import FIELDS
 from blurb.store import row_trials
 from blurb.store.store import Store
@@ -198,7 +199,7 @@ def test_what_trials_have_of_options_is_in_the_request(tmp_path: Path) -> None:
         output=tmp_path,
         **given,
     )  # type: ignore[arg-type]
-    request, engine, rules = preflight.checked(options)
+    request, engine, rules = make_request(options)
     assert (
         request.of_trials
         == {

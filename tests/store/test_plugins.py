@@ -23,7 +23,7 @@ from blurb.heads import heads
 from blurb.learners import building
 from blurb.messages.errors import DataError, SettingsError
 from blurb.planning import trials
-from blurb.planning.request import typed_settings
+from blurb.planning.steps import typed_settings
 from blurb.protocols import settings
 from blurb.store.record import read_predictions
 from blurb.store.trial import Trial

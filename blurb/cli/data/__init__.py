@@ -18,7 +18,7 @@ from blurb.data.loading import path_of
 from blurb.messages import DataError, SettingsError
 from blurb.options import Option
 from blurb.planning.options import SUITE
-from blurb.planning.request import check_files, folders
+from blurb.planning.steps import check_files, find_folders
 from blurb.tasks import SCORED, SPLITS, ScoredSplit, Split
 from blurb.terminal.output import Column, emit
 
@@ -80,7 +80,7 @@ def export(
     the corpora, whose licences forbid most to be passed on (blurb tasks show TASK).
     """
     chosen = tasks.load_selection(selection)
-    folder, _ = folders(suite, data, None, chosen)
+    folder, _ = find_folders(suite, data, None, chosen)
     if form != "batch" and (prompts or shots or limit or model or split != "test"):
         raise SettingsError(
             "--prompts, --shots, --split, --limit and --model are for --format batch."

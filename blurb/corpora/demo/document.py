@@ -40,10 +40,11 @@ def files(seed: int, words: Lexicon) -> Iterator[tuple[str, str]]:
         lines, here = ["labels\tsentence\tindex"], set[str]()
         for number in range(size):
             for place in range(rng.randint(3, 5)):
-                text = ""
-                while not text or text in elsewhere:
+                while True:
                     template, hallmarks = sentence(rng)
                     text = plain(fill(template, terminals))
+                    if text and text not in elsewhere:
+                        break
                 here.add(text)
                 labels = ",".join(
                     f"{topic}_{int(topic in hallmarks)}" for topic in range(len(WORDS["hallmarks"]))

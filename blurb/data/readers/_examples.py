@@ -28,16 +28,13 @@ def examples(
     """
     seen: dict[str, FileLine] = {}
     for line, record in records:
-        row = errors.tried(example, line, record)
-        if row is None:
-            continue
-        first = seen.setdefault(row["id"], line)
-        if first is line:
+        with errors:
+            row = example(line, record)
+            first = seen.setdefault(row["id"], line)
+            if first is not line:
+                what = f"the id {row['id'][:40]!r} already occurs in line {first.number}."
+                raise line.error(what)
             yield row
-        else:
-            errors.add(
-                line.error(f"the id {row['id'][:40]!r} already occurs in line {first.number}.")
-            )
 
 
 _cut: ContextVar[list[str] | None] = ContextVar("_cut", default=None)

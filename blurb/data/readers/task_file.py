@@ -295,6 +295,7 @@ def guess(paths: Sequence[Path], kind: str, form: str) -> Guess:
     """
     columns, fields = types.get(kind).columns, types.get(kind).fields
     labels: set[str] = set()
+    renamed: Mapping[str, str] = {}
     for path in paths:
         renamed = _renamed(path, columns, form)
         for line, record in records(path, kind, form):

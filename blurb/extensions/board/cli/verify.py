@@ -24,7 +24,7 @@ from blurb.extensions.board.verification import (
 from blurb.messages import SettingsError, grouped
 from blurb.options import Argument, Option
 from blurb.planning.options import SUITE
-from blurb.planning.request import folders
+from blurb.planning.steps import find_folders
 from blurb.terminal.output import Column, emit, json_text, say, show
 
 
@@ -75,7 +75,7 @@ def verify(
         raise SettingsError("--submitted is for --since.")
     if margin is not None and rerun is None:
         raise SettingsError("--margin is for --rerun.")
-    place, _ = folders(suite, data, None, tasks.load_selection("all"))
+    place, _ = find_folders(suite, data, None, tasks.load_selection("all"))
     if ledger.is_board(folder):
         if beside or rerun:
             raise SettingsError("--beside and --rerun are for a single row.")

@@ -16,8 +16,9 @@ from blurb.extensions.lab.study.findings import Findings
 from blurb.extensions.lab.study.spec import Study, Variant
 from blurb.messages import DataError, duration, opt
 from blurb.options import Argument, Option
-from blurb.planning import preflight, trials
+from blurb.planning import trials
 from blurb.planning.options import RunOptions
+from blurb.planning.request import make_request
 from blurb.results.row import Row
 
 
@@ -140,7 +141,7 @@ def _forecast(
 ) -> Forecast:
     def seconds(encoder: Path, protocol: str) -> float:
         store = encoder / "runs"
-        request, _, _ = preflight.checked(
+        request, _, _ = make_request(
             RunOptions(model=encoder, protocol=protocol, output=store, **options)
         )
         return model.estimate([trials.prepare(request)], 1).seconds

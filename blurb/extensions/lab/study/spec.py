@@ -113,7 +113,7 @@ def read(file: Path | str) -> Study:
         raise UnknownName("study", str(file), ready())
     errors = ErrorCollector()
     values = fields.read(text_files.read_toml(path), KEYS, path, errors)
-    errors.tell()
+    errors.stop()
     try:
         return _study(values)
     except SettingsError as error:

@@ -19,7 +19,7 @@ from blurb.inputs.tokenized_split import Read
 from blurb.messages import DataError
 from blurb.options import Option
 from blurb.planning.options import CASING
-from blurb.planning.request import folders, reader
+from blurb.planning.steps import find_folders, make_reader
 from blurb.records import Count, From
 from blurb.tasks import SPLITS, Split, Task
 from blurb.terminal.output import Column, emit, json_text, show
@@ -112,8 +112,8 @@ def chosen(
 ) -> tuple[list[Task], Path, Read | None]:
     """Tasks, their data folder, and the function that tokenizes a split as the model does; None without one."""
     named = tasks.load_selection(selection)
-    folder, _ = folders("blurb", data, None, named, has_suite=False)
-    return named, folder, None if model is None else reader(model, folder, casing)
+    folder, _ = find_folders("blurb", data, None, named, has_suite=False)
+    return named, folder, None if model is None else make_reader(model, folder, casing)
 
 
 @click_command("stats", chosen, prints=list[Described])

@@ -210,7 +210,7 @@ class BlurbCallback(TrainerCallback):  # type: ignore[misc]
                 with _sparing(step):
                     self._running = self._start(step, folder)
             if self._running is None:
-                shutil.rmtree(folder, ignore_errors=True)
+                shutil.rmtree(folder, ignore_errors=True)  # type: ignore[possibly-undefined]
                 continue
             if not wait and self._running.process.poll() is None:
                 return
