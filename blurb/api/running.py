@@ -50,12 +50,12 @@ def execute(options: RunOptions) -> Results:
     :raises BlurbError: before anything is trained; `Several` if several things are wrong
     """
     with generator_lock(options.progress):
-        return _executed(options)
+        return _execute_locked(options)
 
 
-def _executed(options: RunOptions) -> Results:
+def _execute_locked(options: RunOptions) -> Results:
     request, engine, rules = make_request(options)
-    planned, expected = _plan(request, engine)
+    planned, expected = _plan_trials(request, engine)
     if request.dry_run:
         return Results((), request.store)
     store, leaderboard = Store(request.store), engine.launch.leaderboard
@@ -124,7 +124,7 @@ def run_trials(
     return outcomes
 
 
-def announced(
+def announce_trials(
     planned: Sequence[Planned],
     expected: Estimate | None = None,
     cells: Sequence[str] = (),
@@ -166,19 +166,19 @@ def _warn(planned: Sequence[Planned], expected: Estimate | None, engine: Engine 
         click.secho(text, fg="yellow", err=True)
 
 
-def _plan(request: Request, engine: Engine) -> tuple[Sequence[Planned], Estimate | None]:
+def _plan_trials(request: Request, engine: Engine) -> tuple[Sequence[Planned], Estimate | None]:
     """The trials, announced with their cost; with a budget those of the protocol that fits."""
     if request.budget is None:
         planned = [trials.prepare(request)]
         if not request.dry_run:  # a calibration takes seconds, and would be for nothing
             trials.check_engine_is_there(planned, engine)
-        return announced(planned, engine=engine)
+        return announce_trials(planned, engine=engine)
     chosen = choose_protocol(
         request.budget, list(request.tasks), request.jobs, partial(trials.plan_rung, request)
     )
     if request.progress:
         show_budget(request.budget, chosen, err=not request.dry_run)
-    return announced([chosen.planned], chosen.estimate, engine=engine)
+    return announce_trials([chosen.planned], chosen.estimate, engine=engine)
 
 
 __all__ = ["NamedModel", "given_as_options", "run"]

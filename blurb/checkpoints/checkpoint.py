@@ -11,7 +11,7 @@ from typing import Any
 
 from blurb.checkpoints import adapter, architecture, loading
 from blurb.checkpoints.architecture import EncoderSize, check_code, check_config, size_of
-from blurb.checkpoints.reading import blamed, read_json, shortened
+from blurb.checkpoints.reading import blame_folder, read_json, shorten_value
 from blurb.checkpoints.tokenizer_files import TOKENIZER_CONFIG, TOKENIZERS, read_tokenizer_config
 from blurb.checkpoints.weights import (
     PATTERNS,
@@ -123,7 +123,7 @@ class Checkpoint:
     def is_causal(self) -> bool:
         """Whether each position attends only to itself and those before it, as in a decoder."""
         encoder, _ = self.load_encoder()
-        with blamed(self.folder, "the encoder cannot read a text"):
+        with blame_folder(self.folder, "the encoder cannot read a text"):
             return architecture.is_causal(encoder)
 
     @cached_property
@@ -216,7 +216,9 @@ class Checkpoint:
                 fix=f"if the weights are merged, remove {adapter.ADAPTER}.",
             )
         if (self.folder / adapter.ADAPTER).is_file():
-            says = shortened(read_json(self.folder, adapter.ADAPTER).get("base_model_name_or_path"))
+            says = shorten_value(
+                read_json(self.folder, adapter.ADAPTER).get("base_model_name_or_path")
+            )
             raise ModelError(
                 f"this is an adapter of PEFT ({adapter.ADAPTER}), not a whole model",
                 where=self.folder,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-from blurb.messages.text import folded, redacted
+from blurb.messages.text import fold_name, redact_secrets
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -68,13 +68,18 @@ class UnknownName(BlurbError, KeyError):
         """
         names = list(available)
         meant = next(
-            (known for typed, known in (aliases or {}).items() if folded(typed) == folded(name)), ""
+            (
+                known
+                for typed, known in (aliases or {}).items()
+                if fold_name(typed) == fold_name(name)
+            ),
+            "",
         )
-        spelled = {folded(each): each for each in names}
+        spelled = {fold_name(each): each for each in names}
         near = difflib.get_close_matches(
-            folded(name), spelled, n=NEAREST, cutoff=0.0 if len(names) > LISTED else 0.5
+            fold_name(name), spelled, n=NEAREST, cutoff=0.0 if len(names) > LISTED else 0.5
         )
-        close = difflib.get_close_matches(folded(name), near[:1], cutoff=0.5)
+        close = difflib.get_close_matches(fold_name(name), near[:1], cutoff=0.5)
         suggested = meant or (spelled[close[0]] if close else "")
         hint = f" Did you mean '{suggested}'?" if suggested else ""
         more = f" and {len(names) - NEAREST:,} more" if len(names) > LISTED else ""
@@ -183,7 +188,7 @@ FIRST = FirstError()
 
 def safe_message(error: BaseException) -> str:
     """The message of an error without secrets; of one that is not for users, with its type."""
-    return redacted(
+    return redact_secrets(
         str(error) if isinstance(error, BlurbError) else f"{type(error).__name__}: {error}"
     )
 
@@ -219,7 +224,7 @@ def tell_damage(error: BlurbError) -> None:
     warnings.warn(DamageWarning(str(error)), stacklevel=2)
 
 
-def followed(error: BlurbError, effect: str, fix: str = "") -> StoreError:
+def with_effect(error: BlurbError, effect: str, fix: str = "") -> StoreError:
     """An error with what follows from it.
 
     :param effect: a sentence without its full stop
@@ -230,11 +235,11 @@ def followed(error: BlurbError, effect: str, fix: str = "") -> StoreError:
     """
     fix = error.fix or fix
     return StoreError(
-        f"{ended(error.what)} {effect}{'' if fix else '.'}", where=error.where, fix=fix
+        f"{with_full_stop(error.what)} {effect}{'' if fix else '.'}", where=error.where, fix=fix
     )
 
 
-def ended(text: str) -> str:
+def with_full_stop(text: str) -> str:
     """A text with a full stop."""
     return text if text.endswith((".", "?", "!")) else f"{text}."
 

@@ -14,7 +14,7 @@ from blurb.execution.options import KEEP, Checkpointing, Keep, TrialOptions
 from blurb.inputs.relations import DUMMIES
 from blurb.messages import DataError, ErrorCollector, SettingsError, opt
 from blurb.names import checkpoints_by_number
-from blurb.options import Option, option, parameters
+from blurb.options import Option, option, option_parameters
 from blurb.protocols.settings import MOST_SEEDS
 from blurb.results import ACROSS as DIFFERENCES
 from blurb.table_files import FileLine, head_of, table_of
@@ -403,7 +403,7 @@ class AblateOptions(TrainOptions):
     dry_run: bool = option(False, "Trials", "List the trials of all cells and stop.")
 
 
-TRAIN, RUN = parameters(TrainOptions), parameters(RunOptions)
+TRAIN, RUN = option_parameters(TrainOptions), option_parameters(RunOptions)
 OUTPUT, JOBS, DEVICE, SUITE = (TRAIN[name].about for name in ("output", "jobs", "device", "suite"))
 CASING, TRUST = TRAIN["casing"].about, TRAIN["trust_remote_code"].about
 ACROSS = RUN["across"].about

@@ -20,7 +20,7 @@ from blurb.execution.engine import Engine, Launch
 from blurb.execution.options import TrialOptions
 from blurb.heads import OF_TAGS
 from blurb.inputs.relations import DUMMIES
-from blurb.learners import LearnerKind, building, is_named, of_protocol
+from blurb.learners import LearnerKind, building, is_named, protocol_learner
 from blurb.messages import ErrorCollector, SettingsError, opt
 from blurb.planning import steps
 from blurb.planning.options import Model, NamedModel, RunOptions, TrainOptions
@@ -71,7 +71,7 @@ class Request(TrialOptions):
         # Only what can change its answers tells its rows apart.
         overrides = {name: value for name, value in self.overrides.items() if name in kind.settings}
         precision = self.precision if kind.precisions else ""
-        asked = of_protocol.kind_of(protocol)
+        asked = protocol_learner.kind_of(protocol)
         note = protocol.note if asked in (kind, learners.DEFAULT) else ""  # a baseline is no probe
         return Configuration(protocol.name, protocol.hash, overrides, precision, self.suite, note)
 
@@ -104,7 +104,7 @@ def make_request(options: RunOptions) -> tuple[Request, Engine, Rules | None]:
     :raises BlurbError: the only thing that is wrong; `ErrorGroup` if there are more
     """
     errors = ErrorCollector()
-    options = fields.sound(options, errors)
+    options = fields.drop_invalid(options, errors)
     with errors:
         protocol = steps.load_protocol(options.protocol, options.suite)
     table = tables.place(options.output, options.leaderboard)
@@ -336,7 +336,7 @@ def _check_inputs(
             formulation = formulations.bind(task, protocol.settings(task, settings, parameters=0))
             _ = formulation.needs_original
             # Other kinds of learners say themselves which heads they fit.
-            if "head" in settings and of_protocol.kind_of(protocol).searches:
+            if "head" in settings and protocol_learner.kind_of(protocol).searches:
                 of_tags = formulation.settings.head.partition(",")[0] in OF_TAGS
                 kinds = ("tokens",) if of_tags else None
                 formulation.check_head(kinds, lambda name: shorthands.get(name, opt("set")))
@@ -415,7 +415,7 @@ def _find_data(options: TrainOptions, chosen: list[Task]) -> tuple[Path, Path | 
 def _check_together(request: Request, options: RunOptions, engine: Engine) -> None:
     """Raises a SettingsError for options that do not go with the models or the protocol."""
     kinds = [request.learner(source) for source in request.sources]
-    asked = of_protocol.kind_of(request.protocol)
+    asked = protocol_learner.kind_of(request.protocol)
     if options.keep_model != "none" and not asked.save:
         what = f"{opt('keep-model')} keeps fine-tuned encoders; {asked.rows.noun} trains none."
         raise SettingsError(what, fix=f"Remove it, or change {opt('protocol')}.")

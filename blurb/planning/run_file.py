@@ -63,15 +63,15 @@ def read(path: Path) -> dict[str, Any]:
         for name, about in kinds.items()
     }
     keys |= {"model": fields.TEXTS, "tasks": fields.TEXTS, "set": TABLE}
-    keys |= {key: replace(keys[key], parse=partial(_beside, path, key)) for key in FILES}
+    keys |= {key: replace(keys[key], parse=partial(_resolve_beside, path, key)) for key in FILES}
     table = fields.Field(dict, keys=keys, noun="option")
-    values = fields.read(text_files.read_toml(path), table, path, errors)
+    values = fields.read_table(text_files.read_toml(path), table, path, errors)
     _refuse_code(values, path, errors)
     errors.stop()
     return values
 
 
-def _beside(path: Path, key: str, given: Any) -> Any:
+def _resolve_beside(path: Path, key: str, given: Any) -> Any:
     """The value of a key with the files that it names; a SettingsError unless they are below the folder of this one."""
     words = given if isinstance(given, list) else given.split(",") if key == "tasks" else [given]
     places = {
@@ -128,22 +128,24 @@ def write(options: RunOptions) -> str:
         if isinstance(options.model, tuple)
         else options.model
     )
-    lines = [f"model = {_toml(models)}"]
+    lines = [f"model = {_toml_value(models)}"]
     lines += [
-        f"{KEY[name]} = {_toml(value)}" for name, value in given.items() if value != defaults[name]
+        f"{KEY[name]} = {_toml_value(value)}"
+        for name, value in given.items()
+        if value != defaults[name]
     ]
     settings = parse_overrides(options.settings)
     lines += (
-        ["", "[set]", *(f"{name} = {_toml(value)}" for name, value in settings.items())]
+        ["", "[set]", *(f"{name} = {_toml_value(value)}" for name, value in settings.items())]
         if settings
         else []
     )
     return "\n".join([*lines, ""])
 
 
-def _toml(value: Any) -> str:
+def _toml_value(value: Any) -> str:
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_toml, value))}]"
+        return f"[{', '.join(map(_toml_value, value))}]"
     return json.dumps(str(value) if isinstance(value, Path) else value, ensure_ascii=False).replace(
         "\x7f", "\\u007f"
     )

@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any
 from blurb import names, tasks
 from blurb.checkpoints import Checkpoint, ModelSource, lengths, scratch
 from blurb.data import home
-from blurb.data.loading import elsewhere, path_of
+from blurb.data.loading import hint_at_folder, path_of
 from blurb.grouping import by_key
-from blurb.heads._spec import canonical
+from blurb.heads._spec import canonical_spec
 from blurb.inputs.tokenized_split import Read
-from blurb.learners import is_named, of_protocol
-from blurb.learners.building import resolve
+from blurb.learners import is_named, protocol_learner
+from blurb.learners.building import resolve_model
 from blurb.messages import BlurbError, DataError, ErrorCollector, SettingsError, opt
-from blurb.names import known_as
+from blurb.names import resolve_name
 from blurb.protocols import settings
 from blurb.protocols.protocol import Protocol
 from blurb.store import plugins
-from blurb.system.files import nearest
-from blurb.tasks import SPLITS, TWELVE, Split, Task, select
+from blurb.system.files import nearest_existing
+from blurb.tasks import SPLITS, TWELVE, Split, Task, select_tasks
 from blurb.training import devices
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def find_folders(
 
 def load_protocol(protocol: str | Path | None, suite: str) -> Protocol:
     """The protocol that a person named, or by default that of the suite; code that its file names is loaded."""
-    loaded = of_protocol.load(
+    loaded = protocol_learner.load(
         str(protocol) if protocol else ("demo" if suite == "demo" else "standard")
     )
     if str(protocol).endswith(".toml"):
@@ -83,10 +83,10 @@ def available_tasks(chosen: list[Task], data: Path | None) -> list[Task]:
     folder = data or home.at_hand()
     if folder is None or not folder.is_dir():
         return chosen
-    return [task for task in chosen if not _missing(task, folder)] or chosen
+    return [task for task in chosen if not _missing_files(task, folder)] or chosen
 
 
-def _missing(task: Task, folder: Path, needed: Sequence[Split] = SPLITS) -> list[str]:
+def _missing_files(task: Task, folder: Path, needed: Sequence[Split] = SPLITS) -> list[str]:
     return [task.files[split] for split in needed if not path_of(task, folder, split).is_file()]
 
 
@@ -95,19 +95,25 @@ def check_files(chosen: list[Task], folder: Path, needed: Sequence[Split] = SPLI
     if not folder.is_dir():
         why = "is a file; give its folder" if folder.exists() else "the data folder does not exist"
         raise DataError(f"{why}.", folder)
-    missing = {task.name: paths for task in chosen if (paths := _missing(task, folder, needed))}
+    missing = {
+        task.name: paths for task in chosen if (paths := _missing_files(task, folder, needed))
+    }
     if missing:
         others = [task for task in chosen if task.name not in missing]
-        there = TWELVE if others == select(TWELVE) else ",".join(task.name for task in others)
+        there = TWELVE if others == select_tasks(TWELVE) else ",".join(task.name for task in others)
         lost = "; ".join(f"{task} ({', '.join(paths)})" for task, paths in missing.items())
-        hint = f" To run the others: {opt('tasks', there)}" if there else elsewhere(chosen, folder)
+        hint = (
+            f" To run the others: {opt('tasks', there)}"
+            if there
+            else hint_at_folder(chosen, folder)
+        )
         raise DataError(f"missing files: {lost}.{hint}", folder)
 
 
 def check_writable(name: str, folder: Path) -> None:
     """Raises a SettingsError if the folder of an option cannot be created or written; leaves nothing behind."""
     try:
-        with tempfile.TemporaryDirectory(dir=nearest(folder)):
+        with tempfile.TemporaryDirectory(dir=nearest_existing(folder)):
             pass
     except OSError as error:
         raise SettingsError(f"{opt(name)}: cannot write to {folder}: {error.strerror}.") from error
@@ -116,7 +122,7 @@ def check_writable(name: str, folder: Path) -> None:
 def check_reference(reference: str) -> None:
     """Raises a SettingsError for what cannot be a model: the name of a task, a name that is not valid UTF-8."""
     selections = tasks.selections()
-    if known_as(reference, selections) in selections and not Path(reference).is_dir():
+    if resolve_name(reference, selections) in selections and not Path(reference).is_dir():
         raise SettingsError(
             f"MODEL '{reference}' is a task",
             fix=f"separate tasks by commas without blanks: {opt('tasks', 'gad,hoc')}.",
@@ -159,8 +165,10 @@ def load_source(
     if given and (is_named(reference) or reference.startswith(scratch.PREFIX)):
         raise SettingsError(f"{reference} has no use for {given[0]}", fix="remove it.")
     if reference.startswith(scratch.PREFIX):
-        return resolve(str(scratch.build(reference, folder)), name or reference, casing=casing)
-    return resolve(
+        return resolve_model(
+            str(scratch.build(reference, folder)), name or reference, casing=casing
+        )
+    return resolve_model(
         reference,
         name,
         revision=revision,
@@ -193,7 +201,7 @@ def typed_settings(
             typed[kind]
         ):  # whose import takes seconds, and is not needed yet
             plugins.load(kind, typed[kind])
-            typed[kind] = canonical(registry, typed[kind])
+            typed[kind] = canonical_spec(registry, typed[kind])
     return typed
 
 

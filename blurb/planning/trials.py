@@ -16,8 +16,8 @@ from blurb.execution.engine import Engine
 from blurb.execution.job import Job, OnFinished, OnProgress, TrialOutcome
 from blurb.grouping import by_key
 from blurb.heads import heads, poolings
-from blurb.heads._spec import canonical, parse
-from blurb.learners import LearnerKind, building, of_protocol
+from blurb.heads._spec import canonical_spec, parse_spec
+from blurb.learners import LearnerKind, building, protocol_learner
 from blurb.messages import BlurbError, ErrorCollector, ModelError, SettingsError, opt
 from blurb.planning.request import Request
 from blurb.planning.steps import load_protocol, merge_refusals
@@ -53,7 +53,7 @@ def job(
         return request.where(task, setting, table)
 
     for setting in request.overrides:
-        of_protocol.check_settings(kind, [setting], where(setting))
+        protocol_learner.check_settings(kind, [setting], where(setting))
     building.check(kind, source, formulation, where)
     checkpointing = (
         request.checkpointing if kind.reads_checkpoint else "auto"
@@ -69,7 +69,7 @@ def job(
         if request.raw is None:
             raise SettingsError(
                 "BLURB's files of {task} have dummies instead of entity names; the relation input "
-                f"{settings_.shown(settings, 'relation_input', where)} needs the names",
+                f"{settings_.show_setting(settings, 'relation_input', where)} needs the names",
                 fix=f"add {opt('raw')} with the folder of the original release.",
                 task=task.name,
             )
@@ -162,7 +162,7 @@ def _check_overrides(request: Request) -> None:
             continue
         fit = [
             f"{learners.PREFIX}{name}"
-            for name, kind in learners.named().items()
+            for name, kind in learners.named_kinds().items()
             if setting in kind.settings
         ]
         alone = (
@@ -222,7 +222,7 @@ def run(
 
 def _after_search(plan: Planned) -> list[Job]:
     """The final trials with the winning settings and their predicted times."""
-    request, winners = plan.request, _winners(plan.request, plan.searched)
+    request, winners = plan.request, _best_points(plan.request, plan.searched)
     final = [
         job
         for source in request.sources
@@ -242,7 +242,7 @@ def _after_search(plan: Planned) -> list[Job]:
     ]
 
 
-def _winners(request: Request, jobs: Sequence[Job]) -> dict[tuple[str, str], Mapping[str, Any]]:
+def _best_points(request: Request, jobs: Sequence[Job]) -> dict[tuple[str, str], Mapping[str, Any]]:
     """The best point on dev for each model and task, the first if tied. Failed trials are skipped."""
     store = Store(request.store)
     axes = {**request.protocol.search, **request.protocol.adapter_search}
@@ -314,13 +314,13 @@ def hashed_settings(formulation: formulations.Formulation, kind: LearnerKind) ->
         if name in kind.settings and name not in foreign
     }
     if "head" in own:
-        own["head"] = canonical(heads, settings.head)
+        own["head"] = canonical_spec(heads, settings.head)
     if "pooling" in own and (
-        not formulation.pooled or parse(heads, settings.head)[0].reads_sequence
+        not formulation.pooled or parse_spec(heads, settings.head)[0].reads_sequence
     ):
         del own["pooling"]
     elif "pooling" in own:
-        own["pooling"] = canonical(poolings, settings.pooling)
+        own["pooling"] = canonical_spec(poolings, settings.pooling)
     return own
 
 

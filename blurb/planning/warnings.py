@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from blurb import tasks
 from blurb.execution.data_sources import data_verdict
 from blurb.grouping import by_key
-from blurb.messages import option, plural
+from blurb.messages import count_noun, option_to_paste
 
 if TYPE_CHECKING:
     from blurb.cost.model import Estimate
@@ -27,9 +27,9 @@ def warnings_of(planned: Sequence[Planned], expected: Estimate | None, engine: E
     if expected is not None and not expected.waiting:
         return []
     return [
-        *_rates(planned),
-        *_data(planned),
-        *(_room(expected, engine) if expected is not None else ()),
+        *_warn_of_rates(planned),
+        *_warn_of_data(planned),
+        *(_warn_of_room(expected, engine) if expected is not None else ()),
     ]
 
 
@@ -40,7 +40,7 @@ def left_out(planned: Sequence[Planned]) -> Iterator[str]:
         yield f"Without {', '.join(lost)}, which the data folder lacks: `blurb data get` says what they need."
 
 
-def _rates(planned: Sequence[Planned]) -> Iterator[str]:
+def _warn_of_rates(planned: Sequence[Planned]) -> Iterator[str]:
     """Learning rates at which no pretrained encoder learns."""
     jobs = [job for one in planned for job in one.jobs if job.source.is_checkpoint]
     rates = {float(job.trial.settings["lr"]) for job in jobs if "lr" in job.trial.settings}
@@ -48,7 +48,7 @@ def _rates(planned: Sequence[Planned]) -> Iterator[str]:
         yield f"lr={high:g} is above {HIGHEST_RATE:g}; pretrained encoders are fine-tuned with rates such as 3e-5."
 
 
-def _data(planned: Sequence[Planned]) -> Iterator[str]:
+def _warn_of_data(planned: Sequence[Planned]) -> Iterator[str]:
     """Data that its rows will call not verified."""
     jobs = [
         job
@@ -67,12 +67,12 @@ def _data(planned: Sequence[Planned]) -> Iterator[str]:
         listed = "; ".join(f"{verdict}: {', '.join(names)}" for verdict, names in doubtful.items())
         number, folder = sum(map(len, doubtful.values())), jobs[0].data.folder
         yield (
-            f"Not verified as BLURB's, as the rows will say: {number} of {plural(len(verdicts), 'dataset')} "
-            f"({listed}). To see where: blurb data verify{option('--data', folder)}"
+            f"Not verified as BLURB's, as the rows will say: {number} of {count_noun(len(verdicts), 'dataset')} "
+            f"({listed}). To see where: blurb data verify{option_to_paste('--data', folder)}"
         )
 
 
-def _room(expected: Estimate, engine: Engine) -> Iterator[str]:
+def _warn_of_room(expected: Estimate, engine: Engine) -> Iterator[str]:
     """Memory and time that are less than what is predicted."""
     from blurb.cost import calibration
 

@@ -24,7 +24,7 @@ from blurb.results.dataset_scores import (
     plugins_text,
 )
 from blurb.results.groups import UNREAD
-from blurb.results.row import Origin, Row, RowIdentity, labelled
+from blurb.results.row import Origin, Row, RowIdentity, label_rows
 from blurb.store import index, row_trials
 from blurb.store.index import IndexEntry, TrialFacts
 from blurb.store.record import Record
@@ -50,7 +50,7 @@ def read(
         entries = index.of(store.root).look(store, keys, tell, every_file)
         kinds: LayoutCache = {}
         rows = [_row(store, row, tasks, entries, kinds) for row, tasks in planned]
-    return labelled(
+    return label_rows(
         sorted([row for row in rows if any(one.runs for one in row.datasets.values())], key=_order)
     )
 

@@ -59,7 +59,8 @@ def trials(store: Store, row: RowTrials) -> list[TrialState]:
         for seed, hash_ in sorted(seeds.items())
     ]
     return [
-        _state(store, task, seed, store.path(row.model, task, hash_)) for task, seed, hash_ in asked
+        _state_of_trial(store, task, seed, store.path(row.model, task, hash_))
+        for task, seed, hash_ in asked
     ]
 
 
@@ -99,7 +100,7 @@ def failure_of(path: Path) -> Path:
     return path.with_name(f"{path.name}.failed.json")
 
 
-def _state(store: Store, task: str, seed: int, path: Path) -> TrialState:
+def _state_of_trial(store: Store, task: str, seed: int, path: Path) -> TrialState:
     size = size_of(path) if path.is_dir() else 0
     if is_running(store, path):
         return TrialState(task, seed, path, "running", size=size)

@@ -160,7 +160,7 @@ def test_names_of_a_show_command_and_of_python() -> None:
     shown = CliRunner().invoke(cli, ["heads", "show", "BiLSTM_CRF"], catch_exceptions=False).output
     assert shown.startswith("head bilstm-crf (")
     assert blurb.load_dataset("GAD", suite="demo") is not None
-    assert building.resolve("baseline:Majority").weights == "baseline:majority"
+    assert building.resolve_model("baseline:Majority").weights == "baseline:majority"
     assert (
         CliRunner().invoke(cli, ["protocols", "show", "Quick"], catch_exceptions=False).exit_code
         == 0

@@ -94,8 +94,8 @@ def test_one_table_at_the_end_and_the_folder_is_the_default_of_others(
     assert done.exit_code == 1  # BioASQ
     assert f"{tmp_path / 'data'} has 12 of 13. Next: blurb run MODEL" in done.stdout
     assert "participants-area.bioasq.org" in done.stdout
-    assert [task.name for task in available_tasks(tasks.select("all"), None)] == [
-        t.name for t in tasks.select("blurb-12")
+    assert [task.name for task in available_tasks(tasks.select_tasks("all"), None)] == [
+        t.name for t in tasks.select_tasks("blurb-12")
     ]
     planned = ran(["run", "baseline:majority", "--protocol", "smoke", "--dry-run"])
     assert (

@@ -22,13 +22,13 @@ def request(
 ) -> Request:
     """A request of models that are resolved already, or of their names, on the data of the demo suite."""
     sources = [
-        one if isinstance(one, ModelSource) else building.resolve(str(one)) for one in models
+        one if isinstance(one, ModelSource) else building.resolve_model(str(one)) for one in models
     ]
     given = {"data": demo.prepare(), "precision": "fp32", "device": "cpu", **more}
     return Request(
         sources=sources,
-        tasks=tasks.select(tasks_),
-        protocol=protocol.load(protocol_),
+        tasks=tasks.select_tasks(tasks_),
+        protocol=protocol.load_protocol_file(protocol_),
         store=store,
         **given,
     )

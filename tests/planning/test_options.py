@@ -16,7 +16,7 @@ from click.testing import CliRunner
 import blurb
 from blurb.cli._made import WithSettings, click_command
 from blurb.messages.errors import BlurbError, SettingsError
-from blurb.options import option, parameters
+from blurb.options import option, option_parameters
 from blurb.planning import trials
 from blurb.planning.options import (
     LIMITED,
@@ -115,7 +115,7 @@ def test_the_signature_is_the_list() -> None:
     """Names, order, types and defaults; the order of a command line is the same."""
     _, *taken, progress, settings = inspect.signature(blurb.run).parameters.values()
     fields = {field.name: field for field in dataclasses.fields(RunOptions)}
-    listed = {name: fields[name] for name in parameters(RunOptions) if name != "settings"}
+    listed = {name: fields[name] for name in option_parameters(RunOptions) if name != "settings"}
     tasks = listed.pop("tasks")
     expected = {"tasks": tasks, **listed}
     assert [parameter.name for parameter in taken] == list(expected)

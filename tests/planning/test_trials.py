@@ -33,8 +33,8 @@ from tests.store import fakes
 DATA = Path(__file__).parents[1] / "golden" / "data"
 FIRST = ModelSource("first", "checkpoint", "nowhere", "a" * 64, "s" * 64, 20_000_000)
 SECOND = ModelSource("second", "checkpoint", "nowhere", "b" * 64, "t" * 64, 110_000_000)
-MAJORITY = building.resolve("baseline:majority")
-CONSTANT = building.resolve("baseline:constant")
+MAJORITY = building.resolve_model("baseline:majority")
+CONSTANT = building.resolve_model("baseline:constant")
 
 
 def request(
@@ -184,7 +184,7 @@ def test_a_row_of_a_baseline_hangs_on_what_changes_its_answers_alone(tmp_path: P
         probe.LEARNER.recipe,
         majority.LEARNER.recipe,
     )
-    assert probes.configuration(FIRST).note == protocol.load("probe").note != ""
+    assert probes.configuration(FIRST).note == protocol.load_protocol_file("probe").note != ""
     assert probes.configuration(MAJORITY).note == ""  # it is no probe of anything
 
 

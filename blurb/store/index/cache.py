@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb.grouping import by_key
-from blurb.messages import StoreError, Tell, followed
+from blurb.messages import StoreError, Tell, with_effect
 from blurb.store.index.entry import (
     IndexEntry,
     Segment,
@@ -25,7 +25,7 @@ from blurb.store.index.entry import (
 )
 from blurb.store.record import Record
 from blurb.store.store import LEFT_OUT, Store, left_out
-from blurb.system.files import read_bytes, replacing
+from blurb.system.files import read_bytes, replacing_file
 
 FOLDER, FILE = ".index", "trials.arrow"
 AT_ONCE = 10_000
@@ -120,7 +120,7 @@ class Index:
                 return None
             return {**now, **entry_content(Record(str(path)))}
         except StoreError as error:
-            tell(followed(error, LEFT_OUT))
+            tell(with_effect(error, LEFT_OUT))
             return None
 
     def _learn(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, IndexEntry]:
@@ -143,7 +143,7 @@ class Index:
                 for key, place in known
                 if place[0].times[place[1]] == time_of(f"{self.root}/{key}")
             )
-            with replacing(self.file) as aside:
+            with replacing_file(self.file) as aside:
                 aside.write_bytes(
                     packed(together([(segment.batch, some) for segment, some in rows.items()]))
                 )

@@ -15,7 +15,7 @@ import numpy as np
 
 from blurb.grouping import by_key
 from blurb.messages import StoreError
-from blurb.store.record import Record, admits
+from blurb.store.record import Record, admits_figure
 from blurb.store.store import FILES
 from blurb.store.trial import Provenance
 from blurb.tasks import SCORED, Split, Task
@@ -196,7 +196,7 @@ def entry_content(record: Record) -> dict[str, Any]:
 def _number(value: Any, task: str, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= EXACT:
         raise ValueError(f"{value!r} is no figure")
-    if not admits(task, name, value):
+    if not admits_figure(task, name, value):
         raise ValueError(f"{name} of {task} cannot be {value!r}")
     return float(value)
 
@@ -264,7 +264,7 @@ class Segment:
             table = values[starts[alike][:, None] + np.arange(len(names))]  # (trials, figures)
             for name, low, high in zip(names, table.min(axis=0), table.max(axis=0), strict=True):
                 if not (
-                    admits(task, name, float(low)) and admits(task, name, float(high))
+                    admits_figure(task, name, float(low)) and admits_figure(task, name, float(high))
                 ):  # NaN is in both
                     raise ValueError(f"{name} of {task} cannot be {low} or {high}")
 

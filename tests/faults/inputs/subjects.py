@@ -16,7 +16,7 @@ from blurb.corpora import demo
 from blurb.messages.errors import tell_damage
 from blurb.store.index import Index, key_of
 from blurb.store.store import Store
-from blurb.system.files import SEAL, seal
+from blurb.system.files import SEAL, seal_folder
 from tests.corpora import originals
 from tests.faults.commands import blurb
 
@@ -371,4 +371,4 @@ def sealed_again(folder: Path, trial: Path) -> None:
 def kept_again(model: Path) -> None:
     """The same of a kept model."""
     (model / SEAL).unlink()
-    seal(model)
+    seal_folder(model)

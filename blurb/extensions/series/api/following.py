@@ -100,7 +100,7 @@ def series(
         names = names_of(tasks)
     for name in (protocol, full or protocol):
         with wrong:
-            protocols.load(name)
+            protocols.load_protocol_file(name)
     with wrong:
         seconds = None if budget is None else budget_seconds(budget)
     with wrong:
@@ -115,16 +115,16 @@ def series(
         )
     else:
         scored = conduct.everything(checkpoints.steps, score, protocol)
-    there = replace(scoring.series(scored, checkpoints), beside=tuple(lines or ()))
+    present = replace(scoring.series(scored, checkpoints), beside=tuple(lines or ()))
     if full is not None:
-        there = replace(there, full={full: conduct.best_and_last(there, score, full)})
+        present = replace(present, full={full: conduct.best_and_last(present, score, full)})
     # No panel of the picture has a line of these.
-    lost = [row for row in there.beside if not row.means(split).keys() & set(there.datasets)]
+    lost = [row for row in present.beside if not row.means(split).keys() & set(present.datasets)]
     scoring.notes.extend(
         f"{row.name} has no score of {split} on these datasets, so it is not drawn." for row in lost
     )
     notes = (*checkpoints.left_out, *scoring.notes, *scoring.told)
-    return replace(there, notes=notes, failed=tuple(scoring.told))
+    return replace(present, notes=notes, failed=tuple(scoring.told))
 
 
 def watch(
@@ -193,7 +193,7 @@ def watch(
     with wrong:
         finding.check_places(places)
     with wrong:
-        protocols.load(protocol)
+        protocols.load_protocol_file(protocol)
     with wrong:
         judge = _judge(check, output, rules, state=state, looks=looks, sd=sd)
     wrong.stop()

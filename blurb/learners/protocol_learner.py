@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from blurb.learners import DEFAULT, LearnerKind, kinds, named, of_checkpoints
+from blurb.learners import DEFAULT, LearnerKind, kinds, named_kinds, of_checkpoints
 from blurb.messages import ErrorCollector, SettingsError, UnknownName
 from blurb.protocols import protocol as protocol_files
 from blurb.protocols.protocol import Protocol
@@ -30,7 +30,7 @@ def check(protocol: Protocol, where: Path | str, errors: ErrorCollector) -> Prot
 
     :param where: its file, for messages
     """
-    trained = [name for name, kind in named().items() if kind.own_training]
+    trained = [name for name, kind in named_kinds().items() if kind.own_training]
     for name in dict.fromkeys(name for name, _ in protocol.per_baseline):
         if name not in trained:
             errors.add(UnknownName("baseline", name, trained, where=where))
