@@ -14,7 +14,6 @@ import click
 
 from blurb.cli import _complete
 from blurb.cli._group import TWICE
-from blurb.execution.engines import engines
 from blurb.fields import KINDS, Field, types_of
 from blurb.messages import SettingsError
 from blurb.options import Argument, Option, Parameter, option_parameters
@@ -212,7 +211,7 @@ class FormatOption(click.Option):
 
 
 class WithSettings(click.Command):
-    """A command whose help lists options by group, the keys of `--set`, and engines."""
+    """A command whose help lists options by group, and the keys of `--set`."""
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}
@@ -223,10 +222,6 @@ class WithSettings(click.Command):
         sections["Keys of --set (their values: blurb protocols show)"] = [
             (subject, ", ".join(keys)) for subject, keys in settings_by_subject().items()
         ]
-        if any(parameter.name == "engine" for parameter in self.params):
-            sections["Engines (docs/long-runs.md)"] = [
-                (name, engine.summary or "a plug-in") for name, engine in engines.usable().items()
-            ]
         for title, records in sections.items():
             with formatter.section(title):
                 formatter.write_dl(records)
