@@ -62,8 +62,8 @@ def check(name: str, what: str, option: str = opt("name")) -> None:
 def resolve_name(name: str, known: Iterable[str]) -> str:
     """The known name that a person typed in other letters; the name itself if there is none, or more than one.
 
-    >>> known_as("NCBI_disease", ["gad", "ncbi-disease"]), known_as("Gad", ["GAD", "gad"]), known_as("x", [])
-    ('ncbi-disease', 'Gad', 'x')
+    >>> resolve_name("NCBI_disease", ["gad", "ncbi-disease"]), resolve_name("Gad", ["GAD", "gad"])
+    ('ncbi-disease', 'Gad')
     """
     names = set(known)
     alike = [] if name in names else [each for each in names if fold_name(each) == fold_name(name)]

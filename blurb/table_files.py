@@ -287,7 +287,7 @@ class Sentence:
 def read_conll(
     path: Path, errors: ErrorCollector = FIRST, kit: bool = False
 ) -> Iterator[tuple[FileLine, Sentence]]:
-    """The sentences of a CoNLL file; parameters as of `sentences`."""
+    """The sentences of a CoNLL file; parameters as of `read_sentences`."""
     return read_sentences(text_of(path), path, errors, kit)
 
 

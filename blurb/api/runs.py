@@ -133,7 +133,7 @@ def rename_row(row: StoredRow, name: str, leaderboard: Path) -> str:
 def finish_edit(
     store: Store, reference: str, leaderboard: Path, name: str | None = None
 ) -> str | None:
-    """Ends a `remove` or `rename` that was killed after the row was gone: rebuilds the tables that still have it.
+    """Ends a removal or renaming that was killed after the row was gone: rebuilds the tables that still have it.
 
     :param name: the new name of a row that was renamed
     :returns: what is said of the tables; None if nothing of that kind was begun

@@ -124,7 +124,7 @@ def retry_failed(
 
     :param selection: tasks
     :param later: only forgets that they failed, so that workers run them
-    :param allow: as for `work`
+    :param allow: as for `work_on_sweeps`
     :returns: the number of trials that had failed, and the outcomes
     :raises StoreError: if none of the trials of the sweeps failed
     """

@@ -1,7 +1,7 @@
 """Reads the (untrusted) files of a checkpoint.
 
 Problems are reported while trials are planned, as a ModelError that names the file. Errors of the libraries that no
-check foresees become a ModelError in `blamed`.
+check foresees become a ModelError in `blame_folder`.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ def hash_splits(hashes: dict[Any, str]) -> str:
 def input_texts(row: Example) -> tuple[str, ...]:
     """The text of an example, or the two of a pair. Words are joined by blanks, as for the tokenizer.
 
-    >>> texts({"id": "7", "question": "Does it ?", "context": "It does ."})
+    >>> input_texts({"id": "7", "question": "Does it ?", "context": "It does ."})
     ('Does it ?', 'It does .')
     """
     if "tokens" in row:
@@ -117,7 +117,7 @@ def leaked_ids(splits: Mapping[Split, Iterable[Example]]) -> set[str]:
     >>> train = [{"id": "train.0", "tokens": ["kalo", "mi"], "tags": ["O", "O"]}]
     >>> test = [{"id": "test.0", "tokens": ["kalo", "mi"], "tags": ["O", "O"]},
     ...         {"id": "test.1", "tokens": ["kalo"], "tags": ["O"]}]
-    >>> leaks({"train": train, "test": test})
+    >>> leaked_ids({"train": train, "test": test})
     {'test.0'}
     """
     known = group_by_input(splits.get("train", ())).keys()

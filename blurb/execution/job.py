@@ -298,9 +298,9 @@ def pack_trials(seconds: Sequence[float], limit: float, most: int = 0) -> list[l
     :param limit: seconds of a part
     :param most: largest number of trials in a part; 0 is any number
 
-    >>> pack([50, 10, 40, 200, 60], limit=100)
+    >>> pack_trials([50, 10, 40, 200, 60], limit=100)
     [[3], [0, 2], [4, 1]]
-    >>> pack([0, 0, 0, 0, 0], limit=100)
+    >>> pack_trials([0, 0, 0, 0, 0], limit=100)
     [[0, 1, 2, 3], [4]]
     """
     expected = [one or limit / 4 for one in seconds]

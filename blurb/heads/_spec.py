@@ -70,7 +70,7 @@ def parse_spec(registry: Plugins, text: str) -> tuple[Any, dict[str, Any]]:
 def _split_spec(text: str, where: str) -> tuple[str, dict[str, str]]:
     """The name and the options of `name,key=value,...`.
 
-    >>> _split("slurm,partition=gpu,gres=gpu:1", "engine")
+    >>> _split_spec("slurm,partition=gpu,gres=gpu:1", "engine")
     ('slurm', {'partition': 'gpu', 'gres': 'gpu:1'})
     """
     name, *pairs = text.split(",")

@@ -77,7 +77,7 @@ def scheme_name(name: str) -> str:
 
 
 def reading_scheme(name: str) -> str:
-    """The scheme whose rule (`spans`) reads the tags of a file; UnknownName if it does not exist.
+    """The scheme whose rule (`decode_spans`) reads the tags of a file; UnknownName if it does not exist.
 
     >>> reading_scheme("IOB1"), reading_scheme("iobes")
     ('bio', 'bioul')
@@ -96,9 +96,10 @@ def decode_spans(tags: Sequence[str], scheme: str = "bio") -> list[Span]:
 
     No word is lost: every tag except O belongs to an entity.
 
-    >>> spans(["I-PAR", "I-PAR", "O", "B-INT", "B-INT", "I-INT"])
+    >>> decode_spans(["I-PAR", "I-PAR", "O", "B-INT", "B-INT", "I-INT"])
     [Span(start=0, end=2, type='PAR'), Span(start=3, end=4, type='INT'), Span(start=4, end=6, type='INT')]
-    >>> spans(["L-PAR", "I-PAR", "O", "B-INT", "U-INT", "B-INT", "L-INT"], "bioul")  # doctest: +NORMALIZE_WHITESPACE
+    >>> tags = ["L-PAR", "I-PAR", "O", "B-INT", "U-INT", "B-INT", "L-INT"]
+    >>> decode_spans(tags, "bioul")  # doctest: +NORMALIZE_WHITESPACE
     [Span(start=0, end=1, type='PAR'), Span(start=1, end=2, type='PAR'), Span(start=3, end=4, type='INT'),
      Span(start=4, end=5, type='INT'), Span(start=5, end=7, type='INT')]
 
@@ -141,9 +142,9 @@ def tags(spans: Sequence[Span], length: int, scheme: str) -> list[str]:
 def convert_tags(sequence: Sequence[str], source: str, target: str) -> list[str]:
     """Converts a tag sequence to another scheme, by way of its spans; converting to the same scheme repairs it.
 
-    >>> convert(["I-PAR", "B-PAR", "I-PAR", "O"], "bio", "bioul")
+    >>> convert_tags(["I-PAR", "B-PAR", "I-PAR", "O"], "bio", "bioul")
     ['U-PAR', 'B-PAR', 'L-PAR', 'O']
-    >>> convert(["B", "E", "S"], "iobes", "io")
+    >>> convert_tags(["B", "E", "S"], "iobes", "io")
     ['I', 'I', 'I']
     """
     return tags(decode_spans(sequence, source), len(sequence), target)
@@ -165,7 +166,7 @@ def tagging_rules(labels: Sequence[str], scheme: str) -> TaggingRules:
     A sequence is legal if `tags` could have written it: two neighbours are of one entity, or the first can end an
     entity and the second can begin one. (O does both.)
 
-    >>> found = rules(["O", "B-PAR", "I-PAR"], "bio")
+    >>> found = tagging_rules(["O", "B-PAR", "I-PAR"], "bio")
     >>> found.start_transitions.tolist(), found.end_transitions.tolist()
     ([True, True, False], [True, True, True])
     >>> found.transitions.tolist()

@@ -105,7 +105,7 @@ class Tokenizer:
         ]
 
     def counted(self, texts: Sequence[str]) -> tuple[Ints, Ints]:
-        """`flat` of the sub-tokens of all texts, without finding where each of them stands."""
+        """`flatten_subtokens` of the sub-tokens of all texts, without finding where each of them stands."""
         if getattr(self.inner, "is_fast", False) and texts:
             return _flatten_rows(self._encoded(texts)["input_ids"])
         return flatten_subtokens(self.subtokens(texts))

@@ -230,7 +230,7 @@ def with_effect(error: BlurbError, effect: str, fix: str = "") -> StoreError:
     :param effect: a sentence without its full stop
     :param fix: of an error that has none
 
-    >>> print(followed(StoreError("the file is cut", where="a.json"), "It is left out", "run the command again."))
+    >>> print(with_effect(StoreError("the file is cut", where="a.json"), "It is left out", "run the command again."))
     a.json: the file is cut. It is left out; run the command again.
     """
     fix = error.fix or fix

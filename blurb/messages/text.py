@@ -20,7 +20,7 @@ def make_distinct(labels: Sequence[str], extras: Sequence[Sequence[str]]) -> lis
 
     :param extras: for each label the same number of texts, in the order of addition; "" adds nothing
 
-    >>> distinct(["m", "m", "n"], [("bf16", "1"), ("bf16", "2"), ("bf16", "3")])
+    >>> make_distinct(["m", "m", "n"], [("bf16", "1"), ("bf16", "2"), ("bf16", "3")])
     ['m 1', 'm 2', 'n']
     """
     texts = list(labels)
@@ -52,7 +52,7 @@ def format_number(value: float | None, write: Callable[[float], str] = "{:.2f}".
 def format_signed(value: float, digits: int = 2) -> str:
     """A difference with its sign; without sign if it rounds to 0.
 
-    >>> signed(0.5), signed(-0.004), signed(-0.006)
+    >>> format_signed(0.5), format_signed(-0.004), format_signed(-0.006)
     ('+0.50', '0.00', '-0.01')
     """
     text = f"{value:+.{digits}f}"
@@ -62,7 +62,7 @@ def format_signed(value: float, digits: int = 2) -> str:
 def option_to_paste(name: str, place: object, default: object = None) -> str:
     r"""An option of a command to paste, with a blank before it; nothing if it is the default.
 
-    >>> print(option("--output", "q'uote"), option("--output", "runs", "runs") == "")
+    >>> print(option_to_paste("--output", "q'uote"), option_to_paste("--output", "runs", "runs") == "")
      --output 'q'"'"'uote' True
     """
     return "" if str(place) == str(default) else f" {name} {shlex.quote(str(place))}"
@@ -71,7 +71,7 @@ def option_to_paste(name: str, place: object, default: object = None) -> str:
 def escape_controls(text: str) -> str:
     """Text of strangers without characters that command a terminal or turn a line around; they are shown as escapes.
 
-    >>> escaped("a\\x1b[31mb\\n"), escaped(" ::add-mask::x")
+    >>> escape_controls("a\\x1b[31mb\\n"), escape_controls(" ::add-mask::x")
     ('a\\\\x1b[31mb\\n', ' \\\\x3a:add-mask::x')
     """
     text = COMMANDS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
@@ -106,7 +106,7 @@ def format_p(p: float | None) -> str:
 def count_noun(count: int, name: str) -> str:
     """A number with a noun in singular or plural.
 
-    >>> plural(1, "trial"), plural(2_000, "trial")
+    >>> count_noun(1, "trial"), count_noun(2_000, "trial")
     ('1 trial', '2,000 trials')
     """
     return f"{count:,} {name}" if count == 1 else f"{count:,} {name}s"
@@ -126,7 +126,7 @@ def say_once(said: Iterable[tuple[str, str]], count: int) -> list[str]:
 
     :param count: how many there are
 
-    >>> once([("a", "Synthetic."), ("a", "Two seeds."), ("b", "Synthetic.")], 2)
+    >>> say_once([("a", "Synthetic."), ("a", "Two seeds."), ("b", "Synthetic.")], 2)
     ['Synthetic.', 'a: Two seeds.']
     """
     names: dict[str, list[str]] = {}
@@ -141,7 +141,7 @@ def say_once(said: Iterable[tuple[str, str]], count: int) -> list[str]:
 def group_reasons(reasons: Iterable[tuple[str, str]]) -> list[str]:
     """A line for each reason, with all that it holds of; the reasons are no columns, so that a table stays narrow.
 
-    >>> grouped([("a", "missing"), ("b", ""), ("c", "missing"), ("d", "damaged.")])
+    >>> group_reasons([("a", "missing"), ("b", ""), ("c", "missing"), ("d", "damaged.")])
     ['a, c: missing.', 'd: damaged.']
     """
     names: dict[str, list[str]] = {}
@@ -155,7 +155,7 @@ def group_reasons(reasons: Iterable[tuple[str, str]]) -> list[str]:
 def format_duration(seconds: float) -> str:
     """A time in readable units.
 
-    >>> duration(0.2), duration(89.6), duration(600), duration(5_000), duration(6_000), duration(400_000)
+    >>> tuple(map(format_duration, (0.2, 89.6, 600, 5_000, 6_000, 400_000)))
     ('1 s', '90 s', '10 min', '83 min', '1 h 40 min', '111 h')
     """
     if seconds < 99.5:
@@ -178,7 +178,7 @@ def format_megabytes(count: float) -> str:
 def format_size(count: float) -> str:
     """Bytes in readable units.
 
-    >>> size(300), size(2_500_000), size(12_300_000_000)
+    >>> format_size(300), format_size(2_500_000), format_size(12_300_000_000)
     ('0.0 MB', '2.5 MB', '12.3 GB')
     """
     if count >= 1e9:
@@ -202,7 +202,7 @@ SHORTEST = 8
 def redact_secrets(text: str) -> str:
     """The text with `***` in place of every secret that can be told from its form, or that a variable holds.
 
-    >>> redacted("https://me:word@example.org/x?token=abc&page=2")
+    >>> redact_secrets("https://me:word@example.org/x?token=abc&page=2")
     'https://***@example.org/x?token=***&page=2'
     """
     for name, value in os.environ.items():

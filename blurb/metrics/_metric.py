@@ -124,7 +124,7 @@ def label_arrays(
 def safe_ratio(part: float, whole: float) -> float:
     """`part / whole`, and 0.0 where `whole` is 0.
 
-    >>> ratio(1, 4), ratio(0, 0)
+    >>> safe_ratio(1, 4), safe_ratio(0, 0)
     (0.25, 0.0)
     """
     return float(part / whole) if whole else 0.0
@@ -141,7 +141,7 @@ class Ratios(NamedTuple):
 def count_ratios(true_positives: float, predicted: float, gold: float) -> Ratios:
     """The ratios for given numbers of correct, predicted and gold items.
 
-    >>> ratios(true_positives=2, predicted=4, gold=2)
+    >>> count_ratios(true_positives=2, predicted=4, gold=2)
     Ratios(f1=0.6666666666666666, precision=0.5, recall=1.0)
     """
     # 2TP / (predicted + gold) is 2PR / (P + R) with one rounding, and is defined when only one of P and R is

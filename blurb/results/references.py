@@ -240,7 +240,7 @@ def find_trial(
 def find_trials(
     references: Sequence[str], store: Path, task: str | None = None, seed: int | None = None
 ) -> list[Record]:
-    """The trial of each reference, as of `trial`; all that is wrong with them is one error."""
+    """The trial of each reference, as of `find_trial`; all that is wrong with them is one error."""
     hits = ErrorCollector()
     records = []
     for reference in references:

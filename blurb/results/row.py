@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from blurb import learners, tasks
 from blurb.messages import make_distinct
@@ -101,13 +101,15 @@ class Row:
     :param datasets: scores by task, including planned datasets without runs
     :param remarks: remarks on published numbers, on a row of a board, and on how seeds were planned
     :param tags: words that its user gave to it
-    :param label: its name among the rows that it was read with (`labelled`)
+    :param label: its name among the rows that it was read with (`label_rows`)
     :param unread: dataset -> share of the answers of a language model that could not be read, where it is told
     """
 
     identity: RowIdentity
     datasets: Mapping[str, DatasetScores]
     origin: Origin
+    published: ClassVar[bool] = False
+    """Whether the numbers are from a paper."""
     remarks: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     label: str = ""
@@ -161,7 +163,7 @@ class Row:
 
     @property
     def name(self) -> str:
-        """Model and configuration, and what distinguishes the row from others it was read with (`labelled`)."""
+        """Model and configuration, and what distinguishes the row from others it was read with (`label_rows`)."""
         return self.label or self.plain_name
 
     def __repr__(self) -> str:
@@ -182,8 +184,6 @@ class Row:
     @property
     def primary_key(self) -> tuple[str, ...]:
         """Equal for two readings of one row, from the store and from a table, and for nothing else."""
-        if isinstance(self, Published):
-            return self.origin.value, self.source, self.version, self.model
         return (*self.identity.columns, *([self.key] if self.origin is Origin.BOARD else []))
 
     @property
@@ -192,7 +192,7 @@ class Row:
         configuration = self.configuration
         return (
             configuration.precision,
-            self.version if isinstance(self, Published) else "",
+            "",  # the edition of a publication
             self.learner,
             short_weights(self.weights),
             configuration.protocol_hash[:8],
@@ -205,11 +205,6 @@ class Row:
     def kind(self) -> learners.RowKind:
         """The properties of rows of its learner."""
         return learners.row_kind(self.learner)
-
-    @property
-    def published(self) -> bool:
-        """Whether the numbers are from a paper."""
-        return isinstance(self, Published)
 
     @property
     def records(self) -> dict[str, dict[int, Record]]:
@@ -261,8 +256,8 @@ class Row:
 
     @property
     def doubts(self) -> str:
-        """The note on its data; "" without one, and for published numbers."""
-        if self.published or self.data in ("verified", "synthetic"):
+        """The note on its data; "" without one."""
+        if self.data in ("verified", "synthetic"):
             return ""
         mixed = "; its datasets rest on two states of the data, of which there is no mean"
         return f"data not verified: {self.data}" + (
@@ -356,8 +351,6 @@ class Row:
     @property
     def note(self) -> str:
         """Notes to read before comparing this row with others."""
-        if self.published:
-            return "; ".join(self.remarks)
         if self.origin is Origin.LEADERBOARD:  # the table says it in these words
             return self.configuration.note
         trained = (
@@ -387,6 +380,8 @@ class Published(Row):
     """
 
     origin: Origin = Origin.PUBLISHED
+    published: ClassVar[bool] = True
+    doubts: ClassVar[str] = ""
     source: str = ""
     version: str = ""
     printed: float | None = None
@@ -401,6 +396,22 @@ class Published(Row):
     def detail(self) -> str:
         """The source, and what distinguishes rows of it."""
         return self.name.removeprefix(self.model).replace(f"({self.source})", self.source).strip()
+
+    @property
+    def primary_key(self) -> tuple[str, ...]:
+        """Publication, its edition and the model."""
+        return self.origin.value, self.source, self.version, self.model
+
+    @property
+    def details(self) -> tuple[str, ...]:
+        """The edition beside what other rows have."""
+        first, _, *others = super().details
+        return (first, self.version, *others)
+
+    @property
+    def note(self) -> str:
+        """The remarks on these numbers."""
+        return "; ".join(self.remarks)
 
     @property
     def edition(self) -> str:

@@ -141,7 +141,7 @@ def joined(cells: Sequence[str]) -> str:
 def neutral(cell: str) -> str:
     """A cell that no spreadsheet executes: text that looks like a formula gets an apostrophe, numbers do not.
 
-    One more, if it has some already, so that `original` gives back what was there.
+    One more, if it has some already, so that `undo_neutral` gives back what was there.
     """
     return (
         f"'{cell}" if cell.lstrip("'").startswith(FORMULA) and not NUMBER.fullmatch(cell) else cell

@@ -167,7 +167,7 @@ def bounds() -> dict[str, tuple[float, float]]:
 def skill_percent(dataset: str, score: float) -> float | None:
     """Per cent of the way; below 0 under the floor, above 100 over the ceiling. None for a dataset without ends.
 
-    >>> skill("pubmedqa", 56.2), skill("pubmedqa", 75.4), skill("my-task", 50.0)
+    >>> skill_percent("pubmedqa", 56.2), skill_percent("pubmedqa", 75.4), skill_percent("my-task", 50.0)
     (0.0, 100.0, None)
     """
     if dataset not in bounds():

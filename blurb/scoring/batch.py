@@ -229,7 +229,7 @@ def _take_line(replies: Replies, key: str, line: FileLine, content: Mapping[str,
 def _name_of_model(model: object) -> str:
     """The name of a model without the folders of somebody's machine; `ORG/NAME` stays.
 
-    >>> _named("/home/me/models/Qwen3-8B"), _named("Qwen/Qwen3-8B"), _named("./tiny")
+    >>> _name_of_model("/home/me/models/Qwen3-8B"), _name_of_model("Qwen/Qwen3-8B"), _name_of_model("./tiny")
     ('Qwen3-8B', 'Qwen/Qwen3-8B', 'tiny')
     """
     parts = str(model or "").replace("\\", "/").rstrip("/").split("/")

@@ -1,7 +1,7 @@
 """The variance between runs of one checkpoint, from the runs of many checkpoints.
 
 Three runs tell little of a variance, and three runs of each of twenty checkpoints tell it well, if the variance is the
-same for all (`homogeneity` asks). Under that assumption, and for scores that are normal, the pooled variance does not
+same for all (`bartlett_p` asks). Under that assumption, and for scores that are normal, the pooled variance does not
 depend on the means, and the difference of two means over its error follows Student's t with the pooled degrees of
 freedom (the usual two-sample test, with more than two samples to estimate the error).
 """
@@ -58,7 +58,7 @@ class RunVariance:
 def pool_variance(checkpoints: Sequence[Squares]) -> RunVariance | None:
     """The variance within checkpoints; None if none has two runs.
 
-    >>> pool([Squares(2.0, 2), Squares(0.0, 0), Squares(4.0, 4)])
+    >>> pool_variance([Squares(2.0, 2), Squares(0.0, 0), Squares(4.0, 4)])
     RunVariance(value=1.0, degrees=6)
     """
     degrees = sum(each.degrees for each in checkpoints)
@@ -86,7 +86,7 @@ def compare(
 
     >>> round(compare([80.0, 81.0], [79.0, 79.5], RunVariance(0.3125, 2)).p, 4)  # as Student's two-sample test
     0.1548
-    >>> round(compare([78.0], [80.0], stated(0.7)).p_drop, 4)  # as a z-test
+    >>> round(compare([78.0], [80.0], stated_variance(0.7)).p_drop, 4)  # as a z-test
     0.0217
     """
     if not values or not default:
@@ -105,7 +105,7 @@ def bartlett_p(checkpoints: Sequence[Squares]) -> float | None:
     None if fewer than two checkpoints have two runs, or any of those does not vary. The test also rejects for scores
     that are far from normal, for which the pooled test holds less well, too.
 
-    >>> round(homogeneity([Squares(2.0, 4), Squares(30.0, 4)]), 4)
+    >>> round(bartlett_p([Squares(2.0, 4), Squares(30.0, 4)]), 4)
     0.0231
     """
     from scipy.special import chdtrc
@@ -127,7 +127,7 @@ def weighted_variance(parts: Sequence[tuple[float, RunVariance]]) -> RunVariance
 
     :param parts: weight and variance of each
 
-    >>> weighted([(0.5, RunVariance(4.0, 4)), (0.5, RunVariance(4.0, 4))])
+    >>> weighted_variance([(0.5, RunVariance(4.0, 4)), (0.5, RunVariance(4.0, 4))])
     RunVariance(value=2.0, degrees=8.0)
     """
     values = [weight**2 * part.value for weight, part in parts]

@@ -166,9 +166,9 @@ def welch_test(
     :param unit_variance: variance of the difference over test examples
     :param units: number of test examples (or clusters)
 
-    >>> compare([80.1, 80.3, 80.2], [79.1, 79.4, 79.2]).verdict
+    >>> welch_test([80.1, 80.3, 80.2], [79.1, 79.4, 79.2]).verdict
     'significant'
-    >>> compare([80.1], [79.1, 79.4, 79.2]).verdict, compare([80.1], [79.1]).verdict
+    >>> welch_test([80.1], [79.1, 79.4, 79.2]).verdict, welch_test([80.1], [79.1]).verdict
     ('significant', 'cannot judge')
     """
     if not values or not default:
@@ -246,9 +246,9 @@ def equivalence_margin(comparison: WelchComparison) -> float | None:
 
     The greater bound of the 90 % interval of the difference: both one-sided tests reject outside of it.
 
-    >>> round(within(WelchComparison(0.5, 0.2, 8.0)), 4)  # 0.5 + 1.8595 * 0.2
+    >>> round(equivalence_margin(WelchComparison(0.5, 0.2, 8.0)), 4)  # 0.5 + 1.8595 * 0.2
     0.8719
-    >>> within(WelchComparison(0.3, 0.0)), within(WelchComparison(0.3))
+    >>> equivalence_margin(WelchComparison(0.3, 0.0)), equivalence_margin(WelchComparison(0.3))
     (0.3, None)
     """
     if comparison.difference is None or comparison.standard_error is None:

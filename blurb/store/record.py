@@ -108,7 +108,7 @@ def admits_figure(task: str, name: str, value: float) -> bool:
 
     :param name: of one of the values of the task's metric
 
-    >>> admits("gad", "f1", 0.8), admits("gad", "f1", 7.0), admits("biosses", "pearson", -0.1)
+    >>> admits_figure("gad", "f1", 0.8), admits_figure("gad", "f1", 7.0), admits_figure("biosses", "pearson", -0.1)
     (True, False, True)
     """
     if not math.isfinite(value):
@@ -131,7 +131,7 @@ def admits_in_tables(task: str, name: str, value: float) -> bool:
 def score_bounds(task: str) -> tuple[float, float]:
     """The least and the greatest score of a task, times 100.
 
-    >>> bounds("gad"), bounds("biosses")
+    >>> score_bounds("gad"), score_bounds("biosses")
     ((0.0, 100.0), (-100.0, 100.0))
     """
     known = _metric_of(task)
@@ -141,7 +141,7 @@ def score_bounds(task: str) -> tuple[float, float]:
 def clip_interval(low: float, high: float, task: str) -> tuple[float, float]:
     """The ends of an interval of a score, cut at its bounds: nobody has a score beyond.
 
-    >>> within(-4.0, 113.5, "gad"), within(-123.0, 50.0, "biosses")
+    >>> clip_interval(-4.0, 113.5, "gad"), clip_interval(-123.0, 50.0, "biosses")
     ((0.0, 100.0), (-100.0, 50.0))
     """
     least, most = score_bounds(task)

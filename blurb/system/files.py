@@ -32,7 +32,7 @@ FORGOTTEN = 3600
 SHOWN = 60
 """Characters of a path that is too long for the system, in its message."""
 OURS = re.compile(r"\.[0-9a-f]{16}\.tmp$")
-"""The end of the names that `beside` makes; hidden files of other names are somebody else's."""
+"""The end of the names that `hidden_name` makes; hidden files of other names are somebody else's."""
 
 
 CUT = re.compile(r"inline_container|unexpected pos|No space left on device|os error 28")

@@ -201,7 +201,7 @@ def _in_order(chosen: Iterable[Task]) -> list[Task]:
 
 
 def load_selection(wanted: str | Iterable[str]) -> list[Task]:
-    """Select tasks as typed: names as in `select`, and task files by path."""
+    """Select tasks as typed: names as in `select_tasks`, and task files by path."""
     return select_tasks(
         load(word.strip()).name if word.strip().endswith(SUFFIX) else word
         for word in _words_of(wanted)
@@ -209,7 +209,7 @@ def load_selection(wanted: str | Iterable[str]) -> list[Task]:
 
 
 def selections() -> list[str]:
-    """The words that `select` knows: names of tasks, types, `all` and `blurb-12`; no task is read."""
+    """The words that `select_tasks` knows: names of tasks, types, `all` and `blurb-12`; no task is read."""
     return [*_registry.names(), *_files, *types.names(), "all", TWELVE]
 
 

@@ -198,7 +198,7 @@ def _type_named(name: str, where: str) -> TaskType:
 def alike_labels(labels: Sequence[str]) -> list[str]:
     """Labels that differ from another one by blanks or case only.
 
-    >>> alike(["Drug", "Gene", "drug", "DR UG"])
+    >>> alike_labels(["Drug", "Gene", "drug", "DR UG"])
     ['Drug', 'drug', 'DR UG']
     """
     folded = ["".join(label.split()).casefold() for label in labels]

@@ -89,7 +89,7 @@ def pieces(text: str) -> list[str]:
 def break_lines(text: str, room: int) -> list[str]:
     """The lines of a text: they end between words, and within a word that is too long after a sign; an indent stays.
 
-    >>> broken("baseline:majority demo", 15), broken("checkpoint-12000 quick batch_size=16", 15)
+    >>> break_lines("baseline:majority demo", 15), break_lines("checkpoint-12000 quick batch_size=16", 15)
     (['baseline:', 'majority demo'], ['checkpoint-', '12000 quick', 'batch_size=16'])
     """
     return _Wrapper(room, break_long_words=False).wrap(text) or [""]

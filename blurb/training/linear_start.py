@@ -3,7 +3,7 @@
 Linear probing then fine-tuning (Kumar et al., arXiv 2202.10054): a randomly initialised head distorts the encoder until
 it has converged. The fit uses standardised features, and so does the head during training: standard deviations are a
 tenth of the means, so with raw features a step of the head would change little but the bias. After training, the
-standardisation is folded into weight and bias (`fold`).
+standardisation is folded into weight and bias (`end_linear_start`).
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ class Lexicon:
     decoys: Pool
 
     def terminals(self, rng: random.Random, split: str) -> dict[str, Callable[[], str]]:
-        """Functions for `fill` that draw each kind of name."""
+        """Functions for `fill_terminals` that draw each kind of name."""
         pools = {
             "CHEM": self.chemicals,
             "DIS": self.diseases,

@@ -63,7 +63,7 @@ def label_text(value: Any) -> str:
 
 @contextlib.contextmanager
 def telling_cuts(path: Path) -> Iterator[None]:
-    """One notice of all labels of a file that `trimmed` shortens."""
+    """One notice of all labels of a file that `trim_label` shortens."""
     cut: list[str] = []
     token = _cut.set(cut)
     try:
