@@ -66,22 +66,24 @@ def _of_part(part: Part, cards: Sequence[Card]) -> Iterator[str]:
     known = [
         (one["card"]["card"], one["parts"][part.name]) for one in cards if part.name in one["parts"]
     ]
-    lines = [(card, row) for card, measured in known for row in part.rows(measured["cells"])]
+    tables = {card: list(part.rows(measured["cells"])) for card, measured in known}
     told = [
         (card, measured)
         for card, measured in known
         if measured["state"] != COMPLETE or measured["told"]
     ]
-    if not lines and not told:
+    if not any(tables.values()) and not told:
         return
     yield f"\n### {part.title}\n"
-    if lines:
-        yield f"| card | {' | '.join(part.columns)} |"
-        yield f"|---|{'---|' * len(part.columns)}"
-        for card, row in lines:
-            yield f"| {card} | {' | '.join(map(str, row))} |"
-        yield ""
-    if part.note and lines:
+    for card, lines in tables.items():
+        if lines:
+            yield f"{card}:\n"
+            yield f"| {' | '.join(part.columns)} |"
+            yield f"|{'---|' * len(part.columns)}"
+            for row in lines:
+                yield f"| {' | '.join(map(str, row))} |"
+            yield ""
+    if part.note and any(tables.values()):
         yield f"{part.note}\n"
     for card, measured in told:
         yield from _told(card, measured)
