@@ -196,7 +196,7 @@ def relaxed(
     """F1 by exact spans, by the texts of a sentence (each as often as it stands there), and by any common word."""
     hits, total = [0.0, 0.0, 0.0], 0
     for right, answer, sentence in zip(gold, predicted, words, strict=True):
-        first, second = (tagging.spans(tags) for tags in (right, answer))
+        first, second = (tagging.decode_spans(tags) for tags in (right, answer))
         texts = [
             Counter(" ".join(sentence[start:end]) for start, end, _ in spans)
             for spans in (first, second)

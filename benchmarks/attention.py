@@ -18,7 +18,7 @@ from pathlib import Path
 import torch
 
 from blurb.checkpoints.reading import hide_progress
-from blurb.checkpoints.scratch import wordpiece
+from blurb.checkpoints.scratch import train_wordpiece
 from blurb.extensions.lab.attention import attention
 
 GUIDE = Path(__file__).parents[1] / "docs" / "extensions" / "attention.md"
@@ -62,7 +62,7 @@ def encoder(folder: Path, layers: int, heads: int) -> Path:
         intermediate_size=4 * WIDTH * heads,
     )
     BertModel(config).save_pretrained(folder)
-    wordpiece([sentence()], 100, min_count=1).save_pretrained(folder)
+    train_wordpiece([sentence()], 100, min_count=1).save_pretrained(folder)
     return folder
 
 

@@ -27,8 +27,8 @@ from blurb.protocols import protocol
 
 def fine_tune(options: argparse.Namespace, torchs_own: bool) -> dict[str, Any]:
     """Loss and seconds of the updates, with torch's own products or ours."""
-    source, task = building.resolve(options.model), tasks.get(options.task)
-    rows = list(data.load(task, options.data, ["train"]).splits["train"])[
+    source, task = building.resolve_model(options.model), tasks.get(options.task)
+    rows = list(data.load_task(task, options.data, ["train"]).splits["train"])[
         : options.updates * options.batch_size
     ]
     changed = {
@@ -38,7 +38,7 @@ def fine_tune(options: argparse.Namespace, torchs_own: bool) -> dict[str, Any]:
         "head_init": "random",
         "lr": 1e-4,
     }
-    settings = protocol.load("standard").settings(task, changed, source.parameters)
+    settings = protocol.load_protocol_file("standard").settings(task, changed, source.parameters)
     learner = EncoderLearner(source, formulations.bind(task, settings), "cpu", "bf16")
     few = Subset(rows[:4], "few")
     begun: list[float] = []

@@ -76,13 +76,13 @@ def _submit(folder: Path, files: Mapping[str, bytes], model: str) -> None:
         about = json.loads(contents[row_files.ABOUT])
         for run in about["runs"]:
             run["test"][run["metric"]] = 0.9 + run["seed"] / 100
-        contents[row_files.ABOUT] = row_files.description(about)
+        contents[row_files.ABOUT] = row_files.row_json_bytes(about)
         hashes = {
             name: hashlib.sha256(each).hexdigest()
             for name, each in contents.items()
             if name != row_files.MANIFEST
         }
-        contents[row_files.MANIFEST] = row_files.manifest(hashes)
+        contents[row_files.MANIFEST] = row_files.manifest_bytes(hashes)
     row = folder / model
     row.mkdir()
     for name, content in contents.items():

@@ -22,7 +22,7 @@ import numpy as np
 
 from blurb import metrics
 from blurb.statistics.bootstrap import Clusters, difference_variance, spread
-from blurb.statistics.welch import NORMAL, compare
+from blurb.statistics.welch import NORMAL, welch_test
 
 STEADY = 0.7
 LEVEL = 0.8
@@ -141,10 +141,10 @@ def main() -> None:
             for number in range(worlds):
                 first, second = halves(world(random, 2 * runs, 500, run_sd))
                 sides = second.scores.tolist(), first.scores.tolist()
-                alarms["check"] += (compare(*sides).p_drop or 1) < 0.05
+                alarms["check"] += (welch_test(*sides).p_drop or 1) < 0.05
                 if number < some:
                     variance = difference_variance(first, second, f"{number}", 500)
-                    alarms["compare"] += (compare(*sides, variance, 500).p or 1) < 0.05
+                    alarms["compare"] += (welch_test(*sides, variance, 500).p or 1) < 0.05
                     alarms["units"] += paired_permutation_test(first, second, random) < 0.05
             inside = 0
             for number in range(some):
@@ -156,7 +156,7 @@ def main() -> None:
                 for _ in range(some):
                     first, second = halves(world(random, 2 * runs, 500, run_sd, drop))
                     found += (
-                        compare(second.scores.tolist(), first.scores.tolist()).p_drop or 1
+                        welch_test(second.scores.tolist(), first.scores.tolist()).p_drop or 1
                     ) < 0.05
                 power.append(f"{found / some:.2f}")
             print(

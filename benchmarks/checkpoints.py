@@ -46,7 +46,7 @@ def measure(source: ModelSource, rows: list[Any], weight_decay: float, folder: P
     task = tasks.get("chemprot")
     changed = {"epochs": 2, "batch_size": 16, "select": "best", "weight_decay": weight_decay}
     formulation = formulations.bind(
-        task, protocol.load("standard").settings(task, changed, source.parameters)
+        task, protocol.load_protocol_file("standard").settings(task, changed, source.parameters)
     )
     learner = EncoderLearner(source, formulation, "auto", "fp32")
     (folder / ".trial.1").mkdir(parents=True)
@@ -71,10 +71,12 @@ def main() -> None:
     parser.add_argument("--examples", type=int, default=512)
     parser.add_argument("--folder", help="on the disk to measure; else that of temporary files")
     options = parser.parse_args()
-    source = building.resolve(options.model)
+    source = building.resolve_model(options.model)
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         demo.write(Path(folder) / "data")
-        rows = data.load(tasks.get("chemprot"), Path(folder) / "data").splits["train"].to_list()
+        rows = (
+            data.load_task(tasks.get("chemprot"), Path(folder) / "data").splits["train"].to_list()
+        )
         rows = (rows * (options.examples // len(rows) + 1))[: options.examples]
         print(
             f"{source.name}, {source.parameters / 1e6:.1f} million parameters, {len(rows)} examples"

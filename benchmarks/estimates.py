@@ -22,7 +22,7 @@ from typing import Any
 
 from blurb import tasks
 from blurb.cost import calibration, model as cost
-from blurb.execution.worker import execute
+from blurb.execution.worker import execute_job
 from blurb.learners import building
 from blurb.planning import trials
 from blurb.protocols import protocol
@@ -83,9 +83,9 @@ def planned(case: Case, folder: str, data: Path, store: Path) -> trials.Planned:
     size, name, wanted, settings = case
     precision = hardware.choose_precision(wanted, hardware.choose_device("auto"))
     request = trials.Request(
-        sources=[building.resolve(folder, name=size)],
+        sources=[building.resolve_model(folder, name=size)],
         tasks=[tasks.get(name)],
-        protocol=protocol.load(str(QUICK)),
+        protocol=protocol.load_protocol_file(str(QUICK)),
         data=data,
         store=store,
         precision=precision,
@@ -100,7 +100,7 @@ def run(case: Case, folder: str, data: Path, store: Path) -> None:
 
     (job,) = planned(case, folder, data, store).jobs
     busy, start = time.process_time(), time.perf_counter()
-    outcome = execute(job)
+    outcome = execute_job(job)
     taken = {
         "wall": time.perf_counter() - start,
         "process": time.process_time() - busy,

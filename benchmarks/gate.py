@@ -69,7 +69,7 @@ def alarms(
         variance, degrees = np.full((worlds, looks, sets), sd * sd), np.full((looks, sets), np.inf)
     squared = variance * (2 / seeds)
     p = _lower(difference / np.sqrt(squared), degrees)
-    if score:  # Satterthwaite, as `blurb.statistics.welch.combined`
+    if score:  # Satterthwaite, as `blurb.statistics.welch.combine_tests`
         parts = WEIGHTS**2 * squared
         error = parts.sum(-1)
         freedom = (

@@ -33,7 +33,7 @@ def epoch_seconds(
 ) -> float:
     """Seconds of the second epoch and its evaluation."""
     changed = {"lr": 1e-4, "batch_size": 16, "epochs": EPOCHS, "head": head}
-    settings = protocol.load("standard").settings(task, changed, source.parameters)
+    settings = protocol.load_protocol_file("standard").settings(task, changed, source.parameters)
     formulation = formulations.bind(task, settings)
     learner = EncoderLearner(source, formulation, "auto", "bf16")
     times: list[float] = []
@@ -63,10 +63,10 @@ def main() -> None:
     )
     arguments = parser.parse_args()
     task = tasks.get(arguments.task)
-    content = data.load(task, arguments.data)
+    content = data.load_task(task, arguments.data)
     train = list(content.splits["train"])[: arguments.sentences]
     dev = list(content.splits["dev"])
-    source = building.resolve(arguments.model)
+    source = building.resolve_model(arguments.model)
     found: dict[str, list[float]] = {head: [] for head in arguments.heads.split(",")}
     for _ in range(arguments.rounds):
         for head in found:

@@ -50,7 +50,8 @@ def recipe(
     from blurb.learners.base import Subset
 
     splits = {
-        split: list(rows) for split, rows in data.load(tasks.get(name), data_folder).splits.items()
+        split: list(rows)
+        for split, rows in data.load_task(tasks.get(name), data_folder).splits.items()
     }
     splits["train"] = list(Subset.draw(splits["train"], "", MOST, seed).used)
     tokenizer = AutoTokenizer.from_pretrained(model_folder)

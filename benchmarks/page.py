@@ -86,7 +86,9 @@ def entry(name: str, seeds: tuple[int, ...] = SEEDS, level: float | None = None)
     )
     identity = RowIdentity(
         name,
-        Configuration("standard", protocol.load("standard").hash, {}, "bf16", "blurb"),
+        Configuration(
+            "standard", protocol.load_protocol_file("standard").hash, {}, "bf16", "blurb"
+        ),
         "w" * 12,
         "t" * 12,
         "baseline" if name.startswith("baseline:") else "encoder",

@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 
 from blurb.corpora.build.words import ELEMENTS, pico_names
-from blurb.corpora.releases import listed
+from blurb.corpora.releases import load_split_lists
 from blurb.tasks import SPLITS
 
 
@@ -27,7 +27,7 @@ def invent_pico(folder: Path) -> None:
     """EBM PICO in its original layout, with BLURB's ids and made-up words."""
     dice = random.Random(0)
     for split in SPLITS:
-        for pmid in listed("ebm_pico")[split]:
+        for pmid in load_split_lists("ebm_pico")[split]:
             words = [*(f"w{dice.randrange(20_000)}" for _ in range(24)), "."] * 11
             marks = (["1" if dice.random() < 0.1 else "0" for _ in words] for _ in ELEMENTS)
             for name, content in zip(pico_names(pmid, split), (words, *marks), strict=True):
@@ -50,7 +50,9 @@ def main() -> None:
         raw, out = Path(name, "raw"), Path(name, "out")
         raw.mkdir()
         for place in options.raw.iterdir():
-            whole = len(list(place.rglob("*.tokens"))) == sum(map(len, listed("ebm_pico").values()))
+            whole = len(list(place.rglob("*.tokens"))) == sum(
+                map(len, load_split_lists("ebm_pico").values())
+            )
             if place.name != "EBM-NLP" or whole:
                 os.symlink(place.resolve(), raw / place.name)
         if not (raw / "EBM-NLP").exists():

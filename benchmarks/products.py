@@ -35,12 +35,12 @@ class Work:
 
     def __init__(self, source: Any, name: str, folder: Path, called: str) -> None:
         task = tasks.get(name)
-        settings = protocol.load(called).settings(task, {}, source.parameters)
+        settings = protocol.load_protocol_file(called).settings(task, {}, source.parameters)
         learner = EncoderLearner(source, formulations.bind(task, settings), "cpu", "fp32")
         config = source.checkpoint.config
         self.linear = linear_sizes(source)
         self.attention = 4 * config.hidden_size * config.num_hidden_layers
-        splits = data.load(task, folder, SPLITS).splits
+        splits = data.load_task(task, folder, SPLITS).splits
         limit = min(
             settings.max_length or config.max_position_embeddings, config.max_position_embeddings
         )
@@ -89,7 +89,7 @@ def main() -> None:
     parser.add_argument("--precision", default="fp32", choices=("fp32", "bf16"))
     options = parser.parse_args()
     torch.set_num_threads(1)
-    source = building.resolve(options.model)
+    source = building.resolve_model(options.model)
     speed = peak(1024, linear_sizes(source), options.precision) / 1e12
     works = {
         name: Work(source, name, options.data, options.protocol)

@@ -121,11 +121,11 @@ def main() -> None:
 
 
 def measure(options: argparse.Namespace) -> dict[str, Any]:
-    source, task = building.resolve(options.model), tasks.get(options.task)
-    rows = list(data.load(task, options.data, ["train"]).splits["train"].shuffle(seed=1))
+    source, task = building.resolve_model(options.model), tasks.get(options.task)
+    rows = list(data.load_task(task, options.data, ["train"]).splits["train"].shuffle(seed=1))
     rows = rows[: options.batches * options.batch_size]
     changed = {"lr": 1e-4, "batch_size": options.batch_size, "epochs": 1, "select": "last"}
-    settings = protocol.load("standard").settings(task, changed, source.parameters)
+    settings = protocol.load_protocol_file("standard").settings(task, changed, source.parameters)
     formulation = formulations.bind(task, settings)
     learner = EncoderLearner(source, formulation, "cpu", options.precision)
     units, few = Subset(rows, f"profile {len(rows)}"), Subset(rows[:32], "profile 32")
@@ -184,8 +184,8 @@ def _watch(clock: Clock) -> None:
     from transformers import BertModel
     from transformers.models.bert import modeling_bert as bert
 
-    clock.around(loop, "collate", "data")
-    clock.around(loop, "adamw", "set-up")
+    clock.around(loop, "collate_batch", "data")
+    clock.around(loop, "make_adamw", "set-up")
     clock.around(torch.optim.AdamW, "step", "optimizer")
     clock.around(torch.optim.Optimizer, "zero_grad", "optimizer")
     clock.around(loop.Accelerator, "clip_grad_norm_", "norm of the gradients")

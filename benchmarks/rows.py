@@ -13,7 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from blurb.learners import PREFIX, named
+from blurb.learners import PREFIX, named_kinds
 from blurb.tasks import TWELVE
 
 
@@ -33,7 +33,7 @@ def main() -> None:
     options = parser.parse_args()
     own = [options.model, *(["--name", options.name] if options.name else [])]
     constant, trained = (
-        [f"{PREFIX}{name}" for name, kind in named().items() if kind.deterministic is fixed]
+        [f"{PREFIX}{name}" for name, kind in named_kinds().items() if kind.deterministic is fixed]
         for fixed in (True, False)
     )
     for models, settings in (

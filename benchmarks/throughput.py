@@ -89,7 +89,7 @@ def ours(
     source: ModelSource, task: tasks.Task, rows: list, precision: str, batch_size: int
 ) -> Speed:
     changed = {"lr": 1e-4, "epochs": EPOCHS, "batch_size": batch_size, "select": "last"}
-    settings = protocol.load("standard").settings(task, changed, source.parameters)
+    settings = protocol.load_protocol_file("standard").settings(task, changed, source.parameters)
     formulation = formulations.bind(task, settings)
     learner = EncoderLearner(source, formulation, "auto", precision)
     stamps = Stamps(-(-len(rows) // batch_size))
@@ -215,13 +215,13 @@ def _ours(
 
 def sentences(task: tasks.Task, folder: Path, count: int | None) -> list:
     """So many sentences of the training set in a fixed order; None for all."""
-    train = data.load(task, folder, ["train"]).splits["train"].shuffle(seed=1)
+    train = data.load_task(task, folder, ["train"]).splits["train"].shuffle(seed=1)
     return list(train.select(range(min(count or len(train), len(train)))))
 
 
 def measure(model: str, folder: Path, name: str, batches: int, batch_size: int) -> dict[str, Speed]:
     """Every variant on the same sentences from the same weights."""
-    source, task = building.resolve(model), tasks.get(name)
+    source, task = building.resolve_model(model), tasks.get(name)
     rows = sentences(task, folder, batches * batch_size)
     bf16 = has_bf16(torch.device("cuda" if torch.cuda.is_available() else "cpu"))
     named = variants(("fp32", *["bf16"] * bf16))

@@ -27,7 +27,7 @@ from blurb.messages.errors import BlurbError, StoreError
 from blurb.results import from_store, leaderboard_csv, results_csv, schema, tables
 from blurb.results.references import file_rows, table_rows
 from blurb.results.row import Row
-from blurb.results.schema import BEFORE, KEY, SCHEMA, Line, original, write as write_lines
+from blurb.results.schema import BEFORE, KEY, SCHEMA, Line, undo_neutral, write as write_lines
 from blurb.store import store as of_stores
 from blurb.store.store import Store
 from blurb.table_files import head_of, table_of
@@ -112,7 +112,7 @@ def table(path: Path, known: Sequence[Row]) -> str:
     :param known: rows of the stores, for tables of schema 3
     """
     columns, numbered = table_of(path)
-    old = [{name: original(cell or "") for name, cell in line.items()} for _, line in numbered]
+    old = [{name: undo_neutral(cell or "") for name, cell in line.items()} for _, line in numbered]
     version = old[0].get("schema", "") if old else ""
     if version == SCHEMA:
         return f"{path}: has schema {SCHEMA} already."

@@ -10,10 +10,10 @@ from pathlib import Path
 from jinja2 import Template
 
 from blurb import tasks
-from blurb.messages.text import signed
+from blurb.messages.text import format_signed
 from blurb.results import published
 from blurb.results.comparison import compare_rows
-from blurb.results.decomposition import Decomposition, binomial_error, decompose
+from blurb.results.decomposition import Decomposition, binomial_error, decompose_difference
 from blurb.results.references import row_of
 from blurb.results.row import Row
 from blurb.results.score import dataset_weights
@@ -36,7 +36,8 @@ def decompositions() -> dict[str, Decomposition]:
     others["BioBERT"] = row_of("published:BioBERT (gu2021)", "runs")
     ordered = [*(name for name in others if name not in BESIDE), *BESIDE]
     parts = {
-        name: decompose(compare_rows(pubmedbert(), others[name], "test", False)) for name in ordered
+        name: decompose_difference(compare_rows(pubmedbert(), others[name], "test", False))
+        for name in ordered
     }
     return {name: part for name, part in parts.items() if part is not None}
 
@@ -47,8 +48,8 @@ def line(name: str, found: Decomposition) -> str:
     bioasq = next(part for part in found.datasets if part.name == "bioasq")
     share = "" if types["qa"].share is None else f"{types['qa'].share:.0%}"
     alone = "" if bioasq.share is None else f"{bioasq.share:.0%}"
-    points = " | ".join(signed(types[kind].points) for kind in COLUMNS)
-    return f"| {name} | {signed(found.total)} | {points} | {signed(bioasq.points)} | {share} | {alone} |"
+    points = " | ".join(format_signed(types[kind].points) for kind in COLUMNS)
+    return f"| {name} | {format_signed(found.total)} | {points} | {format_signed(bioasq.points)} | {share} | {alone} |"
 
 
 def page() -> str:

@@ -13,7 +13,7 @@ def main() -> None:
     if (
         signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
     ):  # of a command in the background of a script
-        signal.signal(signal.SIGINT, _leave)
+        signal.signal(signal.SIGINT, raise_exit)
     if hasattr(signal, "pthread_sigmask"):
         # Where code of C was interrupted, Python ends by SIGINT whatever the exit code is; blocked, it exits with 130.
         atexit.register(signal.pthread_sigmask, signal.SIG_BLOCK, [signal.SIGINT])
@@ -24,7 +24,7 @@ def main() -> None:
     command()
 
 
-def _leave(number: int, frame: object) -> None:
+def raise_exit(number: int, frame: object) -> None:
     sys.stderr.write("Interrupted.\n")
     sys.stderr.flush()
     os._exit(128 + number)

@@ -15,7 +15,7 @@ from types import NoneType, UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin
 
 from blurb.messages import BlurbError, ErrorCollector, SettingsError, UnknownName
-from blurb.names import known_as
+from blurb.names import resolve_name
 
 T = TypeVar("T")
 F = TypeVar("F", bound="Field")
@@ -100,7 +100,7 @@ class Field:
         known = self.choices() if callable(self.choices) else self.choices
         fits = self._is_kind(given)
         if fits and known:
-            given = known_as(given, known)
+            given = resolve_name(given, known)
             if self.noun and given not in known:
                 raise UnknownName(self.noun, given[:SHOWN], known, where=where)
         if not fits or (given not in known if known else not self._is_within(given)):
@@ -161,7 +161,7 @@ POINTS = Field(low=0, unit=" points")
 """A drop or a difference of scores."""
 
 
-def declared(default: Any, about: Field) -> Any:
+def declare_field(default: Any, about: Field) -> Any:
     """A field of a frozen data class with what its value may be; `kind` and `optional` are those of its annotation.
 
     :param default: `dataclasses.MISSING` for one that must be given
@@ -184,13 +184,13 @@ def hints(owner: Any) -> dict[str, Any]:
         names = _Names({**vars(builtins), **vars(sys.modules[each.__module__])})
         texts = inspect.get_annotations(each)
         evaluated |= {
-            name: _evaluated(text, names) if isinstance(text, str) else text
+            name: _evaluate_hint(text, names) if isinstance(text, str) else text
             for name, text in texts.items()
         }
     return evaluated
 
 
-def _evaluated(text: str, names: _Names) -> Any:
+def _evaluate_hint(text: str, names: _Names) -> Any:
     try:
         return eval(text, {}, names)
     except Exception:  # noqa: BLE001 - of a stranger's function: what needs more than names is checked by nobody
@@ -226,19 +226,18 @@ def shaped(about: F, hint: Any) -> F:
     )
 
 
-def check(values: Any) -> None:
+def check_fields(values: Any) -> None:
     """Raises a BlurbError, with all that is wrong, unless the declared fields of a data class may have their values."""
     errors = ErrorCollector()
     _check_all(values, errors)
-    errors.tell()
+    errors.stop()
 
 
-def sound(values: T, errors: ErrorCollector) -> T:
+def drop_invalid(values: T, errors: ErrorCollector) -> T:
     """An instance of a data class with defaults in the place of what its fields may not be, which goes to `errors`."""
     wrong = _check_all(values, errors)
-    defaults = {
-        each.name: each.default for each in dataclasses.fields(values) if each.name in wrong
-    }  # type: ignore[arg-type]
+    declared = dataclasses.fields(values)  # type: ignore[arg-type]
+    defaults = {each.name: each.default for each in declared if each.name in wrong}
     return dataclasses.replace(values, **defaults)  # type: ignore[type-var]
 
 
@@ -247,12 +246,13 @@ def _check_all(values: Any, errors: ErrorCollector) -> list[str]:
     wrong = []
     for name, about in of(values.__class__).items():
         before = len(errors.errors)
-        errors.tried(about.checked, name, getattr(values, name))
+        with errors:
+            about.checked(name, getattr(values, name))
         wrong += [name] * (len(errors.errors) > before)
     return wrong
 
 
-def read(
+def read_table(
     content: Mapping[str, Any], table: Field, where: object, errors: ErrorCollector, under: str = ""
 ) -> dict[str, Any]:
     """The good values of a table; all faults go to `errors`.
@@ -262,22 +262,22 @@ def read(
     """
     place = f"{where}, {under}" if under else where
     keys = dict.fromkeys(content, table.keys) if isinstance(table.keys, Field) else table.keys or {}
-    good = {}
+    good: dict[str, Any] = {}
     for name, given in content.items():
         if name not in keys:
             errors.add(UnknownName(table.noun or "key", name, keys, table.aliases, where=place))
             continue
-        about, before = keys[name], len(errors.errors)
-        if about.keys is not None and errors.tried(about.checked, name, given, place) is not None:
-            inside = f"{under}.{name}" if under else name
-            tables = given if isinstance(given, list) else [given]
-            parts = [read(each, about, where, errors, inside) for each in tables]
-            given = parts if isinstance(given, list) else parts[0]
-        if len(errors.errors) > before and about.parse is not None:
-            continue
-        value = errors.tried(about.value, name, given, place)
-        if value is not None:
-            good[name] = value
+        with errors:
+            about, before = keys[name], len(errors.errors)
+            if about.keys is not None:
+                about.checked(name, given, place)
+                inside = f"{under}.{name}" if under else name
+                tables = given if isinstance(given, list) else [given]
+                parts = [read_table(each, about, where, errors, inside) for each in tables]
+                given = parts if isinstance(given, list) else parts[0]
+            if len(errors.errors) == before or about.parse is None:
+                value = about.value(name, given, place)
+                good |= {} if value is None else {name: value}
     for name, about in keys.items():
         if about.required and name not in content:
             errors.add(SettingsError(f"'{name}' is missing.", where=place))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TypeVar
 from urllib.parse import quote, unquote
 
-from blurb.messages import SettingsError, escaped, folded, opt
+from blurb.messages import SettingsError, escape_controls, fold_name, opt
 
 T = TypeVar("T")
 
@@ -45,9 +45,9 @@ def check(name: str, what: str, option: str = opt("name")) -> None:
             f"{what} ('{shown}') has {kind} in it, which is not allowed",
             fix=f"choose another with {option}.",
         )
-    if escaped(name) != name:
+    if escape_controls(name) != name:
         raise SettingsError(
-            f"{what} ('{escaped(name)}') must not begin with :: or ##[",
+            f"{what} ('{escape_controls(name)}') must not begin with :: or ##[",
             fix=f"choose another with {option}.",
         )
     if not name.strip():
@@ -59,14 +59,14 @@ def check(name: str, what: str, option: str = opt("name")) -> None:
         )
 
 
-def known_as(name: str, known: Iterable[str]) -> str:
+def resolve_name(name: str, known: Iterable[str]) -> str:
     """The known name that a person typed in other letters; the name itself if there is none, or more than one.
 
     >>> known_as("NCBI_disease", ["gad", "ncbi-disease"]), known_as("Gad", ["GAD", "gad"]), known_as("x", [])
     ('ncbi-disease', 'Gad', 'x')
     """
     names = set(known)
-    alike = [] if name in names else [each for each in names if folded(each) == folded(name)]
+    alike = [] if name in names else [each for each in names if fold_name(each) == fold_name(name)]
     return alike[0] if len(alike) == 1 else name
 
 
@@ -98,13 +98,13 @@ def folder(name: str, owners: Callable[[str], Collection[str]]) -> str:
     :param owners: the models that own a folder
     :raises SettingsError: if the folder is taken and the encoded name is too long
     """
-    there = owners(plain(name))
+    present = owners(plain(name))
     is_file = plain(name).lower().endswith(FILES)
-    if not is_file and (not there or name in there):
+    if not is_file and (not present or name in present):
         return plain(name)
     if len(encoded(name)) > LONGEST:
         raise SettingsError(
-            f"The folder {plain(name)} belongs to {min(there, default='a file')}",
+            f"The folder {plain(name)} belongs to {min(present, default='a file')}",
             fix=f"choose a shorter name with {opt('name')}.",
         )
     return encoded(name)
@@ -167,10 +167,10 @@ def related(folder: str, name: str) -> bool:
     >>> related("org-model", "org/model quick"), related("org-model-2", "org/model"), related("org-other", "org/model")
     (True, True, False)
     """
-    own, other = _core(unquote(folder)), _core(name)
+    own, other = _letters_of_name(unquote(folder)), _letters_of_name(name)
     return folder == plain("") or own.startswith(other) or other.startswith(own)
 
 
-def _core(name: str) -> str:
+def _letters_of_name(name: str) -> str:
     """The letters and digits of a name, which its folder keeps."""
     return re.sub(r"[^A-Za-z0-9]+", "", name)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 from blurb import fields
-from blurb.fields import Field, declared
+from blurb.fields import Field, declare_field
 
 GROUPS = ("", "Tasks and data", "Protocol", "Model", "Trials", "Machine", "Results")
 """In the order of help, of the signature of `blurb.run` and of docs/reference.md."""
@@ -61,10 +61,10 @@ def option(default: Any, group: str, help: str, **more: Any) -> Any:
     :param help: one or two sentences
     :param more: of `Option`
     """
-    return declared(default, Option(group=group, help=help, **more))
+    return declare_field(default, Option(group=group, help=help, **more))
 
 
-def parameters(source: Callable[..., Any] | type) -> dict[str, Parameter]:
+def option_parameters(source: Callable[..., Any] | type) -> dict[str, Parameter]:
     """The options of a data class in the order of their groups, or those in the annotations of a function."""
     return _class_parameters(source) if isinstance(source, type) else _function_parameters(source)
 

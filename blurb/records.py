@@ -58,7 +58,7 @@ Count = Annotated[int, Rule("minimum", 0)]
 Probability = Annotated[float, Rule("minimum", 0), Rule("maximum", 1)]
 
 
-def columns(record: type) -> tuple[str, ...]:
+def record_columns(record: type) -> tuple[str, ...]:
     """The keys of a record, in the order in which they are printed."""
     return (
         tuple(field.name for field in fields(record))
@@ -69,11 +69,11 @@ def columns(record: type) -> tuple[str, ...]:
 
 def of(record: type, source: Any) -> dict[str, Any]:
     """The record of an object: each key is its attribute of that name, or what `From` says; records within likewise."""
-    return {name: _plain(kind, get(source)) for name, kind, get in _keys(record)}
+    return {name: _plain_value(kind, get(source)) for name, kind, get in _keys_of(record)}
 
 
 @functools.cache
-def _keys(record: type) -> tuple[tuple[str, Any, From], ...]:
+def _keys_of(record: type) -> tuple[tuple[str, Any, From], ...]:
     """Name, type and source of each key."""
     keys = []
     for name, hint in get_type_hints(record, include_extras=True).items():
@@ -84,11 +84,11 @@ def _keys(record: type) -> tuple[tuple[str, Any, From], ...]:
     return tuple(keys)
 
 
-def _plain(kind: Any, value: Any) -> Any:
+def _plain_value(kind: Any, value: Any) -> Any:
     if get_origin(kind) is Annotated:
         kind = get_args(kind)[0]
     if get_origin(kind) is list:
-        return [_plain(get_args(kind)[0], each) for each in value]
+        return [_plain_value(get_args(kind)[0], each) for each in value]
     inner = next((each for each in (kind, *get_args(kind)) if is_typeddict(each)), NoneType)
     if value is not None and inner is not NoneType and not isinstance(value, Mapping):
         return of(inner, value)

@@ -29,8 +29,8 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
 from blurb import DISTRIBUTION
-from blurb.messages import SettingsError, UnknownName, ended, line_of, notify
-from blurb.names import known_as
+from blurb.messages import SettingsError, UnknownName, line_of, notify, with_full_stop
+from blurb.names import resolve_name
 
 T = TypeVar("T")
 EXTENSIONS = "blurb.extensions"
@@ -180,7 +180,7 @@ class Registry(Generic[T]):
 
     def _discover(self) -> Iterator[PluginEntry]:
         yield from (PluginEntry(name, target, "blurb") for name, target in self.built_in.items())
-        for point in _installed(self.group):
+        for point in _installed_points(self.group):
             target = point.value.partition("[")[0].strip()  # without extras
             source = point.dist.name if point.dist else "an entry point"
             yield PluginEntry(point.name, target, "blurb" if source == DISTRIBUTION else source)
@@ -212,7 +212,7 @@ class Registry(Generic[T]):
         if name not in self.entries:
             self.check_present(name)
             raise UnknownName(
-                self.kind, name, [*self.names(), *self.typed], how=_how(self.kind, name)
+                self.kind, name, [*self.names(), *self.typed], how=_advice_for(self.kind, name)
             )
         return self.load_target(
             self.entries[name].target, f"{name} of the package {self.entries[name].source}"
@@ -240,7 +240,7 @@ class Registry(Generic[T]):
         except SettingsError as error:
             if self.is_builtin(name):
                 raise
-            notify(f"{ended(str(error))} It is left out.")
+            notify(f"{with_full_stop(str(error))} It is left out.")
             return None
 
     def usable(self, get: Callable[[str], T] | None = None) -> dict[str, T]:
@@ -253,7 +253,7 @@ class Registry(Generic[T]):
         :raises UnknownName: with the closest name, if it does not exist
         :raises SettingsError: if the code cannot be loaded, or another file has this name
         """
-        short, path = self.short(reference), _path(reference)
+        short, path = self.short(reference), _path_of(reference)
         if ":" not in reference or (
             reference in self.typed and path is not None and not path.exists()
         ):
@@ -278,7 +278,7 @@ class Registry(Generic[T]):
 
     def registered(self, name: str) -> str:
         """The name of the entry that a person typed in other letters, such as `CRF`; else the name itself."""
-        return name if ":" in name else known_as(name, self.entries)
+        return name if ":" in name else resolve_name(name, self.entries)
 
     def is_plugin(self, name: str) -> bool:
         """Whether an entry is not built in."""
@@ -354,7 +354,7 @@ class Registry(Generic[T]):
         return str(importlib.import_module(target.partition(":")[0]).__file__)
 
 
-def _installed(group: str) -> Iterable[EntryPoint]:
+def _installed_points(group: str) -> Iterable[EntryPoint]:
     """The entry points of a group; none, with a note, if a package has a file of them that cannot be read."""
     try:
         return entry_points(group=group)
@@ -369,14 +369,14 @@ def _is_file(name: str) -> bool:
     return name.rpartition(":")[0].endswith(".py")
 
 
-def _path(reference: str) -> Path | None:
+def _path_of(reference: str) -> Path | None:
     """The file of a reference; None for a module."""
     return (
         Path(reference.rpartition(":")[0]).expanduser().resolve() if _is_file(reference) else None
     )
 
 
-def _how(kind: str, name: str) -> str:
+def _advice_for(kind: str, name: str) -> str:
     """Advice for code that is named in data, or a file without its class; "" for a plain name."""
     if ":" not in name:
         return (

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from blurb.messages import FIRST, DataError, ErrorCollector, plural
-from blurb.system.files import ordinary, read_bytes
-from blurb.system.text_files import HEAD_BYTES, decode, refuse_binary, refuse_separators
+from blurb.messages import FIRST, DataError, ErrorCollector, count_noun
+from blurb.system.files import open_ordinary, read_bytes
+from blurb.system.text_files import HEAD_BYTES, decode_text, refuse_binary, refuse_separators
 
 
 class FileLine(NamedTuple):
@@ -47,12 +47,12 @@ def content_of(path: Path) -> bytes:
     try:
         raw = read_bytes(path)
     except OSError as error:
-        raise _unreadable(path, error) from None
+        raise _unreadable_file(path, error) from None
     refuse_binary(raw, path)
     return raw
 
 
-def _unreadable(path: Path, error: OSError) -> DataError:
+def _unreadable_file(path: Path, error: OSError) -> DataError:
     missing = isinstance(error, FileNotFoundError)
     return DataError(
         "the file is missing." if missing else f"the file cannot be read: {error.strerror}.", path
@@ -61,7 +61,7 @@ def _unreadable(path: Path, error: OSError) -> DataError:
 
 def text_of(path: Path) -> str:
     """UTF-8 text without byte order mark; DataError also if there is nothing but blanks."""
-    text = decode(content_of(path), path)
+    text = decode_text(content_of(path), path)
     if not text.strip():  # also if there is only a byte order mark
         raise DataError("the file is empty.", path)
     return text
@@ -69,16 +69,16 @@ def text_of(path: Path) -> str:
 
 def lines_of(path: Path) -> Iterator[tuple[FileLine, str]]:
     """The lines of a file that is not empty."""
-    return numbered(text_of(path), path)
+    return numbered_lines(text_of(path), path)
 
 
-def numbered(text: str, path: Path) -> Iterator[tuple[FileLine, str]]:
+def numbered_lines(text: str, path: Path) -> Iterator[tuple[FileLine, str]]:
     """The lines of a text."""
-    for number, line in enumerate(_split(text), 1):
+    for number, line in enumerate(_split_lines(text), 1):
         yield FileLine(path, number), line
 
 
-def _split(text: str) -> list[str]:
+def _split_lines(text: str) -> list[str]:
     """The lines of a text; only LF and CR LF end a line.
 
     `str.splitlines` would also split at separators that occur inside sentences.
@@ -154,9 +154,9 @@ def table_of(
     :param short: whether a row may lack its last cells, which are empty then
     :param text: of the file, if it was read already
     """
-    text = decode(content_of(path), path) if text is None else text
+    text = decode_text(content_of(path), path) if text is None else text
     reader = csv.DictReader(io.StringIO(text, newline="\n"), restval="" if short else None)
-    columns, rows = _names(reader, path), list[tuple[FileLine, dict[str, str]]]()
+    columns, rows = _column_names(reader, path), list[tuple[FileLine, dict[str, str]]]()
     if missing := [column for column in needed if column not in columns]:
         errors.add(missing_columns(missing, path, noun))
         return Table(columns, rows)
@@ -186,18 +186,18 @@ def missing_columns(names: Sequence[str], path: Path, noun: str = "") -> DataErr
 def head_of(path: Path) -> tuple[tuple[str, ...], dict[Any, Any] | None]:
     """The columns of a CSV file and its first row, if it has one; no more of it is read."""
     try:
-        with open(path, "rb", opener=ordinary) as file:
+        with open(path, "rb", opener=open_ordinary) as file:
             refuse_binary(file.read(HEAD_BYTES), path)
             file.seek(0)
             reader = csv.DictReader(io.TextIOWrapper(file, "utf-8-sig", "replace", newline="\n"))
-            return _names(reader, path), next(reader, None)
+            return _column_names(reader, path), next(reader, None)
     except OSError as error:
-        raise _unreadable(path, error) from None
+        raise _unreadable_file(path, error) from None
     except csv.Error as error:
-        raise DataError(f"invalid CSV: {error}.", path, reader.reader.line_num) from None
+        raise DataError(f"invalid CSV: {error}.", path, reader.reader.line_num) from None  # type: ignore[possibly-undefined]
 
 
-def _names(reader: csv.DictReader[str], path: Path) -> tuple[str, ...]:
+def _column_names(reader: csv.DictReader[str], path: Path) -> tuple[str, ...]:
     try:
         names = tuple(reader.fieldnames or ())
     except csv.Error as error:
@@ -210,9 +210,8 @@ def _names(reader: csv.DictReader[str], path: Path) -> tuple[str, ...]:
 def json_lines(path: Path, errors: ErrorCollector = FIRST) -> Iterator[tuple[FileLine, Record]]:
     """The object of each line of a file of JSON lines."""
     for line, text in lines_of(path):
-        content = errors.tried(json_object, text, line)
-        if content is not None:
-            yield line, content
+        with errors:
+            yield line, json_object(text, line)
 
 
 def json_object(text: str, line: FileLine) -> Record:
@@ -285,14 +284,14 @@ class Sentence:
     whole: bool = True
 
 
-def conll(
+def read_conll(
     path: Path, errors: ErrorCollector = FIRST, kit: bool = False
 ) -> Iterator[tuple[FileLine, Sentence]]:
     """The sentences of a CoNLL file; parameters as of `sentences`."""
-    return sentences(text_of(path), path, errors, kit)
+    return read_sentences(text_of(path), path, errors, kit)
 
 
-def sentences(
+def read_sentences(
     text: str, path: Path, errors: ErrorCollector = FIRST, kit: bool = False
 ) -> Iterator[tuple[FileLine, Sentence]]:
     """The first line of each sentence, and the sentence; its words follow line by line.
@@ -303,12 +302,12 @@ def sentences(
     :param kit: the layout of BLURB's kit, where a word and its tag are separated by a TAB, only an empty line or a
         header ends a sentence, and there are no comments
     """
-    lines = _split(text)
-    tabs, width = (True, 2) if kit else _columns(lines)
+    lines = _split_lines(text)
+    tabs, width = (True, 2) if kit else _tabs_and_count(lines)
     expected = (
         "a token, a TAB and a tag"
         if kit
-        else f"{plural(width, 'column')}, as in the first line with a word"
+        else f"{count_noun(width, 'column')}, as in the first line with a word"
     )
     marks = (DOCUMENT,) if kit else (DOCUMENT, ID_LINE)
     sentence = Sentence(None, None)
@@ -323,26 +322,26 @@ def sentences(
             elif line.startswith(marks):
                 sentence.id = line.removeprefix(ID_LINE).strip()
             continue
-        cells = _cells(line, tabs)
+        cells = _cells_of_line(line, tabs)
         if len(cells) == width:
             sentence.rows.append(cells)
         elif kit or not COMMENT.match(line) or sentence.rows or (tabs and "\t" in line):
             fix = "remove blanks within words, or separate the columns of all lines by TABs."
             errors.add(
                 FileLine(path, number).error(
-                    f"expected {expected}; found {plural(len(cells), 'column')}", fix
+                    f"expected {expected}; found {count_noun(len(cells), 'column')}", fix
                 )
             )
             sentence.whole = False
 
 
-def _columns(lines: Sequence[str]) -> tuple[bool, int]:
+def _tabs_and_count(lines: Sequence[str]) -> tuple[bool, int]:
     """Whether TABs separate the columns, and how many there are, by the first line with a word."""
     words = [line for line in lines if line.strip() and not line.startswith((DOCUMENT, ID_LINE))]
     first = next((line for line in words if not COMMENT.match(line)), next(iter(words), ""))
-    return "\t" in first, len(_cells(first, "\t" in first))
+    return "\t" in first, len(_cells_of_line(first, "\t" in first))
 
 
-def _cells(line: str, tabs: bool) -> list[str]:
+def _cells_of_line(line: str, tabs: bool) -> list[str]:
     # Not at any white space: a no-break space is inside of a word.
     return line.split("\t") if tabs else re.split(r"[ \t\v\f]+", line.strip(" \t\v\f"))

@@ -16,7 +16,7 @@ import pytest
 from blurb import tasks
 from blurb.corpora import demo
 from blurb.execution.job import Job
-from blurb.execution.worker import execute
+from blurb.execution.worker import execute_job
 from blurb.heads import heads, poolings
 from blurb.inputs.relations import STRATEGIES
 from blurb.inputs.tagging import SCHEMES
@@ -120,7 +120,7 @@ def planned(
     checkpoint: Builder, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[str, Combination], Job]:
     """The trial of one step that a combination asks for."""
-    source, folder = building.resolve(str(checkpoint("bert_uncased"))), demo.prepare()
+    source, folder = building.resolve_model(str(checkpoint("bert_uncased"))), demo.prepare()
     store = tmp_path_factory.mktemp("runs")
     small = {"epochs": 1, "batch_size": 2, "max_train": 2, "max_eval": 2, "max_length": 64}
 
@@ -152,7 +152,7 @@ def test_the_cover_is_one_and_is_small() -> None:
 def test_a_legal_combination_takes_a_step(
     task: str, combination: Combination, planned: Callable[[str, Combination], Job]
 ) -> None:
-    outcome = execute(planned(task, combination))
+    outcome = execute_job(planned(task, combination))
     assert (outcome.status, outcome.message) == ("done", "")
 
 

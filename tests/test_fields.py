@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from blurb import fields
-from blurb.fields import Field, declared
+from blurb.fields import Field, declare_field
 from blurb.messages.errors import BlurbError, ErrorCollector, ErrorGroup, SettingsError, UnknownName
 
 NUMBERS = st.floats(-10, 10) | st.integers(-10, 10)
@@ -108,7 +108,7 @@ def test_a_table_tells_all_its_faults_with_their_places() -> None:
         "parts": [{"name": "a"}, {"nam": 1}],
         "any": {"x": {"low": "?"}, "y": {"low": 1}, "z": 3},
     }
-    assert fields.read(content, TABLE, "f.toml", errors) == {
+    assert fields.read_table(content, TABLE, "f.toml", errors) == {
         "parts": [{"name": "a"}, {}],
         "any": {"y": 1.0},
     }
@@ -132,12 +132,12 @@ def test_an_error_of_a_parser_says_where() -> None:
 
 @dataclass(frozen=True)
 class Declared:
-    must: int = declared(MISSING, Field(low=1))
-    share: float | None = declared(None, Field(below=1))
-    word: str = declared("a", Field(choices=("a", "b")))
-    path: str | bytes = declared("", Field())
-    several: Sequence[str] = declared((), Field(choices=("a", "b")))
-    table: dict[str, int] = declared({}, Field())
+    must: int = declare_field(MISSING, Field(low=1))
+    share: float | None = declare_field(None, Field(below=1))
+    word: str = declare_field("a", Field(choices=("a", "b")))
+    path: str | bytes = declare_field("", Field())
+    several: Sequence[str] = declare_field((), Field(choices=("a", "b")))
+    table: dict[str, int] = declare_field({}, Field())
     own: int = 3
 
 
@@ -154,21 +154,21 @@ def test_the_fields_of_a_data_class_have_the_kinds_of_its_annotations() -> None:
         "several": (str, False, True),
         "table": (object, False, False),
     }
-    fields.check(Declared(1))
+    fields.check_fields(Declared(1))
     with pytest.raises(TypeError):
         Declared()  # type: ignore[call-arg]
     with pytest.raises(ErrorGroup) as caught:
-        fields.check(Declared(0, 1.0, "c", several=["a", "c"]))
+        fields.check_fields(Declared(0, 1.0, "c", several=["a", "c"]))
     assert len(caught.value.errors) == 4
 
 
 def test_defaults_stand_in_for_what_cannot_be() -> None:
     errors = ErrorCollector()
-    assert fields.sound(Declared(1, share=2.0, word="b", several=["c"]), errors) == Declared(
+    assert fields.drop_invalid(Declared(1, share=2.0, word="b", several=["c"]), errors) == Declared(
         1, word="b"
     )
     assert [str(error).partition(" ")[0] for error in errors.errors] == ["share", "several"]
-    assert fields.sound(Declared(1, own=4), errors) == Declared(1, own=4)
+    assert fields.drop_invalid(Declared(1, own=4), errors) == Declared(1, own=4)
 
 
 def of_a_stranger(array: jax.Array, made: numbers.missing, *, count: int | None = None) -> None:  # type: ignore # noqa: F821

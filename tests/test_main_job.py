@@ -28,7 +28,9 @@ FEW = ["bc2gm", "ebm-pico", "ddi", "biosses", "hoc", "bioasq"]
 
 @pytest.fixture(scope="module")
 def source() -> ModelSource:
-    return building.resolve(str(scratch.build("scratch:tiny", demo.prepare())), name="scratch:tiny")
+    return building.resolve_model(
+        str(scratch.build("scratch:tiny", demo.prepare())), name="scratch:tiny"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -95,8 +97,8 @@ def test_permuted_labels_teach_nothing(
 ) -> None:
     """Trained on labels that were dealt out anew, a model falls to what needs no reading."""
     task = tasks.get(name)
-    content = data.load(task, demo.prepare())
-    settings = protocol.load("demo").settings(
+    content = data.load_task(task, demo.prepare())
+    settings = protocol.load_protocol_file("demo").settings(
         task, {"epochs": 3, "select": "last"}, source.parameters
     )
     formulation = formulations.bind(task, settings)

@@ -89,8 +89,8 @@ def test_a_protocol_file_of_such_a_name_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "mi\rne.toml"
     path.write_text('note = """two\n  lines"""\n')
     with pytest.raises(SettingsError, match=r"U\+000D.*--protocol"):
-        protocol.load(str(path))
-    assert protocol.load(str(path.rename(tmp_path / "mine.toml"))).note == "two lines"
+        protocol.load_protocol_file(str(path))
+    assert protocol.load_protocol_file(str(path.rename(tmp_path / "mine.toml"))).note == "two lines"
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from blurb import tasks
 from blurb.cli import cli
 from blurb.corpora import demo
 from blurb.messages.errors import DataError, SettingsError
-from blurb.planning.request import at_hand, check_files
+from blurb.planning.steps import available_tasks, check_files
 from tests.corpora.originals import NAMES, put, small_lists
 
 README = Path(__file__).parent.parent / "README.md"
@@ -89,13 +89,13 @@ def test_the_first_lines_have_two_commands_that_set_up_all_they_need() -> None:
 
 def test_what_always_works_needs_no_registration(tmp_path: Path) -> None:
     (selection,) = re.findall(r"`--tasks (\S+)` needs none", README.read_text(encoding="utf-8"))
-    assert all(task.source and task.source.downloads for task in tasks.select(selection))
+    assert all(task.source and task.source.downloads for task in tasks.select_tasks(selection))
     left_out = shutil.ignore_patterns("BioASQ", "BIOSSES", "chemprot")
     data = Path(shutil.copytree(demo.prepare(), tmp_path / "data", ignore=left_out))
-    check_files(tasks.select(selection), data)
-    assert len(at_hand(tasks.select("all"), data)) == 10
+    check_files(tasks.select_tasks(selection), data)
+    assert len(available_tasks(tasks.select_tasks("all"), data)) == 10
     with pytest.raises(DataError, match=r"biosses .* To run the others: --tasks bc5-chem"):
-        check_files(tasks.select("all"), data)
+        check_files(tasks.select_tasks("all"), data)
 
 
 def test_the_readme_is_read_in_two_minutes() -> None:

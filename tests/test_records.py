@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 import pytest
 from jsonschema import Draft202012Validator
 
-from blurb.records import Count, Probability, Rule, columns
+from blurb.records import Count, Probability, Rule, record_columns
 from tests.golden.schemas import schema
 
 
@@ -94,7 +94,7 @@ def test_each_type_has_its_schema(kind: Any, expected: dict[str, Any]) -> None:
 
 
 def test_records_are_closed_and_every_key_is_told() -> None:
-    assert columns(Wider) == ("inner", "later", "more")
+    assert record_columns(Wider) == ("inner", "later", "more")
     found = schema(Wider)
     assert found["additionalProperties"] is False
     assert found["required"] == ["inner", "more"]
@@ -109,7 +109,7 @@ def test_records_are_closed_and_every_key_is_told() -> None:
 
 
 def test_of_a_dataclass_the_docstrings_tell() -> None:
-    assert columns(Derived) == ("size", "name")
+    assert record_columns(Derived) == ("size", "name")
     found = schema(Derived)
     assert found["description"] == "A thing."
     assert found["properties"] == {

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from blurb.learners.building import resolve
+from blurb.learners.building import resolve_model
 from blurb.messages.errors import ModelError
 from blurb.store import row_trials as rows
 from blurb.store.store import Store
@@ -45,9 +45,9 @@ def test_code_of_a_checkpoint_does_not_run_unless_it_is_allowed(tmp_path: Path) 
         encoding="utf-8",
     )
     with pytest.raises(ModelError):
-        resolve(str(folder))
+        resolve_model(str(folder))
     assert not told.exists()
-    assert resolve(str(folder), remote_code=True).is_checkpoint
+    assert resolve_model(str(folder), remote_code=True).is_checkpoint
     assert told.exists()
 
 

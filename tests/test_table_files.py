@@ -51,7 +51,7 @@ def test_every_line_that_is_no_object_is_told(tmp_path: Path) -> None:
 
 def test_a_sentence_with_a_bad_line_is_left_out_and_the_others_are_read(tmp_path: Path) -> None:
     (tmp_path / "a.conll").write_text("a O\nb O O\nc\n\nd O\n\n-DOCSTART- 7\n\ne O O\n\nf O\n")
-    sentences, faults = all_of(table_files.conll, tmp_path / "a.conll")
+    sentences, faults = all_of(table_files.read_conll, tmp_path / "a.conll")
     assert [(line.number, each.rows, each.document) for line, each in sentences] == [
         (5, [["d", "O"]], None),
         (11, [["f", "O"]], "7"),

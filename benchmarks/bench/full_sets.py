@@ -28,7 +28,7 @@ def learner_of(
     source: ModelSource, task: tasks.Task, precision: str, **changed: Any
 ) -> EncoderLearner:
     """The encoder with the settings of `standard` and changes of them."""
-    settings = protocol.load("standard").settings(task, changed, source.parameters)
+    settings = protocol.load_protocol_file("standard").settings(task, changed, source.parameters)
     return EncoderLearner(source, formulations.bind(task, settings), "auto", precision)  # type: ignore[arg-type]
 
 
@@ -60,7 +60,7 @@ def measure(
 
     :param count: examples of a split at most; None for all
     """
-    source = building.resolve(model)
+    source = building.resolve_model(model)
     precision = choose_precision("auto", choose_device("auto"))
     return {name: _set(source, tasks.get(name), folder, precision, count) for name in names}
 
@@ -68,7 +68,9 @@ def measure(
 def _set(
     source: ModelSource, task: tasks.Task, folder: Path, precision: str, count: int | None
 ) -> dict[str, float]:
-    splits = {name: rows.to_list()[:count] for name, rows in data.load(task, folder).splits.items()}
+    splits = {
+        name: rows.to_list()[:count] for name, rows in data.load_task(task, folder).splits.items()
+    }
     trained(source, task, splits["train"][: 4 * BATCH], splits["dev"][:BATCH], precision)
     learner = learner_of(
         source,

@@ -64,7 +64,7 @@ def verify(model: str, data: Path) -> Any:
     for task in tasks.all():
         begun = time.perf_counter()
         try:
-            corpora.load(task, data)
+            corpora.load_task(task, data)
         except DataError:
             continue
         found[task.name] = time.perf_counter() - begun

@@ -19,7 +19,7 @@ import torch
 from benchmarks.device.cells import Cell, Context, Figures
 from benchmarks.device.measure_launches import MEMORY
 from benchmarks.device.static_step import StaticSteps, batch_lengths, best_lengths
-from blurb.training.batches import collate, training_batches
+from blurb.training.batches import collate_batch, training_batches
 
 SHAPES = (("MiniLM", 32), ("BERT-base", 32))
 ROUNDS, BATCHES = 3, 40
@@ -45,7 +45,7 @@ def _at_hand(context: Context, model: str, batch: int) -> tuple[Any, Any, list[A
 
     task = tasks.get("ncbi-disease")
     return (
-        building.resolve(str(context.model(model))),
+        building.resolve_model(str(context.model(model))),
         task,
         sentences(task, context.data, context.pick(BATCHES, 2) * batch),
     )
@@ -87,9 +87,9 @@ def graphed(
     from benchmarks.throughput import EPOCHS, Stamps
     from blurb import formulations
     from blurb.protocols import protocol
-    from blurb.training.optimizer import adamw
+    from blurb.training.optimizer import make_adamw
 
-    settings = protocol.load("standard").settings(
+    settings = protocol.load_protocol_file("standard").settings(
         task, {"lr": 1e-4, "batch_size": batch}, source.parameters
     )
     formulation = formulations.bind(task, settings)
@@ -106,11 +106,11 @@ def graphed(
     epochs = [training_batches(lengths, batch, generator) for _ in range(EPOCHS)]
     longest = [each for epoch in epochs for each in batch_lengths(lengths, epoch)]
     steps = StaticSteps(network, checkpoint.tokenizer.pad_id, batch, best_lengths(longest), device)
-    optimizer = adamw(network, settings)
+    optimizer = make_adamw(network, settings)
     stamps = Stamps(len(epochs[0]))
     for epoch in epochs:
         for each in epoch:
-            inputs = collate(features, each, checkpoint.tokenizer.pad_id, targets)
+            inputs = collate_batch(features, each, checkpoint.tokenizer.pad_id, targets)
             assert inputs.word_mask is not None
             steps(inputs, int(inputs.word_mask.sum()))
             torch.nn.utils.clip_grad_norm_(network.parameters(), settings.clip_norm)

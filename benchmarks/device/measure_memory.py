@@ -101,7 +101,9 @@ def _trained(context: Context, most: float | None) -> tuple[float, float, int | 
         "encoder_dropout": 0.0,
         "head_dropout": 0.0,
     }
-    learner = learner_of(building.resolve(str(context.model(MODEL))), task, PRECISION, **changed)
+    learner = learner_of(
+        building.resolve_model(str(context.model(MODEL))), task, PRECISION, **changed
+    )
     if context.device == "cuda":
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()

@@ -33,10 +33,10 @@ def measure(context: Context, model: str, name: str, precision: str) -> Figures:
     from blurb.training.loop import SUBTOKENS
 
     task = tasks.get(name)
-    test = data.load(task, context.data, ["test"]).splits["test"].to_list()
+    test = data.load_task(task, context.data, ["test"]).splits["test"].to_list()
     rows = test[: context.pick(len(test), 20)]
     learner = trained(
-        building.resolve(str(context.model(model))), task, rows[:16], rows[:2], precision
+        building.resolve_model(str(context.model(model))), task, rows[:16], rows[:2], precision
     )
     units = Subset(rows, key(rows))
     seconds = seconds_of(lambda: learner.predict(units))

@@ -36,9 +36,11 @@ def cells(context: Context, model: str, protocol: str, scores: bool = True) -> I
 
     :param scores: False where only the time means something
     """
-    from blurb.protocols.protocol import load
+    from blurb.protocols.protocol import load_protocol_file
 
-    seeds = {task.name: load(protocol).seeds(task) for task in sets_at_hand(context.data)}
+    seeds = {
+        task.name: load_protocol_file(protocol).seeds(task) for task in sets_at_hand(context.data)
+    }
     seeds = context.pick(seeds, {"biosses": (1,)})
     for seed in sorted({seed for each in seeds.values() for seed in each}):
         names = [name for name, each in seeds.items() if seed in each]

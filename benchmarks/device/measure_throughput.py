@@ -52,7 +52,7 @@ def _at_hand(model: Path, data: Path, count: int) -> tuple[Any, Any, list[Any]]:
     from blurb.learners import building
 
     task = tasks.get(TASK)
-    return building.resolve(str(model)), task, sentences(task, data, count)
+    return building.resolve_model(str(model)), task, sentences(task, data, count)
 
 
 def rows(found: Mapping[str, Figures]) -> Sequence[Sequence[str]]:

@@ -93,11 +93,11 @@ def train(model: Path, data: Path, context: Context, number: int, wanted: Any, s
     from blurb.protocols import protocol
 
     torch.set_num_threads(1)
-    source, task = building.resolve(str(model)), tasks.get("ncbi-disease")
+    source, task = building.resolve_model(str(model)), tasks.get("ncbi-disease")
     batch = context.pick(BATCH, 4)
     rows = sentences(task, data, 60 * batch)
     changed = {"lr": 1e-5, "epochs": 10_000, "batch_size": batch, "select": "last"}
-    settings = protocol.load("standard").settings(task, changed, source.parameters)
+    settings = protocol.load_protocol_file("standard").settings(task, changed, source.parameters)
     learner = EncoderLearner(
         source, formulations.bind(task, settings), "auto", context.precisions[0]
     )

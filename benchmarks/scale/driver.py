@@ -45,7 +45,7 @@ def request(runs: Path, trials: int, real: bool = False) -> Request:
     """
     data = demo.prepare()
     names = [task for task in tasks.all() if task.paper_order]
-    tiny = building.resolve(str(scratch.build("scratch:tiny", data)), "tiny")
+    tiny = building.resolve_model(str(scratch.build("scratch:tiny", data)), "tiny")
     sources = [
         replace(
             tiny,
@@ -55,7 +55,14 @@ def request(runs: Path, trials: int, real: bool = False) -> Request:
         for number in range(-(-trials // (len(names) * SEEDS)))
     ]
     return Request(
-        sources, names, protocol.load("quick"), data, runs, "fp32", device="cpu", seeds=SEEDS
+        sources,
+        names,
+        protocol.load_protocol_file("quick"),
+        data,
+        runs,
+        "fp32",
+        device="cpu",
+        seeds=SEEDS,
     )
 
 
@@ -102,7 +109,7 @@ def plan_and_run(folder: Path, trials: int) -> Figures:
     asked, before = request(folder / "runs", trials), memory()
     planned, planning = timed(lambda: prepare(asked))
     count = len(planned.final)
-    with replaced(local, "execute", idle):
+    with replaced(local, "execute_job", idle):
         _, running = timed(lambda: run(planned, here()))
     return {
         "trials": count,

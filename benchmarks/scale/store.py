@@ -37,7 +37,7 @@ ENVIRONMENT = {
 def gold(task: Task, rng: random.Random) -> Any:
     """An answer that the task may have."""
     if task.type == "ner":
-        return tagging.convert(
+        return tagging.convert_tags(
             rng.choices([*tagging.labels(task.labels, "bio"), "O"], k=12), "bio", "bio"
         )
     if task.type == "pico":

@@ -7,7 +7,7 @@ import io
 import tempfile
 from pathlib import Path
 
-from blurb.protocols.protocol import load
+from blurb.protocols.protocol import load_protocol_file
 from blurb.results import results_csv, tables
 from blurb.results.schema import SCHEMA
 from blurb.store.store import Store, read_json
@@ -43,7 +43,7 @@ def _today(line: Line) -> Line:
 
 def of(lines: list[Line], protocol: str, task: str) -> list[Line]:
     """The lines of a protocol as it is now: those of another version or with other settings say nothing here."""
-    now = load(protocol).hash[:12]
+    now = load_protocol_file(protocol).hash[:12]
     return [line for line in lines if line["protocol_hash"] == now and line["task"] == task]
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from benchmarks.study import RESULTS, records
 from benchmarks.study.derive import make
 from blurb.learners import building
-from blurb.protocols.protocol import load
+from blurb.protocols.protocol import load_protocol_file
 
 COLUMNS = ("task", "settings", "encoder", "seed", "protocol_hash", "dev", "seconds")
 FOUR = ("whole", "noise40", "low4", "low2")
@@ -61,11 +61,11 @@ def measure(
     from blurb.protocols.settings import parse_overrides
     from blurb.training.hardware import choose_precision
 
-    task, source = tasks.get(task_name), building.resolve(str(checkpoint))
+    task, source = tasks.get(task_name), building.resolve_model(str(checkpoint))
     overrides = parse_overrides(dict(pair.split("=") for pair in text.split()))
-    settings = protocol.load("quick").settings(task, overrides, source.parameters)
+    settings = protocol.load_protocol_file("quick").settings(task, overrides, source.parameters)
     formulation = formulations.bind(task, settings)
-    splits = data.load(task, folder, ["train", "dev"])
+    splits = data.load_task(task, folder, ["train", "dev"])
     train, dev = (list(splits.splits[name]) for name in ("train", "dev"))
     part = Subset(dev, f"{splits.hash} dev").sample(MOST, 0, whole=formulation.by_document)
     learner = EncoderLearner(
@@ -90,7 +90,7 @@ def main() -> None:
     parser.add_argument("--work", required=True, type=Path)
     parser.add_argument("--results", type=Path, default=RESULTS)
     options = parser.parse_args()
-    table, now = options.results / "settings.csv", load("quick").hash[:12]
+    table, now = options.results / "settings.csv", load_protocol_file("quick").hash[:12]
     for task, text, encoders, seeds in PLAN:
         for encoder in encoders:
             for seed in range(1, seeds + 1):

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from blurb import fields, formulations, tasks
-from blurb.api.running import announced, run_trials
+from blurb.api.running import announce_trials, run_trials
 from blurb.execution.job import Job, TrialOutcome
 from blurb.messages import SettingsError, Tell, opt, tell_damage
-from blurb.planning import ablations, preflight, trials
+from blurb.planning import ablations, trials
 from blurb.planning.options import AblateOptions
-from blurb.planning.request import check_writable, typed_settings
+from blurb.planning.request import Request, make_request_of_cells
+from blurb.planning.steps import check_writable, typed_settings
 from blurb.results import from_store
 from blurb.results.row import Row
 from blurb.store.store import Store
@@ -35,13 +36,14 @@ class Ablation:
 
 def ablate(options: AblateOptions, plot: Picture | None = None) -> Ablation | None:
     """Runs all cells of an axis, and writes the tables and the picture; None after a dry run."""
-    fields.check(options)
+    fields.check_fields(options)
     out = Path(options.out)
     if plot is not None:
         plot.check()
-    check_writable(output=Path(options.output), out=out)
+    check_writable("output", Path(options.output))
+    check_writable("out", out)
     grid = ablations.grid(options.axis)
-    chosen = _chosen(grid, options)
+    chosen = _choose_tasks(grid, options)
     common = typed_settings(options.overrides, options.shorthands)
     for key in grid.cells[0].settings:
         if key in common:
@@ -52,11 +54,11 @@ def ablate(options: AblateOptions, plot: Picture | None = None) -> Ablation | No
     if options.suite == "demo":
         grid = grid.unpublished()  # the paper's numbers are not of synthetic data
     of_axis = dict.fromkeys(grid.cells[0].settings, f"{opt('axis', options.axis)}")
-    request = preflight.resolved(options, chosen, common, {**options.shorthands, **of_axis})
+    request = make_request_of_cells(options, chosen, common, {**options.shorthands, **of_axis})
     requests = [replace(request, overrides={**common, **cell.settings}) for cell in grid.cells]
     prepared = [trials.prepare(request) for request in requests]
     _check_cells_differ(grid, [cell.final for cell in prepared])
-    planned, expected = announced(prepared, cells=[cell.text for cell in grid.cells])
+    planned, expected = announce_trials(prepared, cells=[cell.text for cell in grid.cells])
     if options.dry_run:
         return None
     settings = "".join(f", {key}={common[key]}" for key in sorted(common))
@@ -69,7 +71,7 @@ def ablate(options: AblateOptions, plot: Picture | None = None) -> Ablation | No
         )
 
     def rebuild(tell: Tell = tell_damage) -> tuple[list[dict[str, str]], tuple[Path, Path]]:
-        results = _results(requests, tell)
+        results = _read_rows(requests, tell)
         lines = ablations.lines(grid, results, [task.name for task in chosen])
         parts = [
             part for row in results if row for part in row.note.split("; ") if part not in title
@@ -84,13 +86,14 @@ def ablate(options: AblateOptions, plot: Picture | None = None) -> Ablation | No
     if plot is not None:
         names = [task.name for task in chosen]
         scores = [
-            {name: row.values(name) for name in names} if row else {} for row in _results(requests)
+            {name: row.values(name) for name in names} if row else {}
+            for row in _read_rows(requests)
         ]
         plot.write(grid, scores, names, title)
     return Ablation(lines, files, [outcome for outcome in outcomes if outcome.status == "failed"])
 
 
-def _chosen(grid: ablations.Grid, options: AblateOptions) -> list[tasks.Task]:
+def _choose_tasks(grid: ablations.Grid, options: AblateOptions) -> list[tasks.Task]:
     """The tasks; SettingsError if the axis does not apply to one, as far as that shows without the model."""
     if options.tasks is None and not grid.datasets:
         raise SettingsError(
@@ -123,7 +126,7 @@ def _check_cells_differ(grid: ablations.Grid, finals: list[Sequence[Job]]) -> No
             )
 
 
-def _results(requests: list[trials.Request], tell: Tell = tell_damage) -> list[Row | None]:
+def _read_rows(requests: list[Request], tell: Tell = tell_damage) -> list[Row | None]:
     """The row of each request in the store, None if it has none."""
     rows = from_store.read(Store(requests[0].store), tell)
     cells = []

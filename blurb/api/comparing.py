@@ -16,12 +16,12 @@ from blurb.messages import ErrorCollector, item_of
 from blurb.options import Argument, Option
 from blurb.planning.options import ACROSS, OUTPUT
 from blurb.planning.seeds import Aim, SeedLine, plan_seeds
-from blurb.records import Tabular, columns
+from blurb.records import Tabular, record_columns
 from blurb.regression.looks import decide_in_series
 from blurb.regression.rules import RULES, Rules, read_rules
 from blurb.results import comparability
 from blurb.results.comparison import ComparisonLine, ScoreComparison, compare_rows
-from blurb.results.decomposition import Decomposition, PartLine, decompose
+from blurb.results.decomposition import Decomposition, PartLine, decompose_difference
 from blurb.results.references import RowReference, row_of, rows_of
 from blurb.results.row import Row
 from blurb.tasks import SCORED, ScoredSplit
@@ -75,7 +75,7 @@ class Comparison(Tabular):
     @property
     def decomposition(self) -> Decomposition | None:
         """Where the difference of the scores comes from; None unless both rows have all datasets, or all but BioASQ."""
-        return decompose(self.lines)
+        return decompose_difference(self.lines)
 
     def parts(self) -> DataFrame:
         """The decomposition as a table, a line a task type and dataset; empty if the rows are not complete."""
@@ -83,7 +83,7 @@ class Comparison(Tabular):
 
         found = self.decomposition
         lines = [records.of(PartLine, part) for part in found.parts] if found else []
-        return DataFrame(lines, columns=columns(PartLine))
+        return DataFrame(lines, columns=record_columns(PartLine))
 
     def __getitem__(self, name: str) -> ScoreComparison:
         """The line of a dataset, a task type or `score`."""
@@ -93,7 +93,7 @@ class Comparison(Tabular):
         """One line per dataset: both means, the difference with its 95 % interval, p (corrected by Holm), a verdict."""
         from pandas import DataFrame
 
-        return DataFrame(self.table(level), columns=columns(ComparisonLine))
+        return DataFrame(self.table(level), columns=record_columns(ComparisonLine))
 
     def __repr__(self) -> str:
         verdicts = Counter(line.verdict(0.05) for line in self.lines)
@@ -205,16 +205,16 @@ def check(
     :raises StoreError: for a state file that was edited or is damaged
     """
     start, errors = time.perf_counter(), ErrorCollector()
-    chosen = errors.tried(
-        read_rules, rules, split, max_drop, tasks, across, rule, looks, sd, state is not None
-    )
-    rows = errors.tried(rows_of, (candidate, baseline), output)
-    errors.tell()
-    assert rows is not None
-    assert chosen is not None
+    with errors:
+        chosen = read_rules(
+            rules, split, max_drop, tasks, across, rule, looks, sd, state is not None
+        )
+    with errors:
+        rows = rows_of((candidate, baseline), output)
+    errors.stop()
     one, two = rows
     decision = (
-        regression.decide(one, two, chosen)
+        regression.decide_check(one, two, chosen)
         if state is None
         else decide_in_series(one, two, chosen, Path(state))
     )
@@ -242,7 +242,7 @@ class SeedPlan(Tabular):
         """A line a dataset; columns as the keys of `lines`."""
         from pandas import DataFrame
 
-        return DataFrame(list(self.lines), columns=columns(SeedLine))
+        return DataFrame(list(self.lines), columns=record_columns(SeedLine))
 
     def __repr__(self) -> str:
         seeds = ", ".join(f"{line['name']} {line['seeds'] or '?'}" for line in self.lines)
@@ -303,12 +303,12 @@ def plan(
     :raises SettingsError: for numbers that cannot be, and rows without runs by their nature
     """
     errors = ErrorCollector()
-    aim = errors.tried(Aim, detect, power, level, sd, seeds, hours)
-    chosen = None if tasks is None else errors.tried(known.select, tasks)
+    with errors:
+        aim = Aim(detect, power, level, sd, seeds, hours)
+    with errors:
+        names = None if tasks is None else [task.name for task in known.select_tasks(tasks)]
     several = isinstance(against, Sequence) and not isinstance(against, str)
-    rows = errors.tried(rows_of, tuple(against) if several else (against,), output)  # type: ignore[arg-type]
-    errors.tell()
-    assert aim is not None
-    assert rows is not None
-    names = None if chosen is None else [task.name for task in chosen]
+    with errors:
+        rows = rows_of(tuple(against) if several else (against,), output)  # type: ignore[arg-type]
+    errors.stop()
     return SeedPlan(rows[0].name, tuple(plan_seeds(rows, aim, split, names)))

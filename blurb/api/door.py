@@ -12,7 +12,7 @@ from typing import ParamSpec, TypeVar
 import click
 
 from blurb.messages import ErrorCollector, in_python
-from blurb.options import parameters
+from blurb.options import option_parameters
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -28,13 +28,14 @@ def from_python(function: Callable[P, T]) -> Callable[P, T]:
         )  # a TypeError of Python's own
         errors = ErrorCollector()
         with in_python():
-            for name, parameter in parameters(function).items():
+            for name, parameter in option_parameters(function).items():
                 if (
                     parameter.about.kind is not object
                     and given.get(name, parameter.default) is not parameter.default
                 ):
-                    errors.tried(parameter.about.checked, name, given[name])
-            errors.tell()
+                    with errors:
+                        parameter.about.checked(name, given[name])
+            errors.stop()
             return function(*arguments, **more)
 
     return called

@@ -90,13 +90,13 @@ def check_model(
     :param base: the model that an adapter was trained on
     :raises ModelError: if it cannot be loaded; `blurb doctor` lists all that is wrong then
     """
-    from blurb.planning.request import source
+    from blurb.planning.steps import load_source
 
     logging.getLogger("transformers").setLevel(
         logging.ERROR
     )  # it tells of new embeddings, which markers need
     folder = demo.prepare()
-    checked = source(reference, None, None, remote_code, folder, casing, base=base)
+    checked = load_source(reference, None, None, remote_code, folder, casing, base=base)
     if not checked.is_checkpoint:
         raise SettingsError(f"{reference} has no encoder to check", fix="name a checkpoint.")
     tokenizer, (encoder, _) = checked.checkpoint.tokenizer, encoder_of(checked)
@@ -133,7 +133,10 @@ def check_model(
         if causal or tokenizer.special_tokens.cls is None
         else {}
     )
-    tries = [_try(checked, tasks.get(name), settings or plain, folder) for name, settings in TRIES]
+    tries = [
+        _train_one_step(checked, tasks.get(name), settings or plain, folder)
+        for name, settings in TRIES
+    ]
     return ModelCheck(checked.name, facts, surprises, tries)
 
 
@@ -208,16 +211,18 @@ def _leaves_segments_out(tokenizer: Tokenizer, encoder: Any) -> bool:
     return any(tokenizer.inner("a", "b", return_token_type_ids=True)["token_type_ids"])
 
 
-def _try(
+def _train_one_step(
     source: ModelSource, task: tasks.Task, settings: Mapping[str, Any], folder: Path
 ) -> SmokeTest:
     """One step of training and a prediction, on synthetic examples."""
     from blurb.learners.finetuning.network import EncoderLearner
 
-    begun = time.perf_counter()
+    started = time.perf_counter()
     error = ""
     try:
-        changed = protocol.load("smoke").settings(task, {**settings, **SMALL}, source.parameters)
+        changed = protocol.load_protocol_file("smoke").settings(
+            task, {**settings, **SMALL}, source.parameters
+        )
         formulation = formulations.bind(task, changed)
         rows = formulation.units(list(read_split(task, folder, "train"))[: SMALL["batch_size"]])
         units = Subset(rows, "")
@@ -235,4 +240,4 @@ def _try(
         AttributeError,
     ) as found:
         error = str(found) if isinstance(found, BlurbError) else f"{type(found).__name__}: {found}"
-    return SmokeTest(task.name, dict(settings), round(time.perf_counter() - begun, 2), error)
+    return SmokeTest(task.name, dict(settings), round(time.perf_counter() - started, 2), error)

@@ -14,7 +14,7 @@ from blurb.inputs import tagging
 from blurb.learners import saved_models
 from blurb.learners.base import Learner, Subset
 from blurb.messages import SettingsError
-from blurb.planning.request import check_files, folders
+from blurb.planning.steps import check_files, find_folders
 from blurb.store import plugins
 
 if TYPE_CHECKING:
@@ -62,10 +62,10 @@ class KeptModel:
         predicted, scores = self._answers(
             self._learner.formulation.units([unit.example for unit in inputs])
         )
-        if "tokens" in data_.raw.columns(self.task):
+        if "tokens" in data_.raw.input_columns(self.task):
             assert scores is not None
             return [
-                {"id": unit.example["id"], "spans": _spans(unit, tags, sure)}
+                {"id": unit.example["id"], "spans": _spans_of_tags(unit, tags, sure)}
                 for unit, tags, sure in zip(inputs, predicted, scores, strict=True)
             ]
         labels = self._learner.formulation.labels
@@ -147,9 +147,11 @@ def predict(
     ).predict(inputs)
 
 
-def _spans(given: Raw, tags: Sequence[str], scores: Sequence[float]) -> list[dict[str, Any]]:
+def _spans_of_tags(
+    given: Raw, tags: Sequence[str], scores: Sequence[float]
+) -> list[dict[str, Any]]:
     spans = []
-    for start, end, kind in tagging.spans(list(tags)):
+    for start, end, kind in tagging.decode_spans(list(tags)):
         span: dict[str, Any] = {"start": start, "end": end, "type": kind}
         if given.words is not None:
             span["start"], span["end"] = given.words[start][0], given.words[end - 1][1]
@@ -178,14 +180,14 @@ def load_dataset(
         raise SettingsError(
             f"load_dataset needs one task (got {', '.join(one.name for one in chosen)})."
         )
-    folder, _ = folders(suite, None if data is None else Path(data), None, chosen)
+    folder, _ = find_folders(suite, None if data is None else Path(data), None, chosen)
     if original:
         from blurb.corpora.originals import load_original
 
         content = load_original(chosen[0], folder)
     else:
         check_files(chosen, folder)
-        content = data_.load(chosen[0], folder)
+        content = data_.load_task(chosen[0], folder)
     names = {"train": "train", "dev": "validation", "test": "test"}
     for part in content.splits.values():
         part.info.description = (

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from blurb import formulations, tasks
-from blurb.learners import of_protocol
+from blurb.learners import protocol_learner
 from blurb.protocols.protocol import Protocol
-from blurb.protocols.settings import FIELDS, groups
+from blurb.protocols.settings import FIELDS, settings_by_subject
 from blurb.records import Count
 from blurb.tasks import Task
 
@@ -67,9 +67,11 @@ def values(protocol: Protocol, chosen: Sequence[Task]) -> list[SettingValue]:
 
 def _task_settings(protocol: Protocol, task: Task) -> list[SettingValue]:
     settings, axes = protocol.settings(task, {}, parameters=0), protocol.axes({}, task.name)
-    concerned = _concerned(protocol, task)
+    concerned = _settings_of_task(protocol, task)
     lines = [SettingValue(task.name, SEEDS, protocol.seeds(task), _origin_of_seeds(protocol, task))]
-    for setting in (name for names in groups().values() for name in names if name in concerned):
+    for setting in (
+        name for names in settings_by_subject().values() for name in names if name in concerned
+    ):
         value, origin = getattr(settings, setting), protocol.where(task, setting)
         if setting in axes:
             value = axes[setting]
@@ -88,7 +90,7 @@ def _task_settings(protocol: Protocol, task: Task) -> list[SettingValue]:
     return lines
 
 
-def _concerned(protocol: Protocol, task: Task) -> set[str]:
+def _settings_of_task(protocol: Protocol, task: Task) -> set[str]:
     """The settings that can change what a trial of the task does, whatever its head."""
     formulation = formulations.bind(task)
     foreign = {*formulations.specific_settings()} - {*formulation.own_settings}
@@ -96,12 +98,12 @@ def _concerned(protocol: Protocol, task: Task) -> set[str]:
         {"word_pooling", "window"} if formulation.pooled else {"pooling", "ngrams", "min_count"}
     )
     foreign |= {"min_count"} if formulation.has_pair else set()
-    kind = of_protocol.kind_of(protocol)
+    kind = protocol_learner.kind_of(protocol)
     return {*(kind.settings if kind.refuses else FIELDS)} - foreign
 
 
 def _origin_of_seeds(protocol: Protocol, task: Task) -> str:
-    kind = of_protocol.kind_of(protocol)
+    kind = protocol_learner.kind_of(protocol)
     if kind.deterministic:
         return f"{kind.rows.noun} is deterministic"
     if task.name in protocol.seed_values:
@@ -121,14 +123,14 @@ def grouped(lines: Sequence[SettingValue]) -> list[tuple[str, str, str, str]]:
             else line.origin
         )
         kind += ", by task" * line.origin.endswith(f", task {line.task}")
-        groups.setdefault((line.setting, _written(line), kind), []).append(line.task)
+        groups.setdefault((line.setting, _write_values(line), kind), []).append(line.task)
     return [
-        (setting, value, origin, _named(names, every))
+        (setting, value, origin, _name_tasks(names, every))
         for (setting, value, origin), names in groups.items()
     ]
 
 
-def _named(names: Sequence[str], every: Sequence[str]) -> str:
+def _name_tasks(names: Sequence[str], every: Sequence[str]) -> str:
     """Tasks in few words: `all`, `all but hoc`, whole types by their name."""
     others = [name for name in every if name not in names]
     if len(others) < min(3, len(names)):
@@ -145,7 +147,7 @@ def _named(names: Sequence[str], every: Sequence[str]) -> str:
     )
 
 
-def _written(line: SettingValue) -> str:
+def _write_values(line: SettingValue) -> str:
     """`0.1`, `1 to 5`, `1e-05 or 3e-05`, `0.0001, from 60M parameters 5e-05`."""
     value = line.value
     if isinstance(value, BySize):
@@ -153,12 +155,12 @@ def _written(line: SettingValue) -> str:
         usual = f"{value.below:g}, from {value.parameters / 1e6:g}M parameters {value.above:g}"
         return f"{small if value.small_parameters else ''}{usual}"
     if not isinstance(value, tuple):
-        return _short(value)
+        return _short_value(value)
     if line.setting != SEEDS:
-        return " or ".join(map(_short, value))
+        return " or ".join(map(_short_value, value))
     counted = value == tuple(range(1, len(value) + 1)) and len(value) > 1
     return f"1 to {len(value)}" if counted else ", ".join(map(str, value))
 
 
-def _short(value: object) -> str:
+def _short_value(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -10,7 +10,7 @@ from blurb import tasks
 from blurb.messages import DataError, SettingsError
 from blurb.records import html_of
 from blurb.results import from_store, leaderboard_csv
-from blurb.results.references import file_rows, pick, trial_of
+from blurb.results.references import file_rows, pick_row, trial_of
 from blurb.results.row import Row
 from blurb.store.record import PREDICTIONS, read_predictions
 from blurb.store.store import Store
@@ -116,7 +116,7 @@ class Results:
 
     def trial(self, model: str, task: str, seed: int | None = None) -> Path:
         """The folder of a trial; parameters and errors as of `predictions`."""
-        return trial_of(pick(self.rows, model, str(self.path)), task, seed).path
+        return trial_of(pick_row(self.rows, model, str(self.path)), task, seed).path
 
     def __repr__(self) -> str:
         names = ", ".join(row.name for row in self.rows) or "no rows"

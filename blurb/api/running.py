@@ -26,11 +26,12 @@ from blurb.execution import engines
 from blurb.execution.engine import Engine
 from blurb.execution.job import Job, TrialOutcome
 from blurb.messages import BlurbError, Tell, UnknownName, safe_message, tell_damage
-from blurb.planning import preflight, trials
+from blurb.planning import trials
 from blurb.planning.options import Checkpointing, Given, Keep, NamedModel, RunOptions, Tokenizer
-from blurb.planning.quick_checks import left_out, warnings_of
+from blurb.planning.request import Request, make_request
 from blurb.planning.run_file import with_file
-from blurb.planning.trials import Planned, Request
+from blurb.planning.trials import Planned
+from blurb.planning.warnings import left_out, warnings_of
 from blurb.protocols.settings import ELSEWHERE, FIELDS
 from blurb.regression.rules import Rules
 from blurb.results import tables
@@ -49,12 +50,12 @@ def execute(options: RunOptions) -> Results:
     :raises BlurbError: before anything is trained; `Several` if several things are wrong
     """
     with generator_lock(options.progress):
-        return _executed(options)
+        return _execute_locked(options)
 
 
-def _executed(options: RunOptions) -> Results:
-    request, engine, rules = preflight.checked(options)
-    planned, expected = _plan(request, engine)
+def _execute_locked(options: RunOptions) -> Results:
+    request, engine, rules = make_request(options)
+    planned, expected = _plan_trials(request, engine)
     if request.dry_run:
         return Results((), request.store)
     store, leaderboard = Store(request.store), engine.launch.leaderboard
@@ -63,7 +64,7 @@ def _executed(options: RunOptions) -> Results:
     def rebuild(tell: Tell = tell_damage) -> list[Row]:
         return tables.rebuild(store, leaderboard, tell)
 
-    preflight.check_engine_is_there(planned, engine)
+    trials.check_engine_is_there(planned, engine)
     # Damage that this run may repair is not told; what is left of it is reported at the end.
     outcomes = run_trials(planned, expected, lambda: rebuild(lambda damage: None), engine=engine)
     wanted = [planned[0].request.row_key(source) for source in request.sources]
@@ -123,7 +124,7 @@ def run_trials(
     return outcomes
 
 
-def announced(
+def announce_trials(
     planned: Sequence[Planned],
     expected: Estimate | None = None,
     cells: Sequence[str] = (),
@@ -165,19 +166,19 @@ def _warn(planned: Sequence[Planned], expected: Estimate | None, engine: Engine 
         click.secho(text, fg="yellow", err=True)
 
 
-def _plan(request: Request, engine: Engine) -> tuple[Sequence[Planned], Estimate | None]:
+def _plan_trials(request: Request, engine: Engine) -> tuple[Sequence[Planned], Estimate | None]:
     """The trials, announced with their cost; with a budget those of the protocol that fits."""
     if request.budget is None:
         planned = [trials.prepare(request)]
         if not request.dry_run:  # a calibration takes seconds, and would be for nothing
-            preflight.check_engine_is_there(planned, engine)
-        return announced(planned, engine=engine)
+            trials.check_engine_is_there(planned, engine)
+        return announce_trials(planned, engine=engine)
     chosen = choose_protocol(
-        request.budget, list(request.tasks), request.jobs, partial(preflight.rung_of, request)
+        request.budget, list(request.tasks), request.jobs, partial(trials.plan_rung, request)
     )
     if request.progress:
         show_budget(request.budget, chosen, err=not request.dry_run)
-    return announced([chosen.planned], chosen.estimate, engine=engine)
+    return announce_trials([chosen.planned], chosen.estimate, engine=engine)
 
 
 __all__ = ["NamedModel", "given_as_options", "run"]

@@ -15,8 +15,8 @@ from blurb.learners import saved_models
 from blurb.messages import BlurbError, SettingsError, StoreError, Tell, opt, tell_damage
 from blurb.names import by_number
 from blurb.results import tables
-from blurb.results.references import RowName, file_rows, pick, unknown
-from blurb.results.row import Origin, Row, RowIdentity, labelled
+from blurb.results.references import RowName, file_rows, pick_row, unknown_row
+from blurb.results.row import Origin, Row, RowIdentity, label_rows
 from blurb.store import row_contents, row_trials
 from blurb.store.store import Store
 
@@ -62,7 +62,7 @@ def stored_rows(store: Store, tell: Tell = tell_damage) -> list[StoredRow]:
     if not store.root.is_dir():
         raise StoreError(f"There is no store at {store.root}", fix=f"check {opt('output')}.")
     there = row_trials.read(store, tell)
-    named = labelled([Row(RowIdentity.of_store(row), {}, Origin.STORE) for row in there])
+    named = label_rows([Row(RowIdentity.of_store(row), {}, Origin.STORE) for row in there])
     found = [StoredRow(row.name, planned, store) for row, planned in zip(named, there, strict=True)]
     return sorted(
         found,
@@ -70,7 +70,7 @@ def stored_rows(store: Store, tell: Tell = tell_damage) -> list[StoredRow]:
     )
 
 
-def find(store: Path, reference: str) -> StoredRow:
+def find_row(store: Path, reference: str) -> StoredRow:
     """The one row of a store that a name means (`RowName`); SettingsError or UnknownName if there is none, or several.
 
     :param store: of the command; another one where the name says so
@@ -80,16 +80,16 @@ def find(store: Path, reference: str) -> StoredRow:
         raise SettingsError(
             f"{reference} is no row of a store", fix="name one of a store: ROW or FOLDER:ROW."
         )
-    there = stored_rows(Store(name.place or store))
-    rows = labelled([Row(RowIdentity.of_store(row.planned), {}, Origin.STORE) for row in there])
+    present = stored_rows(Store(name.place or store))
+    rows = label_rows([Row(RowIdentity.of_store(row.planned), {}, Origin.STORE) for row in present])
     # What may be deleted is named itself: a run or a folder is not taken for the last row of it.
     if rows and not any(name.row in (row.name, row.model) for row in rows):
-        raise unknown(rows, name.row, f"row (in {name.where(store)})")
-    wanted = pick(rows, name.row, name.where(store))
-    return next(row for row in there if row.planned.key == wanted.key)
+        raise unknown_row(rows, name.row, f"row (in {name.where(store)})")
+    wanted = pick_row(rows, name.row, name.where(store))
+    return next(row for row in present if row.planned.key == wanted.key)
 
 
-def verified(store: Store, reference: str | None = None) -> tuple[int, dict[Path, list[str]]]:
+def verify_trials(store: Store, reference: str | None = None) -> tuple[int, dict[Path, list[str]]]:
     """Hashes every file of the finished trials; returns their number, and the damaged files by trial.
 
     :param reference: of one row; None for all trials of the store
@@ -105,7 +105,7 @@ def verified(store: Store, reference: str | None = None) -> tuple[int, dict[Path
             if path.is_dir() and names.HASH.fullmatch(path.name)
         )
     else:
-        row = find(store.root, reference)
+        row = find_row(store.root, reference)
         paths = [path for path in row_contents.paths(row.store, row.planned) if path.exists()]
     damage_by_path = {path: store.damage(path) for path in paths}
     for path, files in damage_by_path.items():
@@ -119,18 +119,20 @@ def verified(store: Store, reference: str | None = None) -> tuple[int, dict[Path
     return len(paths), {path: files for path, files in damage_by_path.items() if files}
 
 
-def remove(row: StoredRow, leaderboard: Path) -> tuple[row_edits.Removal, str]:
+def remove_row(row: StoredRow, leaderboard: Path) -> tuple[row_edits.Removal, str]:
     """Deletes a row with the trials that no other row has; returns these, and what is said of the tables."""
-    return row_edits.remove(row.store, row.planned), _tables(row.store, leaderboard)
+    return row_edits.remove(row.store, row.planned), _rebuild_tables(row.store, leaderboard)
 
 
-def rename(row: StoredRow, name: str, leaderboard: Path) -> str:
+def rename_row(row: StoredRow, name: str, leaderboard: Path) -> str:
     """Gives a row another model name; returns what is said of the tables."""
     row_edits.rename(row.store, row.planned, name)
-    return _tables(row.store, leaderboard)
+    return _rebuild_tables(row.store, leaderboard)
 
 
-def finish(store: Store, reference: str, leaderboard: Path, name: str | None = None) -> str | None:
+def finish_edit(
+    store: Store, reference: str, leaderboard: Path, name: str | None = None
+) -> str | None:
     """Ends a `remove` or `rename` that was killed after the row was gone: rebuilds the tables that still have it.
 
     :param name: the new name of a row that was renamed
@@ -140,8 +142,8 @@ def finish(store: Store, reference: str, leaderboard: Path, name: str | None = N
         return None
     try:
         tables.check(store, leaderboard)
-        there = stored_rows(store, lambda text: None)
-        known = {(row.planned.model, row.planned.configuration.text) for row in there}
+        present = stored_rows(store, lambda text: None)
+        known = {(row.planned.model, row.planned.configuration.text) for row in present}
         own = [
             row
             for row in file_rows(leaderboard)
@@ -150,13 +152,15 @@ def finish(store: Store, reference: str, leaderboard: Path, name: str | None = N
         rows = [row for row in own if (row.model, row.configuration.text) not in known]
     except BlurbError:
         return None
-    if len(rows) != 1 or (name is not None and not any(row.planned.model == name for row in there)):
+    if len(rows) != 1 or (
+        name is not None and not any(row.planned.model == name for row in present)
+    ):
         return None
     row_edits.disown(store, rows[0].model)
-    return _tables(store, leaderboard)
+    return _rebuild_tables(store, leaderboard)
 
 
-def _tables(store: Store, leaderboard: Path) -> str:
+def _rebuild_tables(store: Store, leaderboard: Path) -> str:
     """Rebuilds the tables if they are those of the store, and says what became of them."""
     elsewhere = "Other tables of this store have the row as it was; blurb rescore --leaderboard FILE rebuilds them."
     if not leaderboard.exists():

@@ -11,14 +11,14 @@ from blurb import tasks
 from blurb.messages import DataError, ErrorCollector, SettingsError, item_of, notify, opt
 from blurb.options import Option
 from blurb.planning.options import OUTPUT, SUITE
-from blurb.planning.request import folders
+from blurb.planning.steps import find_folders
 from blurb.records import Tabular
 from blurb.scoring import batch, columns, files, scores, storing
 from blurb.scoring.batch import Replies
 from blurb.scoring.files import ENDINGS
-from blurb.scoring.scores import MatchedAnswers, Score, lines
+from blurb.scoring.scores import MatchedAnswers, Score, score_lines
 from blurb.scoring.values import Reading
-from blurb.system.files import ordinary
+from blurb.system.files import open_ordinary
 from blurb.system.text_files import HEAD_BYTES, refuse_binary
 from blurb.tasks import SCORED, ScoredSplit, Task
 
@@ -41,7 +41,7 @@ class Scores(Tabular, tuple["Score", ...]):
         """One line a dataset, with the columns of `blurb score --format csv`."""
         from pandas import DataFrame
 
-        return DataFrame(lines(self))
+        return DataFrame(score_lines(self))
 
     def __repr__(self) -> str:
         return f"<Scores: {', '.join(f'{each.task.name} {each.score:.2f}' for each in self)}>"
@@ -144,13 +144,13 @@ def score(
         )
     unused = {"scheme": scheme, "map": names, "column": column, "file_format": file_format}
     pairs, dev_pairs = (
-        _pairs(task, predictions, unused),
-        [] if dev is None else _pairs(task, dev, unused),
+        _pair_tasks(task, predictions, unused),
+        [] if dev is None else _pair_tasks(task, dev, unused),
     )
     names_of_test = [each.name for each, _ in pairs]
     if alone := [each.name for each, _ in dev_pairs if each.name not in names_of_test]:
         raise SettingsError(f"{', '.join(alone)}: there are predictions on dev and none on test.")
-    folder, _ = folders(
+    folder, _ = find_folders(
         suite, None if data is None else Path(data), None, [each for each, _ in pairs]
     )
     form, reading = (file_format or "", column or ""), Reading(scheme or "", dict(names or {}))
@@ -158,15 +158,21 @@ def score(
     matched = _all_matched(given, form, folder, reading, add is not None, not gold_as_predictions)
     scored = Scores(scores.score(answers, path) for answers, path in matched[split])
     if add is not None:
-        beside = {answers.formulation.task.name: answers for answers, _ in matched["dev"]}
+        neighbours = {answers.formulation.task.name: answers for answers, _ in matched["dev"]}
         given_answers = [answers for answers, _ in matched[split]]
-        every = [*given_answers, *beside.values()]
+        every = [*given_answers, *neighbours.values()]
         seeds = {each.replies.manifest.seed for each in every if each.replies is not None}
         if len(seeds) > 1 and seed is None:
             fix = f"add each with a call, or say which seed they are: {opt('seed', '1')}."
             raise SettingsError("The shots of these answers were drawn with several seeds", fix=fix)
         gone = storing.add(
-            Path(output), add, seed or max(seeds, default=1), suite, given_answers, scored, beside
+            Path(output),
+            add,
+            seed or max(seeds, default=1),
+            suite,
+            given_answers,
+            scored,
+            neighbours,
         )
         scored = Scores(replace(each, replaced=each.task.name in gone) for each in scored)
     return scored
@@ -189,10 +195,10 @@ def _all_matched(
     wrong = ErrorCollector()
     matched: dict[ScoredSplit, list[tuple[MatchedAnswers, Path]]] = {}
     for split, pairs in given.items():
-        tried = [
-            wrong.tried(_matched, task, each, form, folder, split, reading) for task, each in pairs
-        ]
-        matched[split] = [each for each in tried if each is not None]
+        matched[split] = []
+        for task, each in pairs:
+            with wrong:
+                matched[split].append(_match_answers(task, each, form, folder, split, reading))
         for answers, path in matched[split]:
             if adding and (lost := answers.unanswered):
                 what = f"{lost:,} of {len(answers.units):,} requests of {answers.formulation.task.name} have no line"
@@ -211,24 +217,24 @@ def _all_matched(
                         fix=f"if they are predictions, add {opt('gold-as-predictions')}.",
                     )
                 )
-    wrong.tell()
+    wrong.stop()
     return matched
 
 
-def _pairs(
+def _pair_tasks(
     task: str | None, predictions: Predictions, unused: Mapping[str, Any]
 ) -> list[tuple[Task, Predictions]]:
     """The tasks with what is given of each, in the order of the paper's tables.
 
     :param unused: options that answers of a batch service have no use for
     """
-    paths = _paths(predictions)
-    if any(map(batch.files, paths)):
+    paths = _paths_of(predictions)
+    if any(map(batch.batch_files, paths)):
         if given := [opt(name) for name, value in unused.items() if value]:
             raise SettingsError(
                 f"Answers of a batch service have no use for {given[0]}", fix="leave it out."
             )
-        return [*_answered(batch.read(paths), task)]
+        return [*_answered_tasks(batch.read(paths), task)]
     if task is not None:
         if len(paths) > 1 or any(map(Path.is_dir, paths)):
             what = "several files are given" if len(paths) > 1 else "is a folder"
@@ -248,7 +254,7 @@ def _pairs(
             )
         return [(chosen[0], paths[0] if paths else predictions)]
     if len(paths) == 1 and paths[0].is_file():
-        with open(paths[0], "rb", opener=ordinary) as file:
+        with open(paths[0], "rb", opener=open_ordinary) as file:
             refuse_binary(file.read(HEAD_BYTES), paths[0])
     if len(paths) < 2 and not any(map(Path.is_dir, paths)):
         raise SettingsError("Say of which dataset the predictions are", fix=f"give {opt('task')}.")
@@ -259,7 +265,7 @@ def _pairs(
     ):
         if path.name.startswith(".") or path.is_dir():
             continue
-        if (named := tasks.known(path.stem.lower().replace("_", "-"))) is not None:
+        if (named := tasks.known_task(path.stem.lower().replace("_", "-"))) is not None:
             if named.name in files:
                 raise DataError(
                     f"a second file for {named.name}, beside {files[named.name].name}.", path
@@ -278,7 +284,7 @@ def _pairs(
     return [(each, files[each.name]) for each in tasks.load_selection(",".join(files))]
 
 
-def _paths(predictions: Predictions) -> list[Path]:
+def _paths_of(predictions: Predictions) -> list[Path]:
     """The files and folders that are given; none for predictions of a script, which are given themselves."""
     if isinstance(predictions, Path | str):
         return [Path(predictions)]
@@ -286,9 +292,13 @@ def _paths(predictions: Predictions) -> list[Path]:
     return [Path(each) for each in listed] if all(isinstance(each, Path) for each in listed) else []
 
 
-def _answered(by_task: Mapping[str, Replies], task: str | None) -> Iterator[tuple[Task, Replies]]:
+def _answered_tasks(
+    by_task: Mapping[str, Replies], task: str | None
+) -> Iterator[tuple[Task, Replies]]:
     """The tasks with the answers of a batch service; a DataError for tasks that were not named, or have none."""
-    wanted = [name for name in by_task if tasks.known(name) is not None] if task is None else task
+    wanted = (
+        [name for name in by_task if tasks.known_task(name) is not None] if task is None else task
+    )
     chosen = {each.name: each for each in tasks.load_selection(wanted)} if wanted else {}
     for name in (*by_task.keys() - chosen.keys(), *chosen.keys() - by_task.keys()):
         if name in by_task:
@@ -303,7 +313,7 @@ def _answered(by_task: Mapping[str, Replies], task: str | None) -> Iterator[tupl
     yield from ((each, by_task[name]) for name, each in chosen.items() if name in by_task)
 
 
-def _matched(
+def _match_answers(
     task: Task,
     given: Predictions,
     form: tuple[str, str],

@@ -28,7 +28,7 @@ class TooManyFailures(BlurbError):
     """So many trials failed that the machine, not the trials, is probably broken."""
 
 
-def work(
+def work_on_sweeps(
     output: Annotated[Path, OUTPUT] = Path("runs"),
     sweep: Annotated[
         Path | None,
@@ -79,7 +79,9 @@ def work(
     seen: set[Path] = set()
     outcomes: list[TrialOutcome] = []
     passed = 0
-    while found := [job for job in _jobs(output, sweep, part, allow) if job.path not in seen]:
+    while found := [
+        job for job in _jobs_to_run(output, sweep, part, allow) if job.path not in seen
+    ]:
         seen.update(job.path for job in found)
         here = [
             _on_this_machine(job, device, data)
@@ -88,7 +90,9 @@ def work(
         ]
         passed += len(found) - len(here)
         _check_places(here)
-        outcomes += _run(Sweep(sweep or output / sweeps.FOLDER, here), jobs, max_failures, progress)
+        outcomes += _run_jobs(
+            Sweep(sweep or output / sweeps.FOLDER, here), jobs, max_failures, progress
+        )
         if sweep is not None:
             break
     for folder in sweeps.folders(store):
@@ -98,7 +102,7 @@ def work(
     return outcomes, passed
 
 
-def retry(
+def retry_failed(
     output: Annotated[Path, OUTPUT] = Path("runs"),
     selection: Annotated[
         str,
@@ -126,7 +130,7 @@ def retry(
     """
     check_schema(output)
     chosen = None if selection == "all" else {task.name for task in tasks.load_selection(selection)}
-    planned = _jobs(output, None, None, None if later else allow)
+    planned = _jobs_to_run(output, None, None, None if later else allow)
     failed = [
         job
         for job in planned
@@ -145,13 +149,13 @@ def retry(
         failure_of(job.path).unlink(missing_ok=True)
     if later:
         return len(failed), []
-    outcomes = _run(Sweep(output / sweeps.FOLDER, here), jobs, 0, progress)
+    outcomes = _run_jobs(Sweep(output / sweeps.FOLDER, here), jobs, 0, progress)
     for folder in sweeps.folders(output):
         sweeps.end_if_done(folder)
     return len(failed), outcomes
 
 
-def _run(sweep: Sweep, workers: int, max_failures: int, progress: bool) -> list[TrialOutcome]:
+def _run_jobs(sweep: Sweep, workers: int, max_failures: int, progress: bool) -> list[TrialOutcome]:
     failures: list[str] = []
     with Display(sweep.jobs) if progress else nullcontext() as display:
 
@@ -169,7 +173,7 @@ def _run(sweep: Sweep, workers: int, max_failures: int, progress: bool) -> list[
         return engines.here(workers).run_sweep(sweep, finished, on_progress)
 
 
-def _jobs(
+def _jobs_to_run(
     output: Path, sweep: Path | None, part: int | None, allow: Collection[str] | None
 ) -> Sequence[Job]:
     """The jobs to run, or with None for `allow` to look at; of what may not run here, a message if others may."""

@@ -1,6 +1,6 @@
 """Model references that have been read: configuration, tokenizer and weights of an encoder, each file once."""
 
 from blurb.checkpoints.checkpoint import Checkpoint
-from blurb.checkpoints.source import ModelSource, of_folder, resolve
+from blurb.checkpoints.source import ModelSource, of_folder, resolve_checkpoint
 
-__all__ = ["Checkpoint", "ModelSource", "of_folder", "resolve"]
+__all__ = ["Checkpoint", "ModelSource", "of_folder", "resolve_checkpoint"]

@@ -17,8 +17,8 @@ from typing import Any
 import regex
 
 from blurb import fields
-from blurb.checkpoints.reading import blamed, read_json
-from blurb.checkpoints.references import default_name, presets
+from blurb.checkpoints.reading import blame_folder, read_json
+from blurb.checkpoints.references import default_name, load_presets
 from blurb.checkpoints.weights import check_header
 from blurb.fields import TEXTS, Field
 from blurb.messages import ErrorCollector, ModelError, first_of, opt
@@ -83,7 +83,7 @@ def check(folder: Path, base: str) -> None:
             fix=f"remove {opt('base')}.",
         )
     named = read_config(folder).get("base_model_name_or_path")
-    names = {default_name(one).lower() for one in (base, presets().get(base, base))}
+    names = {default_name(one).lower() for one in (base, load_presets().get(base, base))}
     if isinstance(named, str) and default_name(named).lower() not in names:
         raise ModelError(
             f"{ADAPTER} says that its base is {named}, but {opt('base')} is {base}",
@@ -118,17 +118,17 @@ def read_config(folder: Path) -> dict[str, Any]:
             fix=MERGE,
         )
     errors = ErrorCollector()
-    config = fields.read(given, Field(dict, keys=UNDERSTOOD), None, errors)
+    config = fields.read_table(given, Field(dict, keys=UNDERSTOOD), None, errors)
     if errors.errors:
         raise ModelError(f"{ADAPTER}: {errors.errors[0]}", where=folder, fix=MERGE)
     return config
 
 
-def _load(folder: Path) -> dict[str, Any]:
+def _load_matrices(folder: Path) -> dict[str, Any]:
     """The matrices by their names in the model that was trained."""
     from safetensors.torch import load_file
 
-    with blamed(folder, f"cannot load {WEIGHTS}"):
+    with blame_folder(folder, f"cannot load {WEIGHTS}"):
         values = load_file(folder / WEIGHTS)
     # torch.compile puts a name before that of what it wraps.
     return {
@@ -144,7 +144,7 @@ def identity(folder: Path, base: str) -> str:
     :param base: hash of the weights of the base
     """
     digest = hashlib.sha256(json.dumps([base, *map(read_config(folder).get, SCALE)]).encode())
-    for name, value in sorted(_load(folder).items()):
+    for name, value in sorted(_load_matrices(folder).items()):
         digest.update(f"{name} {tuple(value.shape)}".encode())
         digest.update(value.double().numpy())
     return digest.hexdigest()
@@ -177,7 +177,11 @@ def read(folder: Path, base: str, encoder: Any) -> dict[str, tuple[Any, Any]]:
     from torch import nn
     from transformers.pytorch_utils import Conv1D
 
-    config, values, modules = read_config(folder), _load(folder), dict(encoder.named_modules())
+    config, values, modules = (
+        read_config(folder),
+        _load_matrices(folder),
+        dict(encoder.named_modules()),
+    )
     # The encoder may have been part of a model with a head; expressions match the names of the whole.
     layers, own = {name.rpartition(".lora_")[0] for name in values}, encoder.base_model_prefix
     starts = ("", f"{own}.", "encoder.", f"{own}.encoder.")
@@ -189,17 +193,17 @@ def read(folder: Path, base: str, encoder: Any) -> dict[str, tuple[Any, Any]]:
     )
     inside = {name.removeprefix(start) for name in layers if name.startswith(start)}
     linear = {name for name, module in modules.items() if isinstance(module, nn.Linear | Conv1D)}
-    with blamed(folder, f"{ADAPTER}: cannot tell which layers it is for"):
+    with blame_folder(folder, f"{ADAPTER}: cannot tell which layers it is for"):
         among = linear if str(config["target_modules"]).lower() == ALL_LINEAR else modules.keys()
-        wanted = {name for name in among if is_target(config, start + name)}
+        requested = {name for name in among if is_target(config, start + name)}
         no_heads = {own, "encoder", "decoder", *(name.partition(".")[0] for name in modules)}
         of_heads = {
             name
             for name in values
             if name.partition(".")[0] not in no_heads and _is_of_head(config, name)
         }
-    wanted -= {name for name in wanted - inside if "pooler" in name.split(".")}
-    places = {f"{start}{name}{part}": name for name in wanted for part in PARTS}
+    requested -= {name for name in requested - inside if "pooler" in name.split(".")}
+    places = {f"{start}{name}{part}": name for name in requested for part in PARTS}
 
     tables = {
         f"{start}{name}.weight"
@@ -212,7 +216,7 @@ def read(folder: Path, base: str, encoder: Any) -> dict[str, tuple[Any, Any]]:
         for name in modules
         if (start + name).rstrip(".").endswith(tuple(config.get("modules_to_save", ())))
     ]
-    kinds = [f"{name} ({type(modules[name]).__name__})" for name in sorted(wanted - linear)]
+    kinds = [f"{name} ({type(modules[name]).__name__})" for name in sorted(requested - linear)]
     lost = sorted({places[name] for name in places.keys() - values.keys()})
     huge = [name for name, value in values.items() if not value.double().abs().sum() < LARGEST]
     for wrong, what, fix in (
@@ -229,12 +233,12 @@ def read(folder: Path, base: str, encoder: Any) -> dict[str, tuple[Any, Any]]:
             f"give {base} a table of this size, {MERGE}",
         ),
         (
-            not wanted,
+            not requested,
             f"target_modules names no layer of {base}; it is an adapter of another base",
             "",
         ),
         (
-            linear.intersection(inside) - wanted,
+            linear.intersection(inside) - requested,
             f"{WEIGHTS} has {first_of(extra, 1)}, which {ADAPTER} does not name",
             SAVE,
         ),
@@ -258,7 +262,7 @@ def read(folder: Path, base: str, encoder: Any) -> dict[str, tuple[Any, Any]]:
             raise ModelError(what, where=folder, fix=fix)
 
     pairs = {}
-    for name in sorted(wanted):
+    for name in sorted(requested):
         down, up = (values[f"{start}{name}{part}"] for part in PARTS)
         pairs[name] = left, right = (
             (down.T, up.T) if isinstance(modules[name], Conv1D) else (up, down)

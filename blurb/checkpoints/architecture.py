@@ -13,7 +13,7 @@ from pathlib import Path
 from string import ascii_lowercase
 from typing import Any
 
-from blurb.checkpoints.reading import errors_alone, shortened
+from blurb.checkpoints.reading import errors_alone, shorten_value
 from blurb.inputs.features import Features
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.messages import ErrorCollector, ModelError, opt
@@ -67,7 +67,7 @@ def size_of(model: Any) -> EncoderSize:
         vocabulary=int(table.num_embeddings),
         layers=layers if isinstance(layers, int) else 0,
         hidden=hidden if isinstance(hidden, int) else 0,
-        most=capacity(model),
+        most=longest_input(model),
     )
 
 
@@ -76,7 +76,7 @@ def _text_part(model: Any) -> Any:
     return getattr(model.config, "text_config", None) or model.config
 
 
-def capacity(encoder: Any) -> int | None:
+def longest_input(encoder: Any) -> int | None:
     """The maximum number of sub-tokens of an encoder; None if relative positions set no limit."""
     table = getattr(getattr(encoder, "embeddings", None), "position_embeddings", None)
     if table is not None and hasattr(table, "num_embeddings"):
@@ -86,7 +86,7 @@ def capacity(encoder: Any) -> int | None:
     return int(limit) if isinstance(limit, int) and limit > 0 else None
 
 
-def enlarge(encoder: Any, size: int) -> None:
+def enlarge_embeddings(encoder: Any, size: int) -> None:
     """Makes room in the embedding table for the tokens that a formulation adds."""
     if size > encoder.get_input_embeddings().num_embeddings:
         with errors_alone():
@@ -313,25 +313,25 @@ def check_code(folder: Path, contents: Mapping[str, Mapping[str, Any]]) -> None:
     :param contents: of the JSON files by name
     """
     for name, content in contents.items():
-        for reference in _references(content.get("auto_map")):
+        for reference in _texts_within(content.get("auto_map")):
             place, _, module = reference.rpartition("--")
             if "/" in module or os.sep in module or (place and Path(place).expanduser().exists()):
                 raise ModelError(
-                    f"{name}: auto_map names {shortened(reference)}, but code must lie in the folder of the "
+                    f"{name}: auto_map names {shorten_value(reference)}, but code must lie in the folder of the "
                     "checkpoint itself, as only that is part of its hash",
                     where=folder,
                     fix="move it there.",
                 )
 
 
-def _references(value: Any) -> Iterator[str]:
+def _texts_within(value: Any) -> Iterator[str]:
     """The texts in a value of any shape."""
     if isinstance(value, str):
         yield value
     for each in (
         value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     ):
-        yield from _references(each)
+        yield from _texts_within(each)
 
 
 def code_faults(config: Mapping[str, Any], remote_code: bool = False) -> Iterator[ModelError]:
@@ -352,7 +352,9 @@ def code_faults(config: Mapping[str, Any], remote_code: bool = False) -> Iterato
                 and content is not None
                 and content not in IMPLEMENTATIONS
             ):
-                fits = f"{name} must be one of {', '.join(ATTENTION)} (got {shortened(content)})"
+                fits = (
+                    f"{name} must be one of {', '.join(ATTENTION)} (got {shorten_value(content)})"
+                )
                 yield ModelError(f"{fits}; others are not supported.")
 
 
@@ -371,15 +373,17 @@ def config_fault(name: str, value: Any) -> ModelError | None:
     if name in UPPER_BOUNDS:
         least = LEAST.get(name, 1)
         if type(value) is not int:
-            return ModelError(f"{name} must be a whole number (got {shortened(value)}).")
+            return ModelError(f"{name} must be a whole number (got {shorten_value(value)}).")
         if not least <= value <= UPPER_BOUNDS[name]:
             return ModelError(
-                f"{name} must be from {least} to {UPPER_BOUNDS[name]:,} (got {shortened(value)})."
+                f"{name} must be from {least} to {UPPER_BOUNDS[name]:,} (got {shorten_value(value)})."
             )
     if name in ("dtype", "torch_dtype") and (
         not isinstance(value, str) or value.removeprefix("torch.") not in TYPES
     ):
-        return ModelError(f"{name} must be one of {', '.join(TYPES[:4])} (got {shortened(value)}).")
+        return ModelError(
+            f"{name} must be one of {', '.join(TYPES[:4])} (got {shorten_value(value)})."
+        )
     if name == "quantization_config":
         what = "the weights are quantised (quantization_config), but blurb trains float32"
         return ModelError(what, fix="dequantise them.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any
 
 from blurb.checkpoints import adapter, architecture, loading
 from blurb.checkpoints.architecture import EncoderSize, check_code, check_config, size_of
-from blurb.checkpoints.reading import blamed, read_json, shortened
+from blurb.checkpoints.reading import blame_folder, read_json, shorten_value
 from blurb.checkpoints.tokenizer_files import TOKENIZER_CONFIG, TOKENIZERS, read_tokenizer_config
 from blurb.checkpoints.weights import (
     PATTERNS,
@@ -123,7 +123,7 @@ class Checkpoint:
     def is_causal(self) -> bool:
         """Whether each position attends only to itself and those before it, as in a decoder."""
         encoder, _ = self.load_encoder()
-        with blamed(self.folder, "the encoder cannot read a text"):
+        with blame_folder(self.folder, "the encoder cannot read a text"):
             return architecture.is_causal(encoder)
 
     @cached_property
@@ -163,26 +163,30 @@ class Checkpoint:
         :param with_tokenizer: whether it needs one
         :param errors: gets all that is wrong; by default the first fault is raised
         """
-        errors.tried(self.check_structure)
+        with errors:
+            self.check_structure()
         has_config = (self.folder / CONFIG).is_file()
-        config = errors.tried(lambda: self.config_json) if has_config else None
         before = len(errors.errors)
-        if config is not None:
-            errors.tried(self.check_code)
-            check_config(self.folder, config, self.remote_code, errors)
-        whole = config is not None and len(errors.errors) == before
-        files: Iterable[Path] | None = (
-            None  # of a configuration that cannot be read, which may name them
-        )
-        if not has_config:
-            files = [path for pattern in PATTERNS for path in sorted(self.folder.glob(pattern))]
-        elif config is not None and (weights := errors.tried(lambda: self.weights)) is not None:
-            files = weights.files
-        if files is not None and not files:
-            what = "no weights; expected model.safetensors or pytorch_model.bin"
-            errors.add(ModelError(what, where=self.folder, fix=other_release(self.folder)))
-        for path in files or ():
-            errors.tried(check_header, self.folder, path)
+        with errors:
+            if has_config:
+                config = self.config_json
+                with errors:
+                    self.check_code()
+                check_config(self.folder, config, self.remote_code, errors)
+        whole = has_config and len(errors.errors) == before
+        with errors:
+            # A configuration that cannot be read may name them: then its fault is told again, which counts once.
+            files = (
+                self.weights.files
+                if has_config
+                else [path for pattern in PATTERNS for path in sorted(self.folder.glob(pattern))]
+            )
+            if not files:
+                what = "no weights; expected model.safetensors or pytorch_model.bin"
+                raise ModelError(what, where=self.folder, fix=other_release(self.folder))
+            for path in files:
+                with errors:
+                    check_header(self.folder, path)
         fix = f"Save it to this folder with tokenizer.save_pretrained, or name another with {opt('tokenizer')}."
         if with_tokenizer and any(
             (self.folder / name).is_file() for name in (*TOKENIZERS, "bpe.codes")
@@ -192,9 +196,11 @@ class Checkpoint:
             except ModelError as error:
                 error.fix = error.fix or fix
                 errors.add(error)
-        elif with_tokenizer and not (whole and errors.tried(lambda: self.outline) is None):
-            what = f"no tokenizer (expected one of {', '.join(TOKENIZERS)})."  # a model of pictures lacks none
-            errors.add(ModelError(what, where=self.folder, fix=fix))
+        elif with_tokenizer:
+            with errors:
+                _ = self.outline if whole else None  # a model of pictures lacks none
+                what = f"no tokenizer (expected one of {', '.join(TOKENIZERS)})."
+                raise ModelError(what, where=self.folder, fix=fix)
 
     def check_structure(self) -> None:
         """Raises a ModelError for what is no checkpoint at all: an adapter, a folder of checkpoints."""
@@ -210,7 +216,9 @@ class Checkpoint:
                 fix=f"if the weights are merged, remove {adapter.ADAPTER}.",
             )
         if (self.folder / adapter.ADAPTER).is_file():
-            says = shortened(read_json(self.folder, adapter.ADAPTER).get("base_model_name_or_path"))
+            says = shorten_value(
+                read_json(self.folder, adapter.ADAPTER).get("base_model_name_or_path")
+            )
             raise ModelError(
                 f"this is an adapter of PEFT ({adapter.ADAPTER}), not a whole model",
                 where=self.folder,

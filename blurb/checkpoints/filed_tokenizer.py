@@ -15,7 +15,7 @@ from string import ascii_letters, digits, punctuation
 from typing import Any
 
 from blurb.checkpoints.reading import errors_alone
-from blurb.checkpoints.tokenizer_files import SENTENCEPIECE, steps
+from blurb.checkpoints.tokenizer_files import SENTENCEPIECE, iterate_steps
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.messages import ModelError
 
@@ -54,21 +54,21 @@ def as_filed(inner: Any, folder: Path, config: Mapping[str, Any]) -> Any:
         return inner
     if (folder / JSON).is_file():
         return _as_in_json(inner, folder, config)
-    model = _model(folder)
+    model = _sentencepiece_file(folder)
     return inner if model is None else _as_in_model(inner, model)
 
 
 def check_sentencepiece(folder: Path) -> None:
     """Raises a ModelError if a tokenizer is to be made of a file that is no model of SentencePiece."""
-    if (path := _model(folder)) is not None and not (folder / JSON).is_file():
-        _processor(path)
+    if (path := _sentencepiece_file(folder)) is not None and not (folder / JSON).is_file():
+        _load_processor(path)
 
 
-def _model(folder: Path) -> Path | None:
+def _sentencepiece_file(folder: Path) -> Path | None:
     return next((folder / name for name in SENTENCEPIECE if (folder / name).is_file()), None)
 
 
-def _processor(path: Path) -> Any:
+def _load_processor(path: Path) -> Any:
     from sentencepiece import SentencePieceProcessor
 
     try:
@@ -88,7 +88,7 @@ def _as_in_json(inner: Any, folder: Path, config: Mapping[str, Any]) -> Any:
     file = tokenizers.Tokenizer.from_file(str(folder / JSON))
     file.no_truncation()
     file.no_padding()
-    _switch(file, config)
+    _apply_switches(file, config)
     filed = [encoding.ids for encoding in file.encode_batch(list(PROBES), add_special_tokens=False)]
     alike = filed == [one.ids for one in Tokenizer(inner).subtokens(PROBES)]
     if alike and _stepped_alike(inner, file) and _framed_alike(inner, file, config):
@@ -97,7 +97,7 @@ def _as_in_json(inner: Any, folder: Path, config: Mapping[str, Any]) -> Any:
         whole = PreTrainedTokenizerFast.from_pretrained(
             str(folder), model_input_names=inner.model_input_names
         )
-    _switch(whole.backend_tokenizer, config)
+    _apply_switches(whole.backend_tokenizer, config)
     known = whole.get_vocab()
     for name in NAMED:  # what the class names by default and the vocabulary has, such as [CLS]
         token = getattr(inner, name)
@@ -106,13 +106,13 @@ def _as_in_json(inner: Any, folder: Path, config: Mapping[str, Any]) -> Any:
     return whole
 
 
-def _switch(tokenizer: Any, config: Mapping[str, Any]) -> None:
+def _apply_switches(tokenizer: Any, config: Mapping[str, Any]) -> None:
     """Sets what tokenizer_config.json says otherwise, as all versions of transformers do."""
     for part in ("normalizer", "pre_tokenizer"):
         step = getattr(tokenizer, part)
-        state = _state(step)
+        state = _state_of_step(step)
         before = json.dumps(state)
-        for one in steps(state):
+        for one in iterate_steps(state):
             for field, switch in SWITCHES.get(str(one.get("type")), {}).items():
                 if isinstance(config.get(switch), bool):
                     one[field] = config[switch]
@@ -125,12 +125,12 @@ def _stepped_alike(inner: Any, file: Any) -> bool:
     """Whether both have the same normaliser and pre-tokenizer: a rule may be for a letter that no probe has."""
     backend = getattr(inner, "backend_tokenizer", None)
     return backend is None or all(
-        _state(getattr(backend, part)) == _state(getattr(file, part))
+        _state_of_step(getattr(backend, part)) == _state_of_step(getattr(file, part))
         for part in ("normalizer", "pre_tokenizer")
     )
 
 
-def _state(step: Any) -> Any:
+def _state_of_step(step: Any) -> Any:
     return None if step is None else json.loads(step.__getstate__())
 
 
@@ -149,10 +149,10 @@ def _framed_alike(inner: Any, file: Any, config: Mapping[str, Any]) -> bool:
 
 def _as_in_model(inner: Any, path: Path) -> Any:
     """Compares with SentencePiece itself, from whose model transformers builds a tokenizer of its own."""
-    processor, prepare = _processor(path), _preparation(inner)
-    if _difference(inner, processor, prepare) and getattr(inner, "is_fast", False):
+    processor, prepare = _load_processor(path), _preparation_of(inner)
+    if _first_difference(inner, processor, prepare) and getattr(inner, "is_fast", False):
         _take_steps(inner.backend_tokenizer, processor, prepare)
-    if difference := _difference(inner, processor, prepare):
+    if difference := _first_difference(inner, processor, prepare):
         text, pieces, filed = difference
         raise ModelError(
             f"the tokenizer that transformers makes of {path.name} is another one: of {text!r} it makes "
@@ -163,7 +163,7 @@ def _as_in_model(inner: Any, path: Path) -> Any:
     return inner
 
 
-def _preparation(inner: Any) -> Callable[[str], str]:
+def _preparation_of(inner: Any) -> Callable[[str], str]:
     """The tokenizer's own preparation of a text for SentencePiece: lower case, no accents (ALBERT, XLNet)."""
     lowers = Tokenizer(inner).lower_cases
     strips = inner.tokenize("é") == inner.tokenize("e")
@@ -178,7 +178,7 @@ def _preparation(inner: Any) -> Callable[[str], str]:
     return prepare
 
 
-def _difference(
+def _first_difference(
     inner: Any, processor: Any, prepare: Callable[[str], str]
 ) -> tuple[str, Sequence[str], Sequence[str]] | None:
     """The first probe whose pieces differ, with both; unknown pieces are alike however they are written."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from blurb.checkpoints.reading import read_json, reason
+from blurb.checkpoints.reading import read_json, reason_of
 from blurb.messages import ModelError
 
 FILES = ("*.json", "*.txt", "*.model", "*.safetensors", "*.codes")
@@ -26,7 +26,7 @@ def revisions(repository: str) -> list[str]:
     from huggingface_hub import HfApi
 
     _limit_silence()
-    with _problems(repository, f"The Hub does not list the revisions of {repository}"):
+    with _as_model_error(repository, f"The Hub does not list the revisions of {repository}"):
         refs = HfApi().list_repo_refs(repository)
     return [str(ref.name) for ref in (*refs.branches, *refs.tags)]
 
@@ -45,7 +45,7 @@ def fetch(repository: str, revision: str | None, remote_code: bool) -> Path:
         return Path(snapshot_download(repository, revision=revision, allow_patterns=patterns))
 
     tried = f"{repository} is neither a local folder nor in the local Hub cache, and downloading it failed"
-    with _problems(repository, tried):
+    with _as_model_error(repository, tried):
         folder = get(pickled=False)
         if not any(folder.glob("*.safetensors")):  # older checkpoints have pickled weights only
             folder = get(pickled=True)
@@ -61,11 +61,11 @@ def _limit_silence() -> None:
 
     client = get_session()
     hooks = client.event_hooks
-    if _limited not in hooks["request"]:
-        client.event_hooks = {**hooks, "request": [*hooks["request"], _limited]}
+    if _limit_request not in hooks["request"]:
+        client.event_hooks = {**hooks, "request": [*hooks["request"], _limit_request]}
 
 
-def _limited(request: Any) -> None:
+def _limit_request(request: Any) -> None:
     from huggingface_hub import constants
 
     limits = request.extensions.get("timeout", {})
@@ -76,7 +76,7 @@ def _limited(request: Any) -> None:
 
 
 @contextmanager
-def _problems(repository: str, tried: str) -> Iterator[None]:
+def _as_model_error(repository: str, tried: str) -> Iterator[None]:
     """Turns whatever the network, the Hub and the disk come up with into a ModelError.
 
     :param tried: how the message begins
@@ -110,11 +110,11 @@ def _problems(repository: str, tried: str) -> Iterator[None]:
             case OSError(strerror=str(problem)):  # a full disk, a folder that cannot be written
                 why = problem
             case _:
-                why = f"{_innermost(error)}; check the connection to the Hub"
+                why = f"{_innermost_message(error)}; check the connection to the Hub"
         raise ModelError(f"{why}.", where=tried) from error
 
 
-def _innermost(error: BaseException) -> str:
+def _innermost_message(error: BaseException) -> str:
     """The system's message about a failed connection, without the types and numbers of the libraries between."""
     seen: set[int] = set()
     each: BaseException | None = error
@@ -123,7 +123,9 @@ def _innermost(error: BaseException) -> str:
         if isinstance(each, OSError) and each.strerror:
             return str(each.strerror)
         each = each.__cause__ or each.__context__
-    return re.sub(r"^(Got: )?(\w*(Error|Exception): )?(\[Errno -?\d+\] )?", "", str(reason(error)))
+    return re.sub(
+        r"^(Got: )?(\w*(Error|Exception): )?(\[Errno -?\d+\] )?", "", str(reason_of(error))
+    )
 
 
 RECORD = "blurb-download.json"

@@ -14,7 +14,7 @@ from typing import Any
 
 from blurb.checkpoints.architecture import WITHOUT, check_embeddings, check_type
 from blurb.checkpoints.filed_tokenizer import as_filed, check_sentencepiece
-from blurb.checkpoints.reading import blamed, errors_alone, hide_progress
+from blurb.checkpoints.reading import blame_folder, errors_alone, hide_progress
 from blurb.checkpoints.tokenizer_files import with_casing
 from blurb.checkpoints.weights import PATTERNS, read_kinds
 from blurb.inputs.tokenizer import Tokenizer
@@ -47,7 +47,7 @@ def load_config(folder: Path, content: Mapping[str, Any], remote_code: bool) -> 
 
     check_type(folder, content)
     kind = content.get("model_type")
-    with blamed(folder, NO_ENCODER):
+    with blame_folder(folder, NO_ENCODER):
         # What names code of its own, a type that is not known, or one that becomes another is left to transformers,
         # which reads the file by itself.
         if (
@@ -94,7 +94,7 @@ def load_tokenizer(
         return as_filed(inner, folder, {**switches, **options})
 
     check_sentencepiece(folder)
-    with blamed(folder, "cannot load the tokenizer"):
+    with blame_folder(folder, "cannot load the tokenizer"):
         inner = load()
         if len(inner) <= len(set(inner.all_special_ids)):
             raise ModelError(
@@ -115,11 +115,11 @@ def build_outline(folder: Path, config: Any, remote_code: bool) -> Any:
     import torch
 
     hide_progress()
-    with blamed(folder, NO_ENCODER):
+    with blame_folder(folder, NO_ENCODER):
         with torch.device(
             "meta"
         ):  # building writes the dtype into the configuration, so it gets a copy
-            model = _loader(config).from_config(
+            model = _loader_class(config).from_config(
                 copy.deepcopy(config), trust_remote_code=remote_code
             )
         if config.is_encoder_decoder and hasattr(model, "get_encoder"):
@@ -147,13 +147,13 @@ def load_encoder(
     pooler = getattr(model, "pooler", None)
     trained_pooler = pooler is not None and not any(key.startswith("pooler.") for key in missing)
     _check_names(folder, config, model, missing, unused)
-    if config.is_encoder_decoder and _loader(config) is AutoModel:
+    if config.is_encoder_decoder and _loader_class(config) is AutoModel:
         model = model.get_encoder()
     _check_finite(folder, model)
     return model, trained_pooler
 
 
-def _loader(config: Any) -> Any:
+def _loader_class(config: Any) -> Any:
     """The class that loads an encoder, also of an encoder-decoder that was saved whole or without its decoder."""
     from transformers import AutoModel, AutoModelForTextEncoding
 
@@ -173,9 +173,9 @@ def _from_files(
     """
     with (
         errors_alone(),
-        blamed(folder, "cannot load the weights"),
+        blame_folder(folder, "cannot load the weights"),
     ):  # what is left is judged in `_check_names`
-        model, info = _loader(config).from_pretrained(
+        model, info = _loader_class(config).from_pretrained(
             str(folder),
             config=config,
             dtype=dtype,
@@ -210,7 +210,7 @@ def _check_names(
     if lost:
         raise ModelError(
             f"{len(lost)} weights of the encoder are missing in the checkpoint or have another size "
-            f"({first_of(lost, 3)}); config.json and the weights do not match{_wrapped(lost[0], unused)}.",
+            f"({first_of(lost, 3)}); config.json and the weights do not match{_hint_at_prefix(lost[0], unused)}.",
             where=folder,
         )
     left = sorted(name for name in unused if _is_inside(model, name))
@@ -231,7 +231,7 @@ def _check_names(
         )
 
 
-def _wrapped(name: str, unused: Iterable[str]) -> str:
+def _hint_at_prefix(name: str, unused: Iterable[str]) -> str:
     """A hint for names in the file that are those of the encoder behind a prefix; "" for others."""
     prefixes = (one.removesuffix(name) for one in sorted(unused) if one.endswith(f".{name}"))
     prefix = next(prefixes, "")

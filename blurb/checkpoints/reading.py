@@ -26,7 +26,7 @@ MOST_BYTES = 256 * 2**20
 
 
 @contextmanager
-def blamed(folder: Path | str, what: str) -> Iterator[None]:
+def blame_folder(folder: Path | str, what: str) -> Iterator[None]:
     """Turns any error of a library into a ModelError that says which folder failed, where and why."""
     try:
         yield
@@ -37,10 +37,10 @@ def blamed(folder: Path | str, what: str) -> Iterator[None]:
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         hint = "download the checkpoint again, or save it again with save_pretrained"
-        raise ModelError(f"{what}: {reason(error)}", where=folder, fix=f"{hint}.") from error
+        raise ModelError(f"{what}: {reason_of(error)}", where=folder, fix=f"{hint}.") from error
 
 
-def reason(error: BaseException) -> str:
+def reason_of(error: BaseException) -> str:
     """The message of an error in one line, with its type if the message alone is unclear ("'vocab'")."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     if not lines:
@@ -81,7 +81,7 @@ def read_json(folder: Path, name: str) -> dict[str, Any]:
         ValueError,
         RecursionError,
     ) as error:  # no UTF-8, a number of 5,000 digits, 100,000 brackets
-        why = "it is nested too deeply" if isinstance(error, RecursionError) else reason(error)
+        why = "it is nested too deeply" if isinstance(error, RecursionError) else reason_of(error)
         raise ModelError(f"{name} is not a valid JSON file: {why}.", where=folder) from None
     if not isinstance(content, dict):
         raise ModelError(
@@ -90,7 +90,7 @@ def read_json(folder: Path, name: str) -> dict[str, Any]:
     return content
 
 
-def shortened(value: Any) -> str:
+def shorten_value(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 40 else f"{text[:40]}..."
 

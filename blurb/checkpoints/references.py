@@ -14,22 +14,22 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from blurb.checkpoints import hub
-from blurb.checkpoints.reading import reason
+from blurb.checkpoints.reading import reason_of
 from blurb.messages import ModelError, first_of
-from blurb.names import by_number, known_as
+from blurb.names import by_number, resolve_name
 from blurb.system.files import of_system
 
 
-def _table(name: str) -> dict[str, Any]:
+def _read_toml_here(name: str) -> dict[str, Any]:
     """A TOML file of this folder."""
     return tomllib.loads((files("blurb.checkpoints") / name).read_text(encoding="utf-8"))
 
 
-OWNERS: Mapping[str, Sequence[str]] = _table("owners.toml")
+OWNERS: Mapping[str, Sequence[str]] = _read_toml_here("owners.toml")
 """Names without organisation that the tutorials of transformers use, by the organisation whose models they are."""
 
 
-def presets() -> dict[str, str]:
+def load_presets() -> dict[str, str]:
     """The presets: short names of checkpoints on the Hub."""
     return {name: preset["id"] for name, preset in preset_facts().items()}
 
@@ -37,7 +37,7 @@ def presets() -> dict[str, str]:
 @cache
 def preset_facts() -> Mapping[str, Mapping[str, str]]:
     """The entries of `presets.toml`, by short name."""
-    return _table("presets.toml")
+    return _read_toml_here("presets.toml")
 
 
 @cache
@@ -66,7 +66,9 @@ class CheckpointPlace(NamedTuple):
     casing: str = ""
 
 
-def locate(reference: str, revision: str | None, remote_code: bool = False) -> CheckpointPlace:
+def locate_checkpoint(
+    reference: str, revision: str | None, remote_code: bool = False
+) -> CheckpointPlace:
     """The place of a checkpoint on disk, or (by huggingface_hub, with its cache) from the Hub.
 
     :raises ModelError: if nothing is found; suggests what the reference could mean
@@ -75,16 +77,16 @@ def locate(reference: str, revision: str | None, remote_code: bool = False) -> C
     if isinstance(place, Path):
         record = hub.read(place)
         return (
-            CheckpointPlace(place, record.revision, _casing(record.repository))
+            CheckpointPlace(place, record.revision, _casing_of_preset(record.repository))
             if record
             else CheckpointPlace(place)
         )
     repository, at = place
     folder = hub.fetch(repository, revision or at or None, remote_code)
-    return CheckpointPlace(folder, folder.name, _casing(repository))
+    return CheckpointPlace(folder, folder.name, _casing_of_preset(repository))
 
 
-def _casing(repository: str) -> str:
+def _casing_of_preset(repository: str) -> str:
     """The casing that the presets state for a checkpoint of the Hub."""
     by_id = {preset["id"].lower(): preset.get("casing", "") for preset in preset_facts().values()}
     return by_id.get(repository.lower(), "")
@@ -107,12 +109,12 @@ def folder_or_id(reference: str) -> Path | tuple[str, str]:
         why = (
             of_system(error)
             if isinstance(error, OSError)
-            else f"{_shown(reference)}: {reason(error)}."
+            else f"{_without_secrets(reference)}: {reason_of(error)}."
         )
         raise ModelError(f"Cannot access the model folder {why}") from None
     if path.is_symlink():
         raise ModelError(f"{reference} is a link to {os.readlink(path)}, which is not there.")
-    repository, at = _repository(reference)
+    repository, at = _repository_of(reference)
     if at and Path(repository).is_dir():
         raise ModelError(
             f"{reference} may be the folder {repository}, or {repository} of the Hub at the revision {at}",
@@ -130,9 +132,9 @@ def folder_or_id(reference: str) -> Path | tuple[str, str]:
 
 def _refuse_what_is_no_name(reference: str, path: Path) -> None:
     """Raises a ModelError for a URL, a file or a pattern."""
-    if "://" in reference or _shown(reference) != reference:
+    if "://" in reference or _without_secrets(reference) != reference:
         raise ModelError(
-            f"MODEL must be a folder or a Hub id such as org/model, not a URL (got {_shown(reference)}); "
+            f"MODEL must be a folder or a Hub id such as org/model, not a URL (got {_without_secrets(reference)}); "
             "if it is not on the Hub, download it first."
         )
     if path.is_file():
@@ -148,17 +150,17 @@ def _refuse_what_is_no_name(reference: str, path: Path) -> None:
         raise ModelError(f"There is no model folder '{reference}'; {hint}.")
 
 
-def _shown(reference: str) -> str:
+def _without_secrets(reference: str) -> str:
     """A reference without the user, password and query that a URL may have."""
     without = re.sub(r"[?#].*", "", reference) if "://" in reference else reference
     return re.sub(r"^(.*?://).*@|^[^/@]*:.*@", lambda match: match[1] or "", without)
 
 
-def _repository(reference: str) -> tuple[str, str]:
+def _repository_of(reference: str) -> tuple[str, str]:
     """The Hub id of a preset or an id, and its revision, if it names one."""
-    known = presets()
-    repository, _, revision = known.get(known_as(reference, known), reference).partition("@")
+    known = load_presets()
+    repository, _, revision = known.get(resolve_name(reference, known), reference).partition("@")
     for owner, names in OWNERS.items():
-        if (name := known_as(repository, names)) in names:
+        if (name := resolve_name(repository, names)) in names:
             return f"{owner}/{name}", revision
     return repository, revision

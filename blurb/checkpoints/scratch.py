@@ -20,9 +20,9 @@ import numpy.typing as npt
 from blurb import tasks
 from blurb.checkpoints.reading import hide_progress
 from blurb.data import read_split
-from blurb.data.raw import columns
+from blurb.data.raw import input_columns
 from blurb.messages import DataError, SettingsError, UnknownName, opt
-from blurb.system.cache import home
+from blurb.system.cache import cache_home
 from blurb.system.files import new_folder
 
 if TYPE_CHECKING:
@@ -59,10 +59,10 @@ def build(reference: str, folder: Path) -> Path:
             "no training text to build a vocabulary from", folder, fix=f"check {opt('data')}."
         )
     digest = hashlib.sha256("\n".join([f"{size} {VERSION}", *texts]).encode()).hexdigest()[:16]
-    target = home() / "scratch" / f"{size}-{digest}"
+    target = cache_home() / "scratch" / f"{size}-{digest}"
     if not target.is_dir():
         with new_folder(target) as aside:
-            _save(size, texts, aside)
+            _save_checkpoint(size, texts, aside)
     return target
 
 
@@ -91,20 +91,20 @@ def training_text(folder: Path) -> Iterator[str]:
         except DataError:
             continue
         kinds = task.task_type.columns  # which may be those of one's own type
-        names = [name for name in columns(task) if kinds[name] == "text"]
+        names = [name for name in input_columns(task) if kinds[name] == "text"]
         for row in rows:
             yield from (
                 [" ".join(row["tokens"])] if "tokens" in row else (row[name] for name in names)
             )
 
 
-def _save(size: str, texts: list[str], folder: Path) -> None:
+def _save_checkpoint(size: str, texts: list[str], folder: Path) -> None:
     """Writes a checkpoint that is byte-identical on every machine and with every version of torch."""
     from safetensors.numpy import save_file
 
     hide_progress()
     folder.mkdir(parents=True)
-    tokenizer = wordpiece(texts, VOCABULARY)
+    tokenizer = train_wordpiece(texts, VOCABULARY)
     tokenizer.save_pretrained(folder)
     config = {**CONFIG, **SIZES[size], "vocab_size": len(tokenizer)}
     (folder / "config.json").write_text(
@@ -113,7 +113,7 @@ def _save(size: str, texts: list[str], folder: Path) -> None:
     save_file(weights(config), folder / "model.safetensors", metadata={"format": "pt"})
 
 
-def wordpiece(texts: Sequence[str], size: int, min_count: int = 2) -> PreTrainedTokenizerBase:
+def train_wordpiece(texts: Sequence[str], size: int, min_count: int = 2) -> PreTrainedTokenizerBase:
     """A BERT tokenizer that lower-cases, with a vocabulary from the texts."""
     from transformers import BertTokenizerFast
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from blurb.checkpoints.adapter import ADAPTER
 from blurb.checkpoints.checkpoint import Checkpoint
-from blurb.checkpoints.references import default_name, locate
+from blurb.checkpoints.references import default_name, locate_checkpoint
 from blurb.messages import ModelError
 
 if TYPE_CHECKING:
@@ -58,14 +58,14 @@ class ModelSource:
     def checkpoint(self) -> Checkpoint:
         """The checkpoint, whose files are read once a process; see `blurb.checkpoints.source` for later changes."""
         if self not in _read:
-            _remember(self, Checkpoint(Path(self.location), self.remote_code, self.casing))
+            _with_checkpoint(self, Checkpoint(Path(self.location), self.remote_code, self.casing))
         return _read[self]
 
 
 _read: dict[ModelSource, Checkpoint] = {}
 
 
-def _remember(source: ModelSource, checkpoint: Checkpoint) -> ModelSource:
+def _with_checkpoint(source: ModelSource, checkpoint: Checkpoint) -> ModelSource:
     """Makes a checkpoint that has been read that of its source."""
     while len(_read) >= MOST_READ:
         _read.pop(next(iter(_read)), None)
@@ -73,7 +73,7 @@ def _remember(source: ModelSource, checkpoint: Checkpoint) -> ModelSource:
     return source
 
 
-def resolve(
+def resolve_checkpoint(
     reference: str,
     name: str | None = None,
     revision: str | None = None,
@@ -91,7 +91,7 @@ def resolve(
     :param base: of an adapter, into which it is merged
     :raises ModelError: says what is missing and what to do
     """
-    folder, commit, usual = locate(reference, revision, remote_code)
+    folder, commit, usual = locate_checkpoint(reference, revision, remote_code)
     casing = usual if casing is None else casing
     if base is not None:
         from blurb.checkpoints import staged_checkpoint
@@ -133,7 +133,7 @@ def of_folder(
         revision=revision,
         casing=casing,
     )
-    return _remember(source, checkpoint)
+    return _with_checkpoint(source, checkpoint)
 
 
 YOUNG = 5.0

@@ -15,13 +15,13 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from blurb.checkpoints import adapter
 from blurb.checkpoints.checkpoint import Checkpoint
-from blurb.checkpoints.reading import blamed
-from blurb.checkpoints.references import locate
+from blurb.checkpoints.reading import blame_folder
+from blurb.checkpoints.references import locate_checkpoint
 from blurb.checkpoints.tokenizer_files import TOKENIZERS
 from blurb.checkpoints.weights import INDEX, PATTERNS
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.messages import ModelError
-from blurb.system.cache import home
+from blurb.system.cache import cache_home
 from blurb.system.files import file_hash
 
 IN_MEMORY = "in memory"
@@ -47,10 +47,10 @@ def of_loaded(
     encoder.config = copy.deepcopy(base.config)
 
     def fill(folder: Path) -> None:
-        with blamed("the loaded model", "cannot be saved"):
+        with blame_folder("the loaded model", "cannot be saved"):
             encoder.save_pretrained(folder)
 
-    return _kept(fill, tokenizer, False)
+    return _keep_folder(fill, tokenizer, False)
 
 
 def with_tokenizer(
@@ -58,7 +58,7 @@ def with_tokenizer(
 ) -> Path:
     """The weights of a checkpoint with another tokenizer; files are linked where that is possible."""
 
-    return _kept(
+    return _keep_folder(
         lambda folder: _link_weights(checkpoint, folder, remote_code), tokenizer, remote_code
     )
 
@@ -77,7 +77,7 @@ def with_adapter(
     :param tokenizer: over those of the adapter and of the base
     """
     adapter.check(folder, base)
-    place = locate(base, None, remote_code)
+    place = locate_checkpoint(base, None, remote_code)
     checkpoint = Checkpoint(place.folder, remote_code)
     checkpoint.check()
     adapter.read(folder, base, checkpoint.outline)
@@ -89,7 +89,7 @@ def with_adapter(
         for name in (adapter.ADAPTER, adapter.WEIGHTS):
             shutil.copyfile(folder / name, target / adapter.FOLDER / name)
 
-    made = _kept(fill, own if tokenizer is None else tokenizer, remote_code)
+    made = _keep_folder(fill, own if tokenizer is None else tokenizer, remote_code)
     return (
         made,
         f"{file_hash(folder / adapter.WEIGHTS)[:12]} on {base} {checkpoint.weights_hash[:12]}",
@@ -126,14 +126,14 @@ def _check_loaded(model: Any) -> None:
         )
 
 
-def _kept(
+def _keep_folder(
     fill: Callable[[Path], None], tokenizer: PreTrainedTokenizerBase | str | Path, remote_code: bool
 ) -> Path:
     """A folder of the cache, named by its content; one with the same content stays as it is.
 
     :param fill: writes weights and configuration
     """
-    root = home() / "models"
+    root = cache_home() / "models"
     root.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=root, prefix=".", ignore_cleanup_errors=True) as name:
         folder = Path(name)
@@ -156,7 +156,7 @@ def _save_tokenizer(
     """
     if isinstance(tokenizer, str | Path):
         tokenizer = Checkpoint(
-            locate(str(tokenizer), None, remote_code).folder, remote_code
+            locate_checkpoint(str(tokenizer), None, remote_code).folder, remote_code
         ).tokenizer.inner
     tokenizer.save_pretrained(folder)
     return Tokenizer(tokenizer).hash
@@ -165,10 +165,10 @@ def _save_tokenizer(
 def _link_weights(checkpoint: Path, folder: Path, remote_code: bool) -> None:
     for pattern in ("config.json", *PATTERNS, f"*{INDEX}", *(["*.py"] if remote_code else [])):
         for path in checkpoint.glob(pattern):
-            _link(path.resolve(), folder / path.name)
+            _link_file(path.resolve(), folder / path.name)
 
 
-def _link(path: Path, target: Path) -> None:
+def _link_file(path: Path, target: Path) -> None:
     try:
         os.link(path, target)
     except OSError:  # another disk, or one without links

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from blurb.checkpoints.reading import check_size, read_json, shortened
+from blurb.checkpoints.reading import check_size, read_json, shorten_value
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.messages import ModelError, opt
 
@@ -73,16 +73,16 @@ def read_tokenizer_config(folder: Path) -> dict[str, Any]:
 
 
 def _check_ids(folder: Path, name: str, content: Mapping[str, Any]) -> None:
-    for token, index in _ids(name, content):
+    for token, index in _ids_of_file(name, content):
         if type(index) is not int or not 0 <= index < MOST_ID:
             raise ModelError(
-                f"{name}: the id of {shortened(token)} must be a whole number from 0 to {MOST_ID - 1:,} "
-                f"(got {shortened(index)}).",
+                f"{name}: the id of {shorten_value(token)} must be a whole number from 0 to {MOST_ID - 1:,} "
+                f"(got {shorten_value(index)}).",
                 where=folder,
             )
 
 
-def _ids(name: str, content: Mapping[str, Any]) -> Iterable[tuple[Any, Any]]:
+def _ids_of_file(name: str, content: Mapping[str, Any]) -> Iterable[tuple[Any, Any]]:
     """All tokens and ids in a file of a tokenizer; other formats are left to the tokenizer."""
     if name in ("vocab.json", "added_tokens.json"):
         yield from content.items()
@@ -102,13 +102,17 @@ def _ids(name: str, content: Mapping[str, Any]) -> Iterable[tuple[Any, Any]]:
 
 def _check_growth(folder: Path, content: Mapping[str, Any]) -> None:
     """Steps one after another multiply: four that make a thousand letters of one would fill any memory."""
-    every = [step for part in ("normalizer", "pre_tokenizer") for step in steps(content.get(part))]
+    every = [
+        step
+        for part in ("normalizer", "pre_tokenizer")
+        for step in iterate_steps(content.get(part))
+    ]
     if len(every) > MOST_STEPS:
         raise ModelError(
             f"tokenizer.json has {len(every)} steps; at most {MOST_STEPS} are accepted.",
             where=folder,
         )
-    if (growth := _growth(every)) > MOST_GROWTH:
+    if (growth := _growth_of_steps(every)) > MOST_GROWTH:
         raise ModelError(
             f"tokenizer.json: its normalizer and pre_tokenizer may make {growth:,} letters of one; at most "
             f"{MOST_GROWTH:,} are accepted.",
@@ -116,7 +120,7 @@ def _check_growth(folder: Path, content: Mapping[str, Any]) -> None:
         )
 
 
-def steps(step: Any) -> Iterator[dict[str, Any]]:
+def iterate_steps(step: Any) -> Iterator[dict[str, Any]]:
     """The steps of a normalizer or pre-tokenizer in order; malformed ones are left to the tokenizer."""
     if not isinstance(step, dict):
         return
@@ -126,10 +130,10 @@ def steps(step: Any) -> Iterator[dict[str, Any]]:
     if not inner:
         yield step
     for each in (one for group in inner for one in group):
-        yield from steps(each)
+        yield from iterate_steps(each)
 
 
-def _growth(steps: Iterable[Mapping[str, Any]]) -> int:
+def _growth_of_steps(steps: Iterable[Mapping[str, Any]]) -> int:
     """The letters that steps make of one, at most, but for the first form of Unicode."""
     growth, forms = 1, 0
     for step in steps:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from blurb.checkpoints.reading import blamed, read_json
+from blurb.checkpoints.reading import blame_folder, read_json
 from blurb.messages import ModelError, first_of
-from blurb.system.files import NO_FILE, file_hash, ordinary
+from blurb.system.files import NO_FILE, file_hash, open_ordinary
 
 INDEX = ".index.json"
 ORDER = (
@@ -120,13 +120,13 @@ def find_weights(folder: Path, config: Mapping[str, Any]) -> Weights:
     :param config: content of config.json
     :raises ModelError: if one of them is not a file, or an index is invalid or names files outside of the folder
     """
-    entry = _entry(folder, config)
+    entry = _first_file(folder, config)
     if entry is None:
         return Weights(folder, ())
     index = None
     if entry.name.endswith(INDEX):
         index = _weight_map(folder, entry.name)
-        files = [_inside(folder, name, entry.name) for name in sorted(set(index.values()))]
+        files = [_file_inside(folder, name, entry.name) for name in sorted(set(index.values()))]
     else:
         of_type = next(
             (files for files in (sorted(folder.glob(pattern)) for pattern in PATTERNS) if files), []
@@ -196,11 +196,11 @@ def check_header(folder: Path, path: Path) -> None:
     torch never compresses, but unpacks what is: 200 KB may become 200 MB, or more than there is memory.
     """
     members: list[zipfile.ZipInfo] = []
-    with blamed(folder, f"cannot load the weights: {path.name}"):
+    with blame_folder(folder, f"cannot load the weights: {path.name}"):
         if not path.is_file():
             raise OSError(NO_FILE)
         if path.suffix != SAFE:
-            with open(path, "rb", opener=ordinary) as file:
+            with open(path, "rb", opener=open_ordinary) as file:
                 members = (
                     zipfile.ZipFile(file).infolist() if file.read(len(ZIP)) == ZIP else []
                 )  # as torch tells it
@@ -214,7 +214,7 @@ def check_header(folder: Path, path: Path) -> None:
             where=folder,
             fix="save the model again.",
         )
-    with blamed(folder, f"cannot load the weights: {path.name}"):
+    with blame_folder(folder, f"cannot load the weights: {path.name}"):
         kinds = read_kinds(path)
     if whole := [
         name for name, kind in kinds.items() if kind[0] in "IU" and name.endswith(".weight")
@@ -227,7 +227,7 @@ def check_header(folder: Path, path: Path) -> None:
         )
 
 
-def _entry(folder: Path, config: Mapping[str, Any]) -> Path | None:
+def _first_file(folder: Path, config: Mapping[str, Any]) -> Path | None:
     """The file that transformers opens first, weights or an index; the configuration may name it."""
     named = config.get("transformers_weights")
     if named is not None:
@@ -238,7 +238,7 @@ def _entry(folder: Path, config: Mapping[str, Any]) -> Path | None:
                 "config.json: transformers_weights must name a safetensors file or its index.",
                 where=folder,
             )
-        return _inside(folder, named, "config.json")
+        return _file_inside(folder, named, "config.json")
     for name in ORDER:
         path = folder / name
         if path.is_file():
@@ -250,7 +250,7 @@ def _entry(folder: Path, config: Mapping[str, Any]) -> Path | None:
     return None
 
 
-def _inside(folder: Path, name: str, by: str) -> Path:
+def _file_inside(folder: Path, name: str, by: str) -> Path:
     """A file of the folder by name. Only links of the Hub's own cache may lead out of the folder."""
     path = folder / name
     inside = path.resolve().is_relative_to(folder.resolve()) or _is_link_of_the_hub(

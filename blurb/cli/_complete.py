@@ -50,7 +50,7 @@ def values(
     return complete
 
 
-def _rows(context: click.Context) -> list[str]:
+def _row_names(context: click.Context) -> list[str]:
     """The rows of the store: models with one row by their name, others with their configuration."""
     from blurb.api.runs import stored_rows
     from blurb.store.store import Store
@@ -67,7 +67,7 @@ def _rows_anywhere(context: click.Context) -> list[str]:
 
     there: list[str] = []
     with contextlib.suppress(StoreError):  # no store here: there are published rows still
-        there = _rows(context)
+        there = _row_names(context)
     return [
         *there,
         *(f"published:{row.name}" for row in (*published.shipped(), *published.ablations())),
@@ -76,7 +76,7 @@ def _rows_anywhere(context: click.Context) -> list[str]:
 
 one_task = values(lambda context: [task.name for task in known.all()], paths="file")
 tasks = values(lambda context: known.selections(), commas=True, paths="file")
-protocols = values(lambda context: protocol.names(), paths="file")
+protocols = values(lambda context: protocol.protocol_names(), paths="file")
 models = values(lambda context: (), paths="dir")
-rows = values(_rows)
+rows = values(_row_names)
 rows_anywhere = values(_rows_anywhere, paths="file")

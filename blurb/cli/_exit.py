@@ -17,7 +17,7 @@ from contextlib import contextmanager
 
 import click
 
-from blurb.messages import BlurbError, DamageWarning, Notice, escaped, redacted
+from blurb.messages import BlurbError, DamageWarning, Notice, escape_controls, redact_secrets
 from blurb.system import signals
 from blurb.system.files import of_system
 
@@ -28,7 +28,7 @@ GOES_ON = "blurb.goes_on"
 TYPE_AGAIN = "Run the same command again to resume: finished trials are not repeated"
 
 
-def gate() -> None:
+def mark_as_gate() -> None:
     """Marks this command as a regression check: exit code 1 means a regression, every other problem 2."""
     click.get_current_context().meta[GATE] = True
 
@@ -43,17 +43,17 @@ def goes_on(unfinished: bool = False) -> None:
 
 
 @contextmanager
-def beside(codes: list[int]) -> Iterator[None]:
+def report_unwritten(codes: list[int]) -> Iterator[None]:
     """Tells what cannot be written beside a decision, which it never changes; `codes` are those of the command."""
     try:
         yield
     except (BlurbError, OSError) as error:
         text = of_system(error) if isinstance(error, OSError) else str(error)
-        click.secho(f"Not written: {escaped(redacted(text))}", fg="red", err=True)
+        click.secho(f"Not written: {escape_controls(redact_secrets(text))}", fg="red", err=True)
         codes.append(UNKNOWN)
 
 
-def gated(codes: list[int]) -> int:
+def gate_exit_code(codes: list[int]) -> int:
     """The exit code of decisions and of what was written beside them."""
     return PARTLY if PARTLY in codes else max(codes, default=UNKNOWN)
 
@@ -75,7 +75,7 @@ def damage() -> Iterator[list[str]]:
                 before(message, category, *place, **more)  # type: ignore[arg-type]
             elif str(message) not in messages:
                 messages.append(str(message))
-                click.secho(f"Damaged: {escaped(str(message))}", fg="yellow", err=True)
+                click.secho(f"Damaged: {escape_controls(str(message))}", fg="yellow", err=True)
 
         warnings.showwarning = show
         yield messages
@@ -102,7 +102,7 @@ def invoked(context: click.Context, command: Callable[[], object]) -> object:
         except (BlurbError, OSError, click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except Exception:  # noqa: BLE001 - Python would exit with 1, which of a gate says that there is a regression
-            click.echo(redacted(traceback.format_exc()), err=True, nl=False)
+            click.echo(redact_secrets(traceback.format_exc()), err=True, nl=False)
             click.secho(
                 "Error: this is a bug in blurb; please report the traceback above.",
                 fg="red",
@@ -118,7 +118,7 @@ def invoked(context: click.Context, command: Callable[[], object]) -> object:
 
 def run(command: click.Group) -> int:
     """Runs the command line and returns its exit code, however it ends."""
-    signals.on_first(signals.SIGNALS, _leave, signal.SIG_DFL)
+    signals.on_first(signals.SIGNALS, _raise_exit, signal.SIG_DFL)
     try:
         result = command.main(prog_name="blurb", standalone_mode=False)
         return result if isinstance(result, int) else 0
@@ -131,9 +131,9 @@ def run(command: click.Group) -> int:
         return 128 + error.number
     except (BlurbError, OSError) as error:  # OSError: a folder that cannot be written, a full disk
         text = of_system(error) if isinstance(error, OSError) else str(error)
-        click.secho(f"Error: {escaped(redacted(text))}", fg="red", err=True)
+        click.secho(f"Error: {escape_controls(redact_secrets(text))}", fg="red", err=True)
         return UNKNOWN
 
 
-def _leave(number: int) -> None:
+def _raise_exit(number: int) -> None:
     raise KeyboardInterrupt if number == signal.SIGINT else signals.Terminated(number)

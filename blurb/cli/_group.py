@@ -17,7 +17,7 @@ import click
 
 from blurb import tasks
 from blurb.messages import SettingsError, UnknownName, notify
-from blurb.names import known_as
+from blurb.names import resolve_name
 from blurb.protocols.settings import ELSEWHERE, FIELDS
 from blurb.registry import Registry
 
@@ -238,7 +238,7 @@ def with_options(path: str, command: click.Command) -> click.Command:
     brought = {name: added.known(name) for name in added.names() if name.startswith(begin)}
     options = []
     for name, option in brought.items():
-        if isinstance(option, click.Option) and _fits(option, command):
+        if isinstance(option, click.Option) and _takes_option(option, command):
             options.append(option)
         elif option is not None:
             notify(
@@ -251,7 +251,7 @@ def with_options(path: str, command: click.Command) -> click.Command:
     return extended
 
 
-def _fits(option: click.Option, command: click.Command) -> bool:
+def _takes_option(option: click.Option, command: click.Command) -> bool:
     """Whether a command has no such option already, and its function takes the value."""
     own = {
         name
@@ -266,7 +266,7 @@ def _fits(option: click.Option, command: click.Command) -> bool:
     )
 
 
-def _options(error: click.UsageError) -> set[str]:
+def _options_of(error: click.UsageError) -> set[str]:
     """The options of the command that was not understood."""
     return (
         {option for each in error.ctx.command.get_params(error.ctx) for option in each.opts}
@@ -278,7 +278,7 @@ def _options(error: click.UsageError) -> set[str]:
 def _with_meant(error: click.NoSuchOption) -> click.NoSuchOption:
     """An unknown option with what was meant: one of other tools, or a setting by its name or that of transformers."""
     name = error.option_name.lstrip("-").replace("-", "_")
-    setting, options = ELSEWHERE.get(name, name), _options(error)
+    setting, options = ELSEWHERE.get(name, name), _options_of(error)
     other = [
         each
         for each in OPTIONS_MEANT.get(error.option_name, ())
@@ -307,10 +307,10 @@ def _with_option(error: click.UsageError) -> click.UsageError:
         return error
     selections = tasks.selections()
     likely = ["--out", "--output"]
-    if known_as(extra[1], selections) in selections:
+    if resolve_name(extra[1], selections) in selections:
         likely = ["--task", "--tasks"]
     elif Path(extra[1]).is_dir():
         likely.reverse()
-    meant = [option for option in likely if option in _options(error)]
+    meant = [option for option in likely if option in _options_of(error)]
     hint = f" Did you mean {meant[0]} {extra[1]}?" if meant else ""
     return click.UsageError(f"{error.message.rstrip('.')}.{hint}", error.ctx)

@@ -17,8 +17,8 @@ from blurb.cli._group import TWICE
 from blurb.execution.engines import engines
 from blurb.fields import KINDS, Field, types_of
 from blurb.messages import SettingsError
-from blurb.options import Argument, Option, Parameter, parameters
-from blurb.protocols.settings import groups
+from blurb.options import Argument, Option, Parameter, option_parameters
+from blurb.protocols.settings import settings_by_subject
 from blurb.terminal.output import FORMATS
 
 
@@ -47,7 +47,7 @@ def click_command(
     def make(function: Callable[..., Any]) -> click.Command:
         declared: dict[str, Parameter] = {}
         for source in (*sources, function):
-            declared |= source if isinstance(source, Mapping) else parameters(source)
+            declared |= source if isinstance(source, Mapping) else option_parameters(source)
         listed = [click_parameter(each) for each in declared.values() if each.name not in but]
         listed.sort(key=lambda parameter: isinstance(parameter, click.Option))
         if prints is not None:
@@ -115,7 +115,7 @@ def click_parameter(parameter: Parameter) -> click.Parameter:
         show_default=isinstance(default, str | int | float | Path) and default != "",
         required=needed,
         multiple=several,
-        callback=_pairs if pairs else _joined if words else None,
+        callback=_mapping_of_pairs if pairs else _join_values if words else None,
         shell_complete=completion,
         **known,
     )
@@ -131,13 +131,13 @@ def _value_type(about: Any, hint: Any) -> Any:
     return Number(replace(about, many=False)) if about.kind in (int, float) else click.STRING
 
 
-def _joined(
+def _join_values(
     context: click.Context, parameter: click.Parameter, given: tuple[str, ...]
 ) -> str | None:
     return ",".join(given) if given else None
 
 
-def _pairs(
+def _mapping_of_pairs(
     context: click.Context, parameter: click.Parameter, given: tuple[str, ...]
 ) -> dict[str, str]:
     """A mapping that is given as `--set KEY=VALUE`, once a key."""
@@ -221,7 +221,7 @@ class WithSettings(click.Command):
             if isinstance(parameter, click.Option) and record is not None:
                 sections.setdefault(getattr(parameter, "group", "Other"), []).append(record)
         sections["Keys of --set (their values: blurb protocols show)"] = [
-            (subject, ", ".join(keys)) for subject, keys in groups().items()
+            (subject, ", ".join(keys)) for subject, keys in settings_by_subject().items()
         ]
         if any(parameter.name == "engine" for parameter in self.params):
             sections["Engines (docs/long-runs.md)"] = [

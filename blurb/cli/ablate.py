@@ -12,7 +12,7 @@ from blurb.cli._made import WithSettings, click_command
 from blurb.options import Argument
 from blurb.planning import ablations
 from blurb.planning.options import AblateOptions
-from blurb.terminal.output import Picture, show
+from blurb.terminal.output import Picture, print_rows
 
 
 @click_command(
@@ -35,7 +35,7 @@ def command(
     if done is None:
         return
     numbers = [column.replace("_", " ") for column in ablations.NUMBERS]
-    show(
+    print_rows(
         ablations.titles(),
         [ablations.readable(line) for line in done.lines],
         "table",

@@ -8,11 +8,11 @@ import click
 
 from blurb.cli._group import Group
 from blurb.cli._made import click_command
-from blurb.messages import UnknownName, megabytes
+from blurb.messages import UnknownName, format_megabytes
 from blurb.options import Argument, Option
 from blurb.records import Count, From
 from blurb.system import cache
-from blurb.terminal.output import Column, emit
+from blurb.terminal.output import Column, print_records
 
 
 class Cache(TypedDict):
@@ -28,7 +28,7 @@ COLUMNS = (
     Column("kind"),
     Column("what", lambda one: cache.KINDS[one.kind]),
     Column("entries", number=","),
-    Column("MB", lambda one: megabytes(one.size), "s"),
+    Column("MB", lambda one: format_megabytes(one.size), "s"),
 )
 
 
@@ -46,8 +46,8 @@ def info(*, form: str) -> None:
     The folder is $BLURB_HOME or the user's cache folder. It never contains results.
     """
     usage = cache.usage()
-    if emit(form, Cache, usage, COLUMNS):
-        click.echo(f"{megabytes(sum(one.size for one in usage))} MB in {cache.home()}")
+    if print_records(form, Cache, usage, COLUMNS):
+        click.echo(f"{format_megabytes(sum(one.size for one in usage))} MB in {cache.cache_home()}")
 
 
 @click_command("clear", within=command)
@@ -67,6 +67,6 @@ def clear(
             raise UnknownName("kind of cache", kind, cache.KINDS)
     chosen = kinds or tuple(cache.KINDS)
     if not yes:
-        click.confirm(f"Remove {', '.join(chosen)} from {cache.home()}?", abort=True)
+        click.confirm(f"Remove {', '.join(chosen)} from {cache.cache_home()}?", abort=True)
     for kind in chosen:
-        click.echo(f"{kind}: {megabytes(cache.clear(kind))} MB freed")
+        click.echo(f"{kind}: {format_megabytes(cache.clear(kind))} MB freed")

@@ -11,15 +11,15 @@ import click
 
 from blurb import records
 from blurb.api.comparing import check
-from blurb.cli._exit import beside, gate, gated
+from blurb.cli._exit import gate_exit_code, mark_as_gate, report_unwritten
 from blurb.cli._made import click_command
-from blurb.messages import grouped, signed
+from blurb.messages import format_signed, group_reasons
 from blurb.options import Option
 from blurb.regression import Decision, Outcome, forms
 from blurb.results.comparison import PAIRED
 from blurb.results.score import SCORE
 from blurb.system.files import write_whole
-from blurb.terminal.output import json_text, show
+from blurb.terminal.output import json_text, print_rows
 
 
 @click_command("check", check, prints=forms.Check, csv=False)
@@ -41,16 +41,16 @@ def command(
     metrics differ or are unknown, no variance between runs and no max_drop, nothing to compare), so a check never
     passes because nothing ran. See docs/ci.md, and docs/extensions/series-gate.md for --state.
     """
-    gate()
+    mark_as_gate()
     decision = check(**given)
     raise SystemExit(
-        report(
+        report_decision(
             decision, junit, summary, form, (given["candidate"], given["baseline"], given["output"])
         )
     )
 
 
-def report(
+def report_decision(
     decision: Decision,
     junit: Path | None = None,
     summary: Path | None = None,
@@ -67,7 +67,7 @@ def report(
     if form == "json":
         click.echo(json_text(records.of(forms.Check, decision)), nl=False)
     else:
-        _show(decision, given)
+        _show_decision(decision, given)
     if os.environ.get("GITHUB_ACTIONS") == "true":
         for line in forms.workflow_commands(decision):
             click.echo(line, err=form == "json")  # stdout must stay valid JSON
@@ -76,15 +76,15 @@ def report(
         os.environ.get("GITHUB_STEP_SUMMARY") if summary is None else None,
     )
     if junit:
-        with beside(codes):
+        with report_unwritten(codes):
             write_whole(junit, decision.to_junit())
     if place := summary or job:
-        with beside([] if job else codes), open(place, "a", encoding="utf-8") as file:
+        with report_unwritten([] if job else codes), open(place, "a", encoding="utf-8") as file:
             file.write(forms.job_summary(decision))
-    return gated(codes)
+    return gate_exit_code(codes)
 
 
-def _explain(decision: Decision, candidate: str, baseline: str, output: Path) -> None:
+def _explain_regression(decision: Decision, candidate: str, baseline: str, output: Path) -> None:
     """Names the command that shows the examples behind a regression, or why there is none."""
     fell = [
         one.name
@@ -101,7 +101,7 @@ def _explain(decision: Decision, candidate: str, baseline: str, output: Path) ->
         )
 
 
-def _show(decision: Decision, given: tuple[str, str, Path] | None) -> None:
+def _show_decision(decision: Decision, given: tuple[str, str, Path] | None) -> None:
     """Prints the score first, then the datasets, then the examples with more mistakes."""
     click.echo(f"{decision.candidate} minus {decision.baseline}, {decision.rules.split}")
     if decision.rules.across:
@@ -111,10 +111,10 @@ def _show(decision: Decision, given: tuple[str, str, Path] | None) -> None:
     for note in decision.notes:
         click.echo(note)
     rows = [forms.cells(finding) for finding in decision.findings]
-    show(forms.COLUMNS[:-1], [row[:-1] for row in rows], "table", numbers=forms.COLUMNS[1:6])
-    for line in grouped((row[0], row[-1]) for row in rows):
+    print_rows(forms.COLUMNS[:-1], [row[:-1] for row in rows], "table", numbers=forms.COLUMNS[1:6])
+    for line in group_reasons((row[0], row[-1]) for row in rows):
         click.echo(line)
-    for line in grouped((finding.name, finding.hint) for finding in decision.findings):
+    for line in group_reasons((finding.name, finding.hint) for finding in decision.findings):
         click.echo(line)
     if decision.paired:
         click.echo(PAIRED)
@@ -128,9 +128,9 @@ def _show(decision: Decision, given: tuple[str, str, Path] | None) -> None:
             continue
         click.echo(f"{finding.name}: {forms.changed(finding)}.")
         for unit, change in finding.worse[: forms.SHOWN]:
-            click.echo(f"  {unit}  {signed(change, 1)}")
+            click.echo(f"  {unit}  {format_signed(change, 1)}")
     if given is not None:
-        _explain(decision, *given)
+        _explain_regression(decision, *given)
     colour = {Outcome.PASS: "green", Outcome.REGRESSION: "red"}.get(decision.outcome, "yellow")
     text = (
         decision.outcome.words

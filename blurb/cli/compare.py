@@ -10,15 +10,22 @@ import click
 
 from blurb.api.comparing import SPLIT, compare
 from blurb.cli._made import click_command
-from blurb.messages import ErrorCollector, SettingsError, grouped, number, probability, signed
+from blurb.messages import (
+    ErrorCollector,
+    SettingsError,
+    format_number,
+    format_p,
+    format_signed,
+    group_reasons,
+)
 from blurb.options import Argument, Option
 from blurb.planning.options import OUTPUT
-from blurb.records import columns
+from blurb.records import record_columns
 from blurb.results import comparison
 from blurb.results.decomposition import Decomposition
 from blurb.results.references import rows_of
 from blurb.tasks import ScoredSplit
-from blurb.terminal.output import Picture, show
+from blurb.terminal.output import Picture, print_rows
 
 NOT_CORRECTED = (
     "Each interval (95 %) is of its line alone; p is corrected over the datasets (Holm)."
@@ -69,10 +76,11 @@ def command(
         raise SettingsError("Name at least two rows to compare.")
     wrong = ErrorCollector()
     if plot is not None:
-        wrong.tried(plot.check)
-    meant = wrong.tried(rows_of, rows, output)
-    wrong.tell()
-    assert meant is not None
+        with wrong:
+            plot.check()
+    with wrong:
+        meant = rows_of(rows, output)
+    wrong.stop()
     first, *others = meant
     comparisons = [compare(first, other, split=split, runs_only=runs_only) for other in others]
     if form == "table":
@@ -80,14 +88,14 @@ def command(
             click.echo(f"{first.name} minus {compared.other.name}, {split}")
             for remark in compared.remarks:
                 click.echo(f"The rows differ: {remark}.")
-            _print([_cells(line, level, max_drop) for line in compared.lines])
+            _print_comparison([_cells_of_line(line, level, max_drop) for line in compared.lines])
             names = {
                 line.name for line in compared.lines
             }  # the reason of a mean is that of one of its datasets
             unknown = [line for line in compared.lines if line.p is None and line.part not in names]
-            for text in grouped((line.name, line.reason) for line in unknown):
+            for text in group_reasons((line.name, line.reason) for line in unknown):
                 click.echo(text)
-            for text in grouped((line.name, line.unseen(level)) for line in compared.lines):
+            for text in group_reasons((line.name, line.unseen(level)) for line in compared.lines):
                 click.echo(text)
             _print_parts(compared.decomposition)
             if any(line.interval for line in compared.lines):
@@ -101,11 +109,11 @@ def command(
     else:
         pairs = ((compared.lines, compared.table(level)) for compared in comparisons)
         table = [
-            (*cells, _within(line, max_drop))
+            (*cells, _is_within_limit(line, max_drop))
             for both in pairs
             for line, cells in zip(*both, strict=True)
         ]
-        show(columns(comparison.Compared), table, form)
+        print_rows(record_columns(comparison.Compared), table, form)
     if plot is not None:
         plot.write(
             first.name, {compared.other.name: compared.lines for compared in comparisons}, level
@@ -113,15 +121,15 @@ def command(
         click.echo(f"Plot: {plot.path}", err=True)
 
 
-def _print(lines: Sequence[tuple[str, ...]]) -> None:
+def _print_comparison(lines: Sequence[tuple[str, ...]]) -> None:
     """The comparison of two rows; numbers of runs only in a sentence if they are the same everywhere."""
     place = TITLES.index("runs")
     counts = {line[place] for line in lines}
     if len(counts) > 1:
-        show(TITLES, lines, "table", numbers=TITLES[1:9])
+        print_rows(TITLES, lines, "table", numbers=TITLES[1:9])
         return
     titles, *rest = ((*line[:place], *line[place + 1 :]) for line in (TITLES, *lines))
-    show(titles, rest, "table", numbers=titles[1:8])
+    print_rows(titles, rest, "table", numbers=titles[1:8])
     click.echo(f"Runs: {counts.pop()} on each.")
 
 
@@ -130,45 +138,45 @@ def _print_parts(whole: Decomposition | None) -> None:
     if whole is None:
         return
     click.echo(
-        f"Where the difference of the {whole.of} comes from, in its points ({signed(whole.total)}):"
+        f"Where the difference of the {whole.of} comes from, in its points ({format_signed(whole.total)}):"
     )
     intervals = any(part.interval for part in whole.parts)
     rows = []
     for part in whole.parts:
-        ends = [signed(end) for end in part.interval] if part.interval else ["", ""]
+        ends = [format_signed(end) for end in part.interval] if part.interval else ["", ""]
         name = part.name if part.name == part.type else f"  {part.name}"
         share = "" if part.share is None else f"{part.share:.0%}"
-        rows.append((name, signed(part.points), *(ends if intervals else ()), share))
+        rows.append((name, format_signed(part.points), *(ends if intervals else ()), share))
     titles = ("part", "points", *(("low", "high") if intervals else ()), "share")
-    show(titles, rows, "table", numbers=titles[1:])
+    print_rows(titles, rows, "table", numbers=titles[1:])
     for sentence in whole.sentences:
         click.echo(sentence)
 
 
-def _cells(
+def _cells_of_line(
     line: comparison.ScoreComparison, level: float, max_drop: float | None
 ) -> tuple[str, ...]:
     low, high = line.interval or (None, None)
     verdict = line.verdict(level) + (" (paired)" if line.comparison.paired else "")
-    within = _within(line, max_drop)
+    within = _is_within_limit(line, max_drop)
     if within is not None:
         verdict += (
             f"; drop within {max_drop:g}" if within else f"; dropped by more than {max_drop:g}"
         )
     return (
         line.name,
-        number(line.first),
-        number(line.other),
-        number(line.difference, signed),
-        number(low, signed),
-        number(high, signed),
-        probability(line.p),
-        number(line.comparison.detectable),
+        format_number(line.first),
+        format_number(line.other),
+        format_number(line.difference, format_signed),
+        format_number(low, format_signed),
+        format_number(high, format_signed),
+        format_p(line.p),
+        format_number(line.comparison.detectable),
         "/".join(map(str, line.runs)),
         verdict,
     )
 
 
-def _within(line: comparison.ScoreComparison, max_drop: float | None) -> bool | None:
+def _is_within_limit(line: comparison.ScoreComparison, max_drop: float | None) -> bool | None:
     """Whether a mean dropped by no more than the limit; None without one, or without a difference."""
     return None if max_drop is None or line.difference is None else -line.difference <= max_drop

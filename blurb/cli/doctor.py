@@ -11,7 +11,7 @@ import click
 from blurb.cli._exit import PARTLY
 from blurb.cli._made import click_command
 from blurb.doctor import Diagnosis, Fact, examine
-from blurb.messages import plural
+from blurb.messages import count_noun
 from blurb.options import Argument
 from blurb.terminal.output import json_text
 
@@ -53,7 +53,7 @@ def _show(report: Diagnosis) -> None:
         click.echo(f"   {problem.what}")
         click.echo(f"   Fix: {problem.fix}")
     if report.problems:
-        click.echo(f"{plural(len(report.problems), 'problem')}.")
+        click.echo(f"{count_noun(len(report.problems), 'problem')}.")
     else:
         click.secho("Nothing is wrong.", fg="green")
 

@@ -9,12 +9,12 @@ import click
 
 from blurb.cli._made import click_command
 from blurb.execution import stale_files
-from blurb.messages import DataError, StoreError, megabytes, plural
+from blurb.messages import DataError, StoreError, count_noun, format_megabytes
 from blurb.options import Option
 from blurb.planning.options import OUTPUT
 from blurb.records import Count, From
 from blurb.store.store import Store
-from blurb.terminal.output import Column, emit
+from blurb.terminal.output import Column, print_records
 
 
 class Removed(TypedDict):
@@ -25,7 +25,11 @@ class Removed(TypedDict):
     bytes: Annotated[Count, "its size", From("size")]
 
 
-COLUMNS = (Column("kind"), Column("path"), Column("MB", lambda file: megabytes(file.size), "s"))
+COLUMNS = (
+    Column("kind"),
+    Column("path"),
+    Column("MB", lambda file: format_megabytes(file.size), "s"),
+)
 
 
 @click_command("gc", prints=list[Removed])
@@ -60,8 +64,8 @@ def command(
                 err=True,
             )
         files = stale_files.remove(store, files)
-    if emit(form, Removed, files, COLUMNS if files else ()):
+    if print_records(form, Removed, files, COLUMNS if files else ()):
         verb = "would go" if dry_run else "removed"
         click.echo(
-            f"{plural(len(files), 'leftover')} {verb}, {megabytes(sum(file.size for file in files))} MB."
+            f"{count_noun(len(files), 'leftover')} {verb}, {format_megabytes(sum(file.size for file in files))} MB."
         )

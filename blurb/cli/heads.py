@@ -12,12 +12,12 @@ import blurb
 from blurb import heads
 from blurb.cli._group import Group
 from blurb.cli._made import click_command
-from blurb.heads._spec import options, written
+from blurb.heads._spec import plugin_options, write_options
 from blurb.inputs import words
 from blurb.messages import SettingsError, UnknownName
 from blurb.options import Argument
-from blurb.records import columns
-from blurb.terminal.output import show
+from blurb.records import record_columns
+from blurb.terminal.output import print_rows
 
 
 class HeadRecord(TypedDict):
@@ -47,16 +47,18 @@ def command(*, form: str) -> None:
             try:
                 plugin = registry.get(name)
                 serves = list(getattr(plugin, "kinds", ("single", "multi", "regression")))
-                rows.append((registry.kind, name, serves, options(plugin), registry.origin(name)))
+                rows.append(
+                    (registry.kind, name, serves, plugin_options(plugin), registry.origin(name))
+                )
             except SettingsError as error:  # a broken plug-in must not hide the others
                 rows.append((registry.kind, name, [], {}, str(error)))
     rows += [("word pooling", name, ["tokens"], {}, words.__file__) for name in words.POOLINGS]
     if form == "table":
         rows = [
-            (kind, name, ", ".join(serves), " ".join(written(choices)), _short(origin))
+            (kind, name, ", ".join(serves), " ".join(write_options(choices)), _short_origin(origin))
             for kind, name, serves, choices, origin in rows
         ]
-    show(columns(HeadRecord), rows, form)
+    print_rows(record_columns(HeadRecord), rows, form)
 
 
 @click_command("show", within=command)
@@ -71,12 +73,12 @@ def show_head(name: Annotated[str, Argument()]) -> None:
     for registry in registries:
         plugin = registry.get(name)
         serves = ", ".join(getattr(plugin, "kinds", ("single", "multi", "regression")))
-        click.echo(f"{registry.kind} {name} ({serves}), {_short(registry.origin(name))}")
+        click.echo(f"{registry.kind} {name} ({serves}), {_short_origin(registry.origin(name))}")
         click.echo((inspect.getdoc(plugin) or "").replace(":param ", ""))
-        click.echo(f"Options: {', '.join(written(options(plugin))) or 'none'}")
+        click.echo(f"Options: {', '.join(write_options(plugin_options(plugin))) or 'none'}")
 
 
-def _short(origin: str) -> str:
+def _short_origin(origin: str) -> str:
     """The file and line in the installed package, without its folder; other origins as they are."""
 
     return origin.removeprefix(f"{Path(blurb.__file__).parent.parent}/")

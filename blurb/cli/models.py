@@ -14,7 +14,7 @@ from blurb.cli._made import click_command
 from blurb.learners.model_names import ModelName, named_models
 from blurb.options import Argument, Option
 from blurb.planning.options import CASING, TRUST
-from blurb.terminal.output import Column, emit, json_text
+from blurb.terminal.output import Column, json_text, print_records
 
 
 @click_command("models", prints=list[ModelName], cls=Group)
@@ -28,7 +28,7 @@ def command(*, form: str) -> None:
     checkpoint's files are wrong (see --casing of blurb run), the origin of its vocabulary, its published row, and a
     revision (which pins nothing) and licence, which are empty where no source states them.
     """
-    emit(
+    print_records(
         form,
         ModelName,
         named_models(),
@@ -63,12 +63,12 @@ def check(
     if form == "json":
         click.echo(json_text(asdict(checked)), nl=False)
     else:
-        _show(checked)
+        _show_model(checked)
     if any(one.error for one in checked.tries):
         raise SystemExit(PARTLY)
 
 
-def _show(checked: ModelCheck) -> None:
+def _show_model(checked: ModelCheck) -> None:
     click.secho(checked.model, bold=True)
     width = max(map(len, checked.facts))
     for name, value in checked.facts.items():

@@ -9,10 +9,10 @@ import click
 
 from blurb.api.comparing import plan
 from blurb.cli._made import click_command
-from blurb.messages import duration, grouped, number, plural
+from blurb.messages import count_noun, format_duration, format_number, group_reasons
 from blurb.planning.seeds import SeedLine
-from blurb.records import columns
-from blurb.terminal.output import show
+from blurb.records import record_columns
+from blurb.terminal.output import print_rows
 
 FEW = 4
 """Degrees of freedom of five runs; docs/seeds.md says what fewer cost."""
@@ -30,36 +30,36 @@ def command(*, form: str, **given: Any) -> None:
     """
     planned = plan(**given)
     if form != "table":
-        show(columns(SeedLine), [tuple(line.values()) for line in planned.lines], form)
+        print_rows(record_columns(SeedLine), [tuple(line.values()) for line in planned.lines], form)
         return
     click.echo(f"Seeds on each side, against {planned.against}, {given['split']}")
-    cells = [_cells(line) for line in planned.lines]
+    cells = [_cells_of_line(line) for line in planned.lines]
     known = [
         place for place in range(len(TITLES)) if place < 3 or any(line[place] for line in cells)
     ]
     titles = [TITLES[place] for place in known]
-    show(
+    print_rows(
         titles,
         [tuple(line[place] for place in known) for line in cells],
         "table",
         numbers=titles[1:],
     )
-    for text in grouped((line["name"], line["reason"]) for line in planned.lines):
+    for text in group_reasons((line["name"], line["reason"]) for line in planned.lines):
         click.echo(text)
     for text in _deviation_notes(planned.lines, given["detect"], given["sd"]):
         click.echo(text)
-    _explain(planned.lines, given["detect"], given["power"])
+    _explain_numbers(planned.lines, given["detect"], given["power"])
 
 
-def _cells(line: SeedLine) -> tuple[str, ...]:
+def _cells_of_line(line: SeedLine) -> tuple[str, ...]:
     return (
         line["name"],
-        number(line["sd"]),
-        number(line["degrees_of_freedom"], "{:.0f}".format),
-        number(line["seeds"], str),
+        format_number(line["sd"]),
+        format_number(line["degrees_of_freedom"], "{:.0f}".format),
+        format_number(line["seeds"], str),
         f"{line['seeds_there']}",
-        number(line["seconds"], duration),
-        number(line["detectable"]),
+        format_number(line["seconds"], format_duration),
+        format_number(line["detectable"]),
     )
 
 
@@ -82,7 +82,7 @@ def _deviation_notes(
         )
 
 
-def _explain(lines: Sequence[SeedLine], detect: float | None, power: float) -> None:
+def _explain_numbers(lines: Sequence[SeedLine], detect: float | None, power: float) -> None:
     """Explain the numbers, and that the other row needs as many seeds."""
     planned = {line["name"]: line["seeds"] for line in lines if line["seeds"] is not None}
     if planned and detect is not None:
@@ -96,10 +96,10 @@ def _explain(lines: Sequence[SeedLine], detect: float | None, power: float) -> N
     if short:
         most = max(line["seeds"] or 0 for line in short)
         click.echo(
-            f"The row has fewer on {plural(len(short), 'line')} of this table: it needs --seeds {most}, too."
+            f"The row has fewer on {count_noun(len(short), 'line')} of this table: it needs --seeds {most}, too."
         )
     afforded = next((line["affordable"] for line in lines if line["detectable"] is not None), None)
     if afforded is not None:
         click.echo(
-            f"Last column: what {plural(afforded, 'seed')} on each side find in {power:.0%} of cases."
+            f"Last column: what {count_noun(afforded, 'seed')} on each side find in {power:.0%} of cases."
         )

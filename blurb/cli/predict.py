@@ -64,9 +64,11 @@ def command(
     if task is not None and task.endswith(tasks.SUFFIX):
         tasks.load(task)
     wrong = ErrorCollector()
-    record = None if alone else wrong.tried(references.trial, trial, output, task, seed)
-    inputs = wrong.tried(lambda: list(raw.lines(file)) if file else list(enumerate(texts, 1)))
-    wrong.tell()
+    with wrong:
+        record = None if alone else references.find_trial(trial, output, task, seed)
+    with wrong:
+        inputs = list(raw.lines(file)) if file else list(enumerate(texts, 1))
+    wrong.stop()
     place = trial if record is None else record.path
     model = load_model(
         place, device, head=head, pooling=pooling, trust_remote_code=trust_remote_code
@@ -89,7 +91,7 @@ def command(
         answers = model.of_raw(
             [raw.read(model.task, given, number, file) for number, given in kept]
         )
-    answers = _rounded(answers) if texts else answers
+    answers = _round_floats(answers) if texts else answers
     written = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in answers)
     if out:
         write_whole(out, written.encode())
@@ -101,10 +103,10 @@ def _text_of(given: raw.Input) -> str:
     return given if isinstance(given, str) else str(given.get("text", given))
 
 
-def _rounded(value: Any) -> Any:
+def _round_floats(value: Any) -> Any:
     """A value with its floats at four digits, for people who typed a text and read the answer."""
     if isinstance(value, float):
         return round(value, DIGITS)
     if isinstance(value, dict):
-        return {name: _rounded(one) for name, one in value.items()}
-    return [_rounded(one) for one in value] if isinstance(value, list) else value
+        return {name: _round_floats(one) for name, one in value.items()}
+    return [_round_floats(one) for one in value] if isinstance(value, list) else value

@@ -10,36 +10,38 @@ from blurb import tasks
 from blurb.api import protocols
 from blurb.cli._group import Group
 from blurb.cli._made import click_command
-from blurb.learners import of_protocol
+from blurb.learners import protocol_learner
 from blurb.options import Argument, Option
-from blurb.protocols.protocol import Protocol, load, names
+from blurb.protocols.protocol import Protocol, load_protocol_file, protocol_names
 from blurb.records import From, Rule
-from blurb.terminal.output import Column, emit, show
+from blurb.terminal.output import Column, print_records, print_rows
 
 
-def _seeds(protocol: Protocol) -> list[int]:
-    return protocols.seed_counts(protocol, tasks.select("all"))
+def _seed_counts(protocol: Protocol) -> list[int]:
+    return protocols.seed_counts(protocol, tasks.select_tasks("all"))
 
 
 class ProtocolRecord(TypedDict):
     """A protocol."""
 
     name: Annotated[str, "name, with version"]
-    learner: Annotated[str, "encoder or probe", From(lambda one: of_protocol.kind_of(one).name)]
+    learner: Annotated[
+        str, "encoder or probe", From(lambda one: protocol_learner.kind_of(one).name)
+    ]
     seeds: Annotated[
         list[Annotated[int, Rule("minimum", 1)]],
         "the numbers of seeds that its tasks have",
-        From(_seeds),
+        From(_seed_counts),
     ]
     description: Annotated[str, "what it is for"]
 
 
 COLUMNS = (
     Column("name"),
-    Column("learner", lambda one: of_protocol.kind_of(one).name),
+    Column("learner", lambda one: protocol_learner.kind_of(one).name),
     Column(
         "seeds",
-        lambda one: " to ".join(map(str, sorted({min(_seeds(one)), max(_seeds(one))}))),
+        lambda one: " to ".join(map(str, sorted({min(_seed_counts(one)), max(_seed_counts(one))}))),
         "s",
     ),
     Column("description"),
@@ -49,7 +51,9 @@ COLUMNS = (
 @click_command("protocols", prints=list[ProtocolRecord], cls=Group)
 def command(*, form: str) -> None:
     """List the protocols, or show the settings of one."""
-    emit(form, ProtocolRecord, [load(name) for name in names()], COLUMNS)
+    print_records(
+        form, ProtocolRecord, [load_protocol_file(name) for name in protocol_names()], COLUMNS
+    )
 
 
 @click_command("show", prints=list[protocols.SettingValue], within=command)
@@ -67,9 +71,9 @@ def show_protocol(
 
     In csv and json there is a line for each task and setting. Settings that do not concern a task are left out.
     """
-    protocol = of_protocol.load(name)
+    protocol = protocol_learner.load(name)
     lines = protocols.values(protocol, tasks.load_selection(selection))
-    if not emit(form, protocols.SettingValue, lines):
+    if not print_records(form, protocols.SettingValue, lines):
         return
     click.echo(f"{protocol.name}: {protocol.description}")
     if protocol.note:
@@ -80,4 +84,4 @@ def show_protocol(
     }:
         shown = [f"{name} {' or '.join(map(str, values))}" for name, values in special.items()]
         click.echo(f"With an adapter: {', '.join(shown)}.")
-    show(("setting", "value", "origin", "tasks"), protocols.grouped(lines), form)
+    print_rows(("setting", "value", "origin", "tasks"), protocols.grouped(lines), form)

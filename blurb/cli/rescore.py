@@ -8,10 +8,10 @@ from typing import Annotated
 import click
 
 from blurb.cli._made import LEADERBOARD, click_command
-from blurb.messages import StoreError, plural
+from blurb.messages import StoreError, count_noun
 from blurb.planning.options import OUTPUT
 from blurb.results import tables
-from blurb.store.rescore import rescore
+from blurb.store.rescore import rescore_store
 from blurb.store.store import Store
 
 
@@ -29,9 +29,10 @@ def command(
         raise StoreError(f"No trials in {output}", fix="check --output.")
     table = tables.place(output, leaderboard)
     tables.check(store, table)
-    scored, changed = rescore(store)
+    scored, changed = rescore_store(store)
     tables.rebuild(store, table)
     left = len(store.trial_folders()) - scored
     click.echo(
-        f"{plural(scored, 'trial')} rescored, {changed} changed{f', {left} left out' * bool(left)}; rebuilt {table}."
+        f"{count_noun(scored, 'trial')} rescored, {changed} changed{f', {left} left out' * bool(left)}; "
+        f"rebuilt {table}."
     )

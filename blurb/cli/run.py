@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 from click.core import ParameterSource
 
-from blurb.cli._exit import PARTLY, UNKNOWN, gate, gated, goes_on
+from blurb.cli._exit import PARTLY, UNKNOWN, gate_exit_code, goes_on, mark_as_gate
 from blurb.cli._made import WithSettings, click_command
-from blurb.messages import SettingsError, option, plural
+from blurb.messages import SettingsError, count_noun, option_to_paste
 from blurb.options import Argument, Option
 from blurb.planning import run_file
 from blurb.planning.options import RunOptions
-from blurb.terminal.output import console
+from blurb.terminal.output import make_console
 
 if TYPE_CHECKING:
     from blurb.api.results import Results
@@ -44,7 +44,7 @@ def command(
     docs/ci.md).
     """
     from blurb.api import running  # numpy and two hundred modules, which a help needs not
-    from blurb.planning import preflight
+    from blurb.planning.request import make_request
 
     source = click.get_current_context().get_parameter_source
     typed = {
@@ -54,13 +54,13 @@ def command(
     options = RunOptions(**run_file.with_file(typed))
     goes_on(unfinished=options.resume_trials)
     if options.check:
-        gate()
+        mark_as_gate()
     if form == "toml":
         if not options.dry_run:
             raise SettingsError(
                 "--format toml writes a run as a file, and runs nothing", fix="add --dry-run."
             )
-        preflight.checked(options)
+        make_request(options)
         click.echo(run_file.write(options), nl=False)
         return
     if sys.stderr.isatty():  # planning takes seconds
@@ -77,9 +77,11 @@ def command(
             UNKNOWN if options.check else PARTLY
         )  # 1 would say that there is a regression
     if options.check:
-        from blurb.cli.check import report
+        from blurb.cli.check import report_decision
 
-        raise SystemExit(gated([report(decision) for decision in results.decisions]))
+        raise SystemExit(
+            gate_exit_code([report_decision(decision) for decision in results.decisions])
+        )
 
 
 def _show_submitted(options: RunOptions, results: Results) -> None:
@@ -87,23 +89,25 @@ def _show_submitted(options: RunOptions, results: Results) -> None:
     if options.print_script:
         click.echo(handed_over.script, nl=False)
     click.echo(handed_over.message, err=options.print_script)
-    store = option("--output", options.output, "runs")
-    click.echo(f"{plural(len(results.submitted), 'trial')} to come: blurb status{store}", err=True)
+    store = option_to_paste("--output", options.output, "runs")
+    click.echo(
+        f"{count_noun(len(results.submitted), 'trial')} to come: blurb status{store}", err=True
+    )
 
 
 def _show_rows(options: RunOptions, results: Results) -> None:
     from blurb.leaderboard.overview import with_neighbours
-    from blurb.leaderboard.terminal import render
+    from blurb.leaderboard.terminal import render_rows
     from blurb.results import tables
 
-    out = console(width=120)
+    out = make_console(width=120)
     out.print(
-        render(sorted(results.rows, key=lambda row: row.kind.place), out.width)
+        render_rows(sorted(results.rows, key=lambda row: row.kind.place), out.width)
     )  # encoders, then baselines
     out.print(with_neighbours(results.rows, results.others, out.width))
     leaderboard = tables.place(options.output, options.leaderboard)
     out.print(
         f"Rows: {leaderboard}   scores by seed: {tables.results_beside(leaderboard)}   trials: {options.output}"
     )
-    store = option("--output", options.output, "runs")
+    store = option_to_paste("--output", options.output, "runs")
     out.print(f"All rows, ranked with intervals: blurb leaderboard show{store}")

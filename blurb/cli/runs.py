@@ -8,26 +8,26 @@ from typing import Annotated, Literal, TypedDict
 import click
 
 from blurb.api.runs import (
-    find,
-    finish,
-    remove as remove_row,
-    rename as rename_row,
+    find_row,
+    finish_edit,
+    remove_row as remove_row,
+    rename_row as rename_row,
     stored_rows,
-    verified,
+    verify_trials,
 )
 from blurb.cli._exit import PARTLY
 from blurb.cli._group import Group
 from blurb.cli._made import LEADERBOARD_AFTER, click_command
 from blurb.execution import row_edits
-from blurb.messages import SettingsError, UnknownName, megabytes, plural
+from blurb.messages import SettingsError, UnknownName, count_noun, format_megabytes
 from blurb.options import Argument, Option
 from blurb.planning.options import OUTPUT
-from blurb.records import Count, From, columns
+from blurb.records import Count, From, record_columns
 from blurb.results import tables
 from blurb.store import row_contents
 from blurb.store.store import Store
 from blurb.system.files import size_of
-from blurb.terminal.output import Column, emit, show
+from blurb.terminal.output import Column, print_records, print_rows
 
 
 class RowSummary(TypedDict):
@@ -79,7 +79,7 @@ ROW_COLUMNS = (
     Column("row", "name"),
     Column("done", lambda row: f"{row.count('done')}/{len(row.trials)}", "s"),
     Column("failed", lambda row: row.count("failed") + row.count("damaged") or "", ","),
-    Column("MB", lambda row: megabytes(row.size), "s"),
+    Column("MB", lambda row: format_megabytes(row.size), "s"),
     Column("last trial", lambda row: row.last[:16].replace("T", " "), "s"),
     Column("tags", lambda row: " ".join(row.planned.tags)),
 )
@@ -103,13 +103,13 @@ def command(*, output: Annotated[Path, OUTPUT] = Path("runs"), form: str) -> Non
     store = Store(output)
     rows = stored_rows(store)
     columns = ROW_COLUMNS if any(row.planned.tags for row in rows) else ROW_COLUMNS[:-1]
-    if not emit(form, RowSummary, rows, columns):
+    if not print_records(form, RowSummary, rows, columns):
         return
     others = row_contents.unlisted(store, [row.planned for row in rows])
     if others:
-        size = megabytes(sum(map(size_of, others)))
+        size = format_megabytes(sum(map(size_of, others)))
         click.echo(
-            f"In no row: {plural(len(others), 'trial')} of searches and earlier seeds, {size} MB."
+            f"In no row: {count_noun(len(others), 'trial')} of searches and earlier seeds, {size} MB."
         )
 
 
@@ -126,10 +126,10 @@ def show_row(
 
     ROW is MODEL, 'MODEL CONFIGURATION' if it has several rows, or FOLDER:ROW of another store.
     """
-    stored = find(output, row)
+    stored = find_row(output, row)
     if form == "table":
         click.echo(f"{stored.name}: {stored.count('done')} of {len(stored.trials)} trials done")
-    if not emit(form, TrialSummary, stored.trials, TRIAL_COLUMNS):
+    if not print_records(form, TrialSummary, stored.trials, TRIAL_COLUMNS):
         return
     for trial in stored.trials:
         if trial.message:
@@ -148,10 +148,10 @@ def verify(
     With ROW those of one row, else all trials of the store. blurb run and the tables look at sizes and times of files
     only: a flipped bit is found here. Exit code: 1 if something is damaged.
     """
-    number, damaged = verified(Store(output), row)
+    number, damaged = verify_trials(Store(output), row)
     if damaged or form != "table":
-        show(
-            columns(Damaged),
+        print_rows(
+            record_columns(Damaged),
             [(str(path), ", ".join(files)) for path, files in damaged.items()],
             form,
         )
@@ -161,7 +161,7 @@ def verify(
             if damaged
             else "all are as they were stored."
         )
-        click.echo(f"{plural(number, 'trial')} verified; {told}")
+        click.echo(f"{count_noun(number, 'trial')} verified; {told}")
     if damaged:
         raise SystemExit(PARTLY)
 
@@ -181,9 +181,9 @@ def rename(
     """
     table = tables.place(output, leaderboard)
     try:
-        stored = find(output, row)
+        stored = find_row(output, row)
     except (SettingsError, UnknownName):
-        if (message := finish(Store(output), row, table, name)) is None:
+        if (message := finish_edit(Store(output), row, table, name)) is None:
             raise
         click.echo(f"{row} was renamed before. {message}")
         return
@@ -207,22 +207,26 @@ def remove(
     """
     table = tables.place(output, leaderboard)
     try:
-        stored = find(output, row)
+        stored = find_row(output, row)
     except (SettingsError, UnknownName):
-        if (message := finish(Store(output), row, table)) is None:
+        if (message := finish_edit(Store(output), row, table)) is None:
             raise
         click.echo(f"{row} was deleted before. {message}")
         return
     doomed = row_edits.removal(stored.store, stored.planned)
-    click.echo(f"{stored.name}: {plural(len(doomed.trials), 'trial')} of its own will be deleted.")
+    click.echo(
+        f"{stored.name}: {count_noun(len(doomed.trials), 'trial')} of its own will be deleted."
+    )
     if doomed.shared:
-        click.echo(f"{plural(len(doomed.shared), 'trial')} will stay, as other rows share them.")
+        click.echo(
+            f"{count_noun(len(doomed.shared), 'trial')} will stay, as other rows share them."
+        )
     if doomed.unlisted:
-        several = plural(len(doomed.unlisted), "trial")
+        several = count_noun(len(doomed.unlisted), "trial")
         click.echo(
             f"It is the last row of {stored.planned.model}: {several} that no row has will be deleted, too."
         )
-    click.echo(f"{doomed.size:,} bytes ({megabytes(doomed.size)} MB) will be freed.")
+    click.echo(f"{doomed.size:,} bytes ({format_megabytes(doomed.size)} MB) will be freed.")
     if not yes:
         click.confirm("Delete them?", abort=True)
     _, message = remove_row(stored, tables.place(stored.store.root, leaderboard))

@@ -9,10 +9,10 @@ import click
 
 from blurb.api import scoring
 from blurb.cli._made import click_command
-from blurb.messages import grouped
+from blurb.messages import group_reasons
 from blurb.scoring.answers import FAULTS
 from blurb.scoring.scores import Score, ScoreLine
-from blurb.terminal.output import Column, emit, say, show
+from blurb.terminal.output import Column, print_records, print_rows, print_sentence
 
 COLUMNS = (
     Column("dataset", "task.name"),
@@ -35,7 +35,7 @@ def command(*, form: str, **given: Any) -> None:
     Reads CoNLL, TSV, CSV, JSON lines, Parquet and BLURB's submission form (docs/score.md). Answers are matched to the
     examples by id, or by order. Figures are never taken, only predictions.
     """
-    _print(scoring.score(**given), form)
+    _print_scores(scoring.score(**given), form)
     if given["add"] is not None:
         store = given["output"]
         click.echo(
@@ -43,19 +43,21 @@ def command(*, form: str, **given: Any) -> None:
         )
 
 
-def _print(scores: Sequence[Score], form: str) -> None:
-    if not emit(form, ScoreLine, scores, COLUMNS):
+def _print_scores(scores: Sequence[Score], form: str) -> None:
+    if not print_records(form, ScoreLine, scores, COLUMNS):
         return
     _print_faults([score for score in scores if score.faults])
     for score in scores:
         if score.all_classes is not None:
             every = score.all_classes
-            say(
+            print_sentence(
                 f"{score.task.name}: accuracy over all classes is {every.accuracy:.2f}, which is not BLURB's metric: "
                 f'the answer "{every.negative}" for all examples has {every.constant:.2f} there, and 0 under BLURB.'
             )
-    for text in grouped((score.task.name, remark) for score in scores for remark in score.remarks):
-        say(text)
+    for text in group_reasons(
+        (score.task.name, remark) for score in scores for remark in score.remarks
+    ):
+        print_sentence(text)
 
 
 def _print_faults(scores: Sequence[Score]) -> None:
@@ -66,8 +68,8 @@ def _print_faults(scores: Sequence[Score]) -> None:
         rows = [
             [score.task.name, *(score.faults.get(fault, 0) for fault in faults)] for score in scores
         ]
-        show(["dataset", *titles], rows, "table", titles)
-        say(
+        print_rows(["dataset", *titles], rows, "table", titles)
+        print_sentence(
             "".join(
                 f"{title}: {FAULTS[fault]}.\n" for title, fault in zip(titles, faults, strict=True)
             )

@@ -21,13 +21,13 @@ from blurb.execution import trial_states
 from blurb.execution.job import TrialProgress
 from blurb.execution.trial_states import TrialStanding
 from blurb.grouping import by_key
-from blurb.messages import StoreError, duration, option
+from blurb.messages import StoreError, format_duration, option_to_paste
 from blurb.options import Option
 from blurb.planning.options import OUTPUT
 from blurb.records import Count, From, Rule
 from blurb.store.store import Store
 from blurb.store.trial import stored_types
-from blurb.terminal.output import console, json_text
+from blurb.terminal.output import json_text, make_console
 from blurb.terminal.progress import told
 
 SHOWN = 20
@@ -108,7 +108,7 @@ def command(
     if form == "json":
         if watch:
             raise click.UsageError("--watch is for the terminal; leave out --format json.")
-        trials = _read(output)
+        trials = _read_standings(output)
         counts = {
             state.replace(" ", "_"): count for state, count in trial_states.counts(trials).items()
         }
@@ -116,48 +116,52 @@ def command(
         left = trial_states.seconds_left(trials)
         click.echo(json_text({"trials": counts, "seconds_left": left, "open": open_}), nl=False)
     else:
-        out = console()
-        trials = _read(output)
+        out = make_console()
+        trials = _read_standings(output)
         if watch:
-            trials = _watch(output, out, trials)
+            trials = _watch_standings(output, out, trials)
         else:
-            out.print(_shown(trials, output))
+            out.print(_status_page(trials, output))
     if any(one.state == "failed" for one in trials):
         raise SystemExit(PARTLY)
 
 
-def _read(output: Path) -> list[TrialStanding]:
+def _read_standings(output: Path) -> list[TrialStanding]:
     if not output.is_dir():
         raise StoreError(f"There is no store at {output}", fix="check --output.")
     return trial_states.read(Store(output))
 
 
-def _watch(output: Path, out: Any, trials: list[TrialStanding]) -> list[TrialStanding]:
-    with Live(_shown(trials, output), console=out, auto_refresh=False) as live:
+def _watch_standings(output: Path, out: Any, trials: list[TrialStanding]) -> list[TrialStanding]:
+    with Live(_status_page(trials, output), console=out, auto_refresh=False) as live:
         while any(one.state in ("running", "to run") for one in trials):
-            begun = time.monotonic()
+            started = time.monotonic()
             time.sleep(EVERY)
-            trials = _read(output)
-            live.update(_shown(trials, output), refresh=True)
-            time.sleep(max(0.0, 10 * (time.monotonic() - begun - EVERY) - EVERY))
+            trials = _read_standings(output)
+            live.update(_status_page(trials, output), refresh=True)
+            time.sleep(max(0.0, 10 * (time.monotonic() - started - EVERY) - EVERY))
     return trials
 
 
-def _shown(trials: Sequence[TrialStanding], output: Path) -> RenderableType:
-    where = option("--output", output, "runs")
+def _status_page(trials: Sequence[TrialStanding], output: Path) -> RenderableType:
+    where = option_to_paste("--output", output, "runs")
     count = trial_states.counts(trials)
     parts: list[Any] = []
     if open_ := [trial for trial in trials if trial.state != "done"]:
-        parts.append(_rows(trials, {(trial.model, trial.row) for trial in open_}))
+        parts.append(_rows_with_open_trials(trials, {(trial.model, trial.row) for trial in open_}))
     if running := [trial for trial in open_ if trial.state == "running"]:
         parts.append(
-            _table("Running", ("trial", "where", "since (UTC)", "how far"), map(_running, running))
+            _status_table(
+                "Running",
+                ("trial", "where", "since (UTC)", "how far"),
+                map(_running_cells, running),
+            )
         )
     if failed := [trial for trial in open_ if trial.state == "failed"]:
-        table = _table(
+        table = _status_table(
             "Failed",
             ("trial", "reason"),
-            ((_which(trial), trial.message) for trial in failed[:SHOWN]),
+            ((_name_trial(trial), trial.message) for trial in failed[:SHOWN]),
         )
         parts += [
             table,
@@ -172,7 +176,7 @@ def _shown(trials: Sequence[TrialStanding], output: Path) -> RenderableType:
     left = trial_states.seconds_left(trials)
     total = f"{count['done']} of {len(trials)} trials done"
     others = [f"{count[state]} {state}" for state in trial_states.STATES[1:] if count[state]]
-    hint = f"; about {duration(left)} left" if left is not None else ""
+    hint = f"; about {format_duration(left)} left" if left is not None else ""
     if count["to run"] and not running:
         joined = any(trial.joined for trial in open_ if trial.state == "to run")
         hint = "; nobody runs them: run the same command again" + (
@@ -182,7 +186,9 @@ def _shown(trials: Sequence[TrialStanding], output: Path) -> RenderableType:
     return Group(*parts)
 
 
-def _rows(trials: Sequence[TrialStanding], shown: set[tuple[str, str]]) -> RenderableType:
+def _rows_with_open_trials(
+    trials: Sequence[TrialStanding], shown: set[tuple[str, str]]
+) -> RenderableType:
     """The rows with something open, in order."""
     of_row = by_key(((one.model, one.row), one) for one in trials if (one.model, one.row) in shown)
     lines = []
@@ -192,30 +198,30 @@ def _rows(trials: Sequence[TrialStanding], shown: set[tuple[str, str]]) -> Rende
         lines.append(
             (model, configuration, *(str(count[state] or "") for state in trial_states.STATES))
         )
-    return _table("", ("model", "row", *trial_states.STATES), lines)
+    return _status_table("", ("model", "row", *trial_states.STATES), lines)
 
 
-def _running(trial: TrialStanding) -> tuple[str, str, str, str]:
+def _running_cells(trial: TrialStanding) -> tuple[str, str, str, str]:
     if trial.holder is None:
-        return _which(trial), "?", "?", "?"
+        return _name_trial(trial), "?", "?", "?"
     kinds = stored_types(TrialProgress)
     news: dict[str, Any] = {
         name: one for name, one in trial.holder.news.items() if type(one) in kinds.get(name, ())
     }
     far = told(TrialProgress(**news))
     return (
-        _which(trial),
+        _name_trial(trial),
         f"{trial.holder.host}, {trial.holder.pid}",
         trial.holder.since[:16].replace("T", " "),
         far,
     )
 
 
-def _which(one: TrialStanding) -> str:
+def _name_trial(one: TrialStanding) -> str:
     return f"{one.model} {one.task} seed {one.seed}"
 
 
-def _table(
+def _status_table(
     title: str, columns: Sequence[str], lines: Iterator[Any] | Sequence[Any]
 ) -> RenderableType:
     table = Table(

@@ -15,11 +15,11 @@ import click
 from blurb import tasks
 from blurb.cli._group import Group
 from blurb.cli._made import click_command
-from blurb.messages import BlurbError, SettingsError, UnknownName, option
+from blurb.messages import BlurbError, SettingsError, UnknownName, option_to_paste
 from blurb.options import Argument, Option
 from blurb.records import Count, From
 from blurb.system.files import write_whole
-from blurb.terminal.output import Column, emit, json_text, show
+from blurb.terminal.output import Column, json_text, print_records, print_rows
 
 PRINTED = "as the paper's Table 3 has it, in `unit`; null if it is not known"
 
@@ -63,7 +63,7 @@ class Declaration(tasks.Task):
 @click_command("tasks", prints=list[TaskRecord], cls=Group)
 def command(*, form: str) -> None:
     """List the tasks, show one, or create a task file."""
-    emit(form, TaskRecord, tasks.all(), COLUMNS)
+    print_records(form, TaskRecord, tasks.all(), COLUMNS)
 
 
 @click_command("show", prints=Declaration, within=command)
@@ -77,9 +77,9 @@ def show_task(name: Annotated[str, Argument(complete="one_task")], *, form: str)
     if form == "json":
         click.echo(json_text(fields), nl=False)
     else:  # fields that are not set are left out
-        show(
+        print_rows(
             ("field", "value"),
-            [(field, text) for field, value in fields.items() if (text := _text(value))],
+            [(field, text) for field, value in fields.items() if (text := _text_of(value))],
             form,
         )
 
@@ -172,7 +172,7 @@ def new(
         for split, path in paths.items()
     }
     text = _file.template(name, kind, form, names, corpus.labels, corpus.columns, negative)
-    task, sizes = _written({**parts, target: text}, target)
+    task, sizes = _write_task({**parts, target: text}, target)
     click.echo(f"Wrote {', '.join(map(str, (target, *parts)))}.")
     if task.labels == (task_file.UNNAMED,):
         click.echo(
@@ -182,11 +182,11 @@ def new(
         f"Labels: {', '.join(task.labels) or 'none'}. Examples: {', '.join(f'{s} {n:,}' for s, n in sizes.items())}."
     )
     click.echo(
-        f"Next: blurb run MODEL{option('--tasks', target if target.is_absolute() else f'./{target}')}"
+        f"Next: blurb run MODEL{option_to_paste('--tasks', target if target.is_absolute() else f'./{target}')}"
     )
 
 
-def _written(files: Mapping[Path, str], target: Path) -> tuple[tasks.Task, dict[str, int]]:
+def _write_task(files: Mapping[Path, str], target: Path) -> tuple[tasks.Task, dict[str, int]]:
     """Writes a task file with its corpus, and reads both back; what cannot be read is removed again."""
     from blurb.data.readers import task_file
 
@@ -237,15 +237,15 @@ def _check_negative(
     ):
         raise SettingsError(
             f"'{alike}' may be the class of no answer, which accuracy would count as right",
-            fix=f"add{option('--negative', alike)} for micro F1 of the others, or --no-negative for accuracy.",
+            fix=f"add{option_to_paste('--negative', alike)} for micro F1 of the others, or --no-negative for accuracy.",
         )
 
 
-def _text(value: object) -> str:
+def _text_of(value: object) -> str:
     if value is None or isinstance(value, bool):
         return "yes" if value else ""
     if isinstance(value, dict):
-        return "\n".join(f"{key}: {_text(item)}" for key, item in value.items())
+        return "\n".join(f"{key}: {_text_of(item)}" for key, item in value.items())
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
     return f"{value:,}" if isinstance(value, int) else str(value)

@@ -6,13 +6,13 @@ from typing import Any
 
 import click
 
-from blurb.api.sweeping import work
+from blurb.api.sweeping import work_on_sweeps
 from blurb.cli._exit import PARTLY, goes_on
 from blurb.cli._made import click_command
-from blurb.messages import plural
+from blurb.messages import count_noun
 
 
-@click_command("worker", work)
+@click_command("worker", work_on_sweeps)
 def command(**given: Any) -> None:
     """Run trials of a store together with other workers.
 
@@ -23,12 +23,14 @@ def command(**given: Any) -> None:
     trials done, 1 some failed, 2 there is nothing to join; 128 + the number of a signal if interrupted.
     """
     goes_on(unfinished=True)
-    outcomes, passed = work(**given)
+    outcomes, passed = work_on_sweeps(**given)
     done, failed = (
         sum(outcome.status == status for outcome in outcomes) for status in ("done", "failed")
     )
     before = len(outcomes) - done - failed
-    told = f" {plural(passed, 'trial')} that failed before: blurb retry." if passed else ""
-    click.echo(f"{plural(done, 'trial')} done here, {failed} failed, {before} done before.{told}")
+    told = f" {count_noun(passed, 'trial')} that failed before: blurb retry." if passed else ""
+    click.echo(
+        f"{count_noun(done, 'trial')} done here, {failed} failed, {before} done before.{told}"
+    )
     if failed or passed:
         raise SystemExit(PARTLY)

@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from blurb import __version__
-from blurb.corpora.build import MissingRelease, prepare
-from blurb.data.loading import examine
+from blurb.corpora.build import MissingRelease, build_task
+from blurb.data.loading import examine_task
 from blurb.messages import DataError
 from blurb.system import leases
 from blurb.system.files import file_hash
@@ -287,17 +287,17 @@ def get(
     """
     if (
         data.is_dir()
-        and str((verification := examine(task, data)).verdict) in RIGHT
+        and str((verification := examine_task(task, data)).verdict) in RIGHT
         and not verification.missing
     ):
         return Got(task, str(verification.verdict))
     raw.mkdir(parents=True, exist_ok=True)
     try:
-        verdict = _prepared(task, raw, data)
+        verdict = _verdict_on_prepared(task, raw, data)
         if verdict is None:
             for file in task.source.downloads if task.source else ():
                 (download or (lambda one: fetch(one, raw)))(file)
-            verdict = _prepared(task, raw, data)
+            verdict = _verdict_on_prepared(task, raw, data)
     except DataError as error:
         return Got(task, "broken", str(error))
     if verdict is None:
@@ -309,10 +309,10 @@ def get(
     )
 
 
-def _prepared(task: Task, raw: Path, data: Path) -> str | None:
+def _verdict_on_prepared(task: Task, raw: Path, data: Path) -> str | None:
     """The verdict on what was made of the original; None if that is not there."""
     try:
-        return str(prepare(task, raw, data)[0].verdict)
+        return str(build_task(task, raw, data)[0].verdict)
     except MissingRelease:
         return None
 

@@ -14,7 +14,7 @@ from blurb.messages import (
     DataError,
     ErrorGroup,
     SettingsError,
-    duration,
+    format_duration,
     opt,
     safe_message,
 )
@@ -80,9 +80,9 @@ def choose(
         chosen.append(name)
     if not chosen:
         raise SettingsError(
-            f"{opt('budget')}: nothing fits into {duration(budget)}. The cheapest, {ladder[0].name} on "
+            f"{opt('budget')}: nothing fits into {format_duration(budget)}. The cheapest, {ladder[0].name} on "
             f"{cheapest[0]}, is "
-            f"predicted to take {duration(by_task[cheapest[0]].seconds)}."
+            f"predicted to take {format_duration(by_task[cheapest[0]].seconds)}."
         )
     return 0, chosen
 

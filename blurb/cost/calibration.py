@@ -27,10 +27,10 @@ from blurb.heads._base import Problem
 from blurb.inputs.features import Features, Ragged
 from blurb.inputs.texts import encode_texts
 from blurb.learners.finetuning import adapters
-from blurb.messages import opt, size
+from blurb.messages import format_size, opt
 from blurb.protocols.settings import Settings
 from blurb.system.process import trim_heap
-from blurb.training.batches import collate
+from blurb.training.batches import collate_batch
 from blurb.training.hardware import Precision, choose_device, seed_everything
 from blurb.training.loop import Trainer
 from blurb.training.network import Network, train_used_rows
@@ -182,7 +182,7 @@ class Calibrator:
             2,
         ):  # what does not grow with the inputs (weights in half precision) is no part of it
             seen.clear()
-            batch = collate(
+            batch = collate_batch(
                 self.features(inputs, length), np.arange(inputs), self.trainer.pad_id, targets
             )
             with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
@@ -251,7 +251,7 @@ def lacking_memory(expected: Estimate) -> Iterator[str]:
     with contextlib.suppress(OSError, ValueError, AttributeError):  # not every system tells
         there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
         if elsewhere.memory > there:
-            yield f"This machine has only {size(there)} of memory; reduce {opt('jobs')} or the batch size."
+            yield f"This machine has only {format_size(there)} of memory; reduce {opt('jobs')} or the batch size."
     if on_gpu:
         yield from _gpu_notes(replace(expected, trials=on_gpu))
 
@@ -263,7 +263,7 @@ def _gpu_notes(found: Estimate) -> Iterator[str]:
     there = min(torch.cuda.get_device_properties(gpu).total_memory for gpu in gpus)
     if needed > there:
         yield (
-            f"The largest trials need {size(needed)} of a GPU at a time, which has {size(there)}; reduce "
+            f"The largest trials need {format_size(needed)} of a GPU at a time, which has {format_size(there)}; reduce "
             f"{opt('jobs')} or "
             "the batch size."
         )

@@ -18,7 +18,7 @@ from blurb.formulations._base import Formulation
 from blurb.inputs.features import Features
 from blurb.inputs.tokenized_split import features_key, stored_lengths
 from blurb.learners.base import Subset
-from blurb.protocols.settings import Settings, limits
+from blurb.protocols.settings import Settings, example_limits
 
 Ints = npt.NDArray[np.int64]
 SAMPLE = 256
@@ -138,6 +138,6 @@ def used(
 ) -> dict[tasks.Split, Ints]:
     """The lengths of the rows that a trial reads from each split."""
     return {
-        split: each.of(drawn(each, *limits(settings, split, seed)))
+        split: each.of(drawn(each, *example_limits(settings, split, seed)))
         for split, each in lengths.items()
     }

@@ -18,7 +18,7 @@ from blurb.cost.inputs import Inputs
 from blurb.cost.learners import Cost, TrialProfile
 from blurb.cost.throughput import Rates, needed
 from blurb.execution.data_sources import DataSource
-from blurb.execution.environment import environment, threads_of
+from blurb.execution.environment import describe_environment, threads_of
 from blurb.execution.job import Job
 from blurb.messages import StoreError
 from blurb.protocols.settings import Settings
@@ -143,7 +143,7 @@ def estimate(planned: Sequence[Planned], jobs: int, known: Inputs | None = None)
     }
     own = {"threads": threads} if threads else {}
     past = {
-        place: read_history(waiting[0].store, predicted, {**environment(place), **own})
+        place: read_history(waiting[0].store, predicted, {**describe_environment(place), **own})
         for place in {job.place for job, _ in listed}
     }
     return Estimate(

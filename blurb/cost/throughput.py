@@ -16,7 +16,7 @@ import numpy as np
 from blurb.checkpoints.architecture import EncoderSize
 from blurb.messages import BlurbError
 from blurb.protocols.settings import Settings
-from blurb.system.cache import home
+from blurb.system.cache import cache_home
 from blurb.system.files import write_whole
 
 GRID = (32, 128, 512)
@@ -137,7 +137,7 @@ def _processor() -> str:
 def read(name: str, shape: EncoderSize) -> Rates | None:
     """Reads cached rates; None if there are none or the file is damaged."""
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
-        stored = json.loads((home() / "rates" / f"{name}.json").read_text(encoding="utf-8"))
+        stored = json.loads((cache_home() / "rates" / f"{name}.json").read_text(encoding="utf-8"))
         tables = (
             {int(at): float(rate) for at, rate in stored[part].items()}
             for part in ("train", "predict", "kept")
@@ -150,4 +150,4 @@ def write(name: str, rates: Rates) -> None:
     """Caches rates; if the cache cannot be written, the next run measures again."""
     content = {part: getattr(rates, part) for part in ("load", "fixed", "train", "predict", "kept")}
     with contextlib.suppress(OSError, BlurbError):
-        write_whole(home() / "rates" / f"{name}.json", json.dumps(content).encode())
+        write_whole(cache_home() / "rates" / f"{name}.json", json.dumps(content).encode())

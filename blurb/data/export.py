@@ -9,8 +9,8 @@ from pathlib import Path
 from blurb.data.loading import path_of, read_split
 from blurb.data.schema import Example
 from blurb.messages import DataError, SettingsError
-from blurb.system.files import replacing, write_whole
-from blurb.table_files import ID_LINE, sentences
+from blurb.system.files import replacing_file, write_whole
+from blurb.table_files import ID_LINE, read_sentences
 from blurb.tasks import SPLITS, Task
 
 
@@ -24,7 +24,7 @@ def parquet(rows: Sequence[Example], path: Path) -> None:
     import pyarrow
     import pyarrow.parquet
 
-    with replacing(path) as aside:
+    with replacing_file(path) as aside:
         pyarrow.parquet.write_table(
             pyarrow.Table.from_pylist(list(rows)), aside, compression="zstd"
         )
@@ -32,15 +32,15 @@ def parquet(rows: Sequence[Example], path: Path) -> None:
 
 def conll(rows: Sequence[Example], path: Path) -> None:
     """A word and its tag a line, a blank line between sentences, the id of each in a line before it."""
-    write_whole(path, "\n".join(_block(row, path) for row in rows).encode())
+    write_whole(path, "\n".join(_lines_of_sentence(row, path) for row in rows).encode())
 
 
-def _block(row: Example, path: Path) -> str:
+def _lines_of_sentence(row: Example, path: Path) -> str:
     """The lines of a sentence; a DataError if they would be read as something else, such as a word with a TAB."""
     cells = [[word, tag] for word, tag in zip(row["tokens"], row["tags"], strict=True)]
     block = f"{ID_LINE} {row['id']}\n" + "".join(f"{word}\t{tag}\n" for word, tag in cells)
     try:
-        ((_, read),) = sentences(block, path)
+        ((_, read),) = read_sentences(block, path)
     except (DataError, ValueError):
         read = None
     if read is None or (read.id, read.rows) != (row["id"], cells):
@@ -56,7 +56,7 @@ FORMATS: Mapping[str, Callable[[Sequence[Example], Path], None]] = {
 }
 
 
-def export(chosen: Sequence[Task], folder: Path, out: Path, form: str) -> list[Path]:
+def export_tasks(chosen: Sequence[Task], folder: Path, out: Path, form: str) -> list[Path]:
     """Writes the splits of tasks as `out/TASK/SPLIT.FORM`; a split that the data lacks is left out.
 
     :param form: a key of `FORMATS`; `conll` is for tasks of tagged words

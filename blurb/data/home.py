@@ -12,7 +12,7 @@ from blurb.messages import SettingsError
 VARIABLE = "BLURB_DATA"
 
 
-def home() -> Path:
+def data_home() -> Path:
     """The data folder: `$BLURB_DATA`, or by default a folder of the user's.
 
     :raises SettingsError: for a user without a home
@@ -29,8 +29,8 @@ def home() -> Path:
 def at_hand() -> Path | None:
     """The data folder if it is there."""
     if os.environ.get(VARIABLE):  # whoever set it is told that it is not there
-        return home()
+        return data_home()
     try:
-        return folder if (folder := home()).is_dir() else None
+        return folder if (folder := data_home()).is_dir() else None
     except SettingsError:
         return None

@@ -14,7 +14,15 @@ from blurb.data import manifest
 from blurb.data.readers import linkbert
 from blurb.data.readers._examples import telling_cuts
 from blurb.data.schema import Example, hash_rows, hash_splits, to_dataset
-from blurb.messages import FIRST, BlurbError, DataError, ErrorCollector, followed, opt, option
+from blurb.messages import (
+    FIRST,
+    BlurbError,
+    DataError,
+    ErrorCollector,
+    opt,
+    option_to_paste,
+    with_effect,
+)
 from blurb.registry import load_object
 from blurb.system.files import file_hash
 from blurb.tasks import SPLITS, Split, Task
@@ -43,7 +51,7 @@ class TaskData:
     verdict: Verdict
 
 
-def load(task: Task, folder: Path, splits: Iterable[Split] = SPLITS) -> TaskData:
+def load_task(task: Task, folder: Path, splits: Iterable[Split] = SPLITS) -> TaskData:
     """Loads, hashes and verifies the splits of a task."""
     if not folder.is_dir():
         raise DataError(
@@ -51,16 +59,16 @@ def load(task: Task, folder: Path, splits: Iterable[Split] = SPLITS) -> TaskData
             folder,
             fix=f"check the path given with {opt('data')}.",
         )
-    return identified(task, {split: read_split(task, folder, split) for split in splits})
+    return identify_rows(task, {split: read_split(task, folder, split) for split in splits})
 
 
-def identified(task: Task, rows: dict[Split, list[Example]]) -> TaskData:
+def identify_rows(task: Task, rows: dict[Split, list[Example]]) -> TaskData:
     """Hashes and verifies the splits of a task."""
     datasets = {split: to_dataset(examples, task.task_type) for split, examples in rows.items()}
-    return TaskData(task, datasets, *identity(task, rows))
+    return TaskData(task, datasets, *hash_and_verdict(task, rows))
 
 
-def identity(task: Task, rows: dict[Split, list[Example]]) -> tuple[str, Verdict]:
+def hash_and_verdict(task: Task, rows: dict[Split, list[Example]]) -> tuple[str, Verdict]:
     """The data hash of the splits of a task, and the verdict on them.
 
     The hash of a task file covers labels and metric, too, as users may edit both between two trials: labels determine
@@ -82,13 +90,13 @@ def path_of(task: Task, folder: Path, split: Split) -> Path:
     return other if other is not None and other.is_file() and not path.exists() else path
 
 
-def elsewhere(tasks: Sequence[Task], folder: Path) -> str:
+def hint_at_folder(tasks: Sequence[Task], folder: Path) -> str:
     """A hint if the files are one folder up or down, or if these are originals and not BLURB's files."""
     relative = [task for task in tasks if not task.file]
     below = sorted(path for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
     for other in (folder.resolve().parent, *below):
         if any(path_of(task, other, split).is_file() for task in relative for split in SPLITS):
-            return f" Did you mean{option('--data', other)}?"
+            return f" Did you mean{option_to_paste('--data', other)}?"
     if any(
         path.suffix.lower() in ORIGINALS
         for depth in ("*", "*/*", "*/*/*")
@@ -96,7 +104,7 @@ def elsewhere(tasks: Sequence[Task], folder: Path) -> str:
     ):
         return (
             " There are files of original releases here; BLURB's files are made from them by "
-            f"blurb data prepare{option('--raw', folder)} --out DATA"
+            f"blurb data prepare{option_to_paste('--raw', folder)} --out DATA"
         )
     return ""
 
@@ -117,8 +125,9 @@ def read_split(
     more = (
         [errors] if "errors" in inspect.signature(read).parameters else []
     )  # a reader of others may have none
-    with telling_cuts(path):
-        rows = errors.tried(lambda: list(read(path, task, split, *more))) or []
+    rows: list[Example] = []
+    with telling_cuts(path), errors:
+        rows = list(read(path, task, split, *more))
     seen: set[str] = set()
     for row in rows:
         if row["id"] in seen:
@@ -150,7 +159,7 @@ class DatasetVerification:
     notes: tuple[BlurbError, ...] = ()
 
 
-def examine(task: Task, folder: Path, trust: bool = True) -> DatasetVerification:
+def examine_task(task: Task, folder: Path, trust: bool = True) -> DatasetVerification:
     """Reads, counts and hashes every split of a task. Unreadable files are reported, not raised.
 
     :param trust: do not read files again whose hash is the one in the folder's manifest
@@ -165,7 +174,7 @@ def examine(task: Task, folder: Path, trust: bool = True) -> DatasetVerification
         try:
             known = manifest.read(folder, task) or {}
         except DataError as error:
-            notes.append(followed(error, "It is ignored; the files are read in full"))
+            notes.append(with_effect(error, "It is ignored; the files are read in full"))
     for split in SPLITS:
         path = path_of(task, folder, split)
         if not path.exists():

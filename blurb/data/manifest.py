@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 from blurb import __version__
 from blurb.messages import DataError
 from blurb.system import leases
-from blurb.system.files import file_hash, read_bytes, replacing
+from blurb.system.files import file_hash, read_bytes, replacing_file
 from blurb.tasks import SPLITS, Split, Task
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def read(folder: Path, task: Task) -> dict[Split, ManifestSplit] | None:
     try:
         if entry["made_by"]["blurb"] != __version__:
             return None
-        return {split: _split(entry["splits"][split]) for split in SPLITS}
+        return {split: _make_split(entry["splits"][split]) for split in SPLITS}
     except (KeyError, TypeError):
         raise DataError(
             f"the entry of {task.name} does not follow schema {SCHEMA}.", path
@@ -89,7 +89,7 @@ def datasets(path: Path) -> dict[str, Any] | None:
         raise DataError(f"not a manifest of schema {SCHEMA}.", path) from None
 
 
-def _split(entry: Mapping[str, Any]) -> ManifestSplit:
+def _make_split(entry: Mapping[str, Any]) -> ManifestSplit:
     split = ManifestSplit(entry["sha256"], entry["examples_sha256"], entry["count"])
     if not (
         isinstance(split.sha256, str)
@@ -100,7 +100,7 @@ def _split(entry: Mapping[str, Any]) -> ManifestSplit:
     return split
 
 
-def home(task: Task) -> str:
+def task_folder(task: Task) -> str:
     """Folder of a task's files below the data folder; DataError if it is the data folder itself."""
     folder = os.path.commonpath([PurePosixPath(task.files[split]).parent for split in SPLITS])
     if folder in ("", ".", "/"):
@@ -117,7 +117,7 @@ def entry(folder: Path, found: DatasetVerification, sources: Mapping[str, str]) 
     """
     return {
         "made_by": {"blurb": __version__},
-        "sources": _sources(sources),
+        "sources": _sources_read(sources),
         "splits": {
             split: {
                 "file": PurePosixPath(found.task.files[split]).as_posix(),
@@ -155,7 +155,7 @@ def update(folder: Path, name: str, made: Mapping[str, Any]) -> list[str]:
                 )
             content = {"schema": SCHEMA, "datasets": dict(sorted({**before, name: made}.items()))}
             text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
-            with replacing(path) as aside:
+            with replacing_file(path) as aside:
                 aside.write_bytes(text.encode("utf-8", "replace"))
     except OSError as error:
         why = error.strerror or error
@@ -165,7 +165,7 @@ def update(folder: Path, name: str, made: Mapping[str, Any]) -> list[str]:
     return warnings
 
 
-def _sources(read: Mapping[str, str]) -> list[dict[str, Any]]:
+def _sources_read(read: Mapping[str, str]) -> list[dict[str, Any]]:
     folders: dict[str, list[str]] = {}
     for path in sorted(read):
         folders.setdefault(PurePosixPath(path).parent.as_posix(), []).append(path)

@@ -34,7 +34,7 @@ class Raw(NamedTuple):
     words: list[tuple[int, int]] | None = None
 
 
-def columns(task: Task) -> list[str]:
+def input_columns(task: Task) -> list[str]:
     """The columns that an input must have: `tokens`, of which a text can take the place, or texts and spans."""
     return [name for name in task.task_type.columns if name not in (*ANSWERS, "doc_id")]
 
@@ -46,16 +46,16 @@ def read(task: Task, given: Input, number: int, where: Path | None = None) -> Ra
     :raises DataError: if it lacks something, or something is of the wrong type
     """
     try:
-        return _read(task, given, number)
+        return _read_input(task, given, number)
     except DataError as error:
         if where is None:
             raise DataError(f"input {number}: {error}") from None
         raise DataError(str(error), where, number) from None
 
 
-def _read(task: Task, given: Input, number: int) -> Raw:
-    wanted = columns(task)
-    record = _parse_row(task, given, wanted) if isinstance(given, str) else dict(given)
+def _read_input(task: Task, given: Input, number: int) -> Raw:
+    requested = input_columns(task)
+    record = _parse_row(task, given, requested) if isinstance(given, str) else dict(given)
     nothing = {
         "tags": [],
         "labels": [],
@@ -65,20 +65,20 @@ def _read(task: Task, given: Input, number: int) -> Raw:
     answer = {name: nothing[name] for name in task.task_type.columns if name in ANSWERS}
     example: Example = {"id": str(record.get("id", number)), "doc_id": None, **answer}
     raw, words = "", None
-    if "tokens" in wanted and "tokens" not in record and isinstance(record.get("text"), str):
+    if "tokens" in requested and "tokens" not in record and isinstance(record.get("text"), str):
         raw = record["text"]
         words = [match.span() for match in SPLITTER.finditer(raw)]
         record["tokens"] = [raw[start:end] for start, end in words]
-    for name in wanted:
+    for name in requested:
         if name not in record:
-            raise DataError(f"'{name}' is missing; {task.name} needs {_needs(wanted)}.")
-        example[name] = _checked(name, task.task_type.columns[name], record[name], record)
-    if "tokens" in wanted:
+            raise DataError(f"'{name}' is missing; {task.name} needs {_needed_columns(requested)}.")
+        example[name] = _checked_value(name, task.task_type.columns[name], record[name], record)
+    if "tokens" in requested:
         example["tags"] = ["O"] * len(example["tokens"])
     directed = task.file and not task.layout.get(
         "dummies"
     )  # whose corpora say which entity is the head
-    if "head" in wanted and not directed and example["head"]["start"] > example["tail"]["start"]:
+    if "head" in requested and not directed and example["head"]["start"] > example["tail"]["start"]:
         example["head"], example["tail"] = example["tail"], example["head"]
     return Raw(example, raw, words)
 
@@ -93,23 +93,25 @@ def lines(path: Path) -> Iterator[tuple[int, Input]]:
             yield line.number, json_object(text, line) if path.suffix == ".jsonl" else text
 
 
-def _parse_row(task: Task, text: str, wanted: Sequence[str]) -> dict[str, Any]:
+def _parse_row(task: Task, text: str, requested: Sequence[str]) -> dict[str, Any]:
     if not text.strip():
         raise DataError("the text is empty.")
-    if wanted in (["tokens"], ["text"]):
+    if requested in (["tokens"], ["text"]):
         return {"text": text}
-    kinds = {task.task_type.columns[name] for name in wanted}
+    kinds = {task.task_type.columns[name] for name in requested}
     parts = text.split("\t")
-    if kinds == {"text"} and len(wanted) == len(parts):
-        return dict(zip(wanted, parts, strict=True))
+    if kinds == {"text"} and len(requested) == len(parts):
+        return dict(zip(requested, parts, strict=True))
     if kinds == {"text"}:
         raise DataError(
-            f"needs {' and '.join(wanted)}, separated by a tab (got {len(parts)} parts)."
+            f"needs {' and '.join(requested)}, separated by a tab (got {len(parts)} parts)."
         )
-    raise DataError(f"text alone is not enough for {task.name}: give JSON with {_needs(wanted)}.")
+    raise DataError(
+        f"text alone is not enough for {task.name}: give JSON with {_needed_columns(requested)}."
+    )
 
 
-def _needs(wanted: Sequence[str]) -> str:
+def _needed_columns(wanted: Sequence[str]) -> str:
     span = {
         "head": "head {start, end, type}",
         "tail": "tail {start, end, type}",
@@ -118,7 +120,7 @@ def _needs(wanted: Sequence[str]) -> str:
     return ", ".join(span.get(name, name) for name in wanted)
 
 
-def _checked(name: str, kind: str, value: Any, record: Mapping[str, Any]) -> Any:
+def _checked_value(name: str, kind: str, value: Any, record: Mapping[str, Any]) -> Any:
     """A value of its column's type; DataError if it is of another."""
     if kind not in ("text", "texts"):
         text = record.get("text")

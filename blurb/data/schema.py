@@ -54,7 +54,7 @@ def hash_splits(hashes: dict[Any, str]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def texts(row: Example) -> tuple[str, ...]:
+def input_texts(row: Example) -> tuple[str, ...]:
     """The text of an example, or the two of a pair. Words are joined by blanks, as for the tokenizer.
 
     >>> texts({"id": "7", "question": "Does it ?", "context": "It does ."})
@@ -67,9 +67,13 @@ def texts(row: Example) -> tuple[str, ...]:
     )
 
 
-def words(row: Example) -> int:
+def count_words(row: Example) -> int:
     """Number of words: the example's tokens if it has any, else separated by blanks, in both texts of a pair."""
-    return len(row["tokens"]) if "tokens" in row else sum(len(text.split()) for text in texts(row))
+    return (
+        len(row["tokens"])
+        if "tokens" in row
+        else sum(len(text.split()) for text in input_texts(row))
+    )
 
 
 def identity(row: Example) -> tuple[object, ...]:
@@ -85,11 +89,11 @@ def identity(row: Example) -> tuple[object, ...]:
         return tuple(row["tokens"])
     if "head" in row:
         return row["text"], *((row[role]["start"], row[role]["end"]) for role in ("head", "tail"))
-    parts = texts(row)
+    parts = input_texts(row)
     return tuple(sorted(parts)) if "text_a" in row else parts
 
 
-def answer(row: Example) -> object:
+def gold_answer(row: Example) -> object:
     """The gold answer of an example, as a hashable value."""
     for name in ("tags", "labels"):
         if name in row:
@@ -97,7 +101,7 @@ def answer(row: Example) -> object:
     return row["label"] if "label" in row else row["score"]
 
 
-def group(rows: Iterable[Example]) -> dict[tuple[object, ...], list[Example]]:
+def group_by_input(rows: Iterable[Example]) -> dict[tuple[object, ...], list[Example]]:
     """Groups examples by input, in file order."""
     by_input: dict[tuple[object, ...], list[Example]] = {}
     for row in rows:
@@ -105,7 +109,7 @@ def group(rows: Iterable[Example]) -> dict[tuple[object, ...], list[Example]]:
     return by_input
 
 
-def leaks(splits: Mapping[Split, Iterable[Example]]) -> set[str]:
+def leaked_ids(splits: Mapping[Split, Iterable[Example]]) -> set[str]:
     """Ids of the test examples whose exact input, however short, also occurs in train.
 
     :param splits: train and test, as lists of examples or as datasets (`blurb.data.loading`)
@@ -116,10 +120,10 @@ def leaks(splits: Mapping[Split, Iterable[Example]]) -> set[str]:
     >>> leaks({"train": train, "test": test})
     {'test.0'}
     """
-    known = group(splits.get("train", ())).keys()
+    known = group_by_input(splits.get("train", ())).keys()
     return {
         str(row["id"])
-        for key, rows in group(splits.get("test", ())).items()
+        for key, rows in group_by_input(splits.get("test", ())).items()
         if key in known
         for row in rows
     }

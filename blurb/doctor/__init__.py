@@ -7,11 +7,11 @@ from pathlib import Path
 
 from blurb import tasks
 from blurb.data import manifest
-from blurb.data.loading import elsewhere, path_of
+from blurb.data.loading import hint_at_folder, path_of
 from blurb.doctor import data
 from blurb.doctor._base import Diagnosis, Fact, Fault, Subject, as_fault, few
 from blurb.execution.sweeps import FOLDER, JOBS
-from blurb.learners import of_protocol
+from blurb.learners import protocol_learner
 from blurb.messages import BlurbError, DataError, ErrorCollector, SettingsError
 from blurb.planning import run_file
 from blurb.regression import rules
@@ -71,7 +71,7 @@ def _file(path: Path) -> Diagnosis:
     if path.suffix != ".toml":
         raise SettingsError("cannot tell what this is", where=path, fix=f"give {KINDS}.")
     if path.name == rules.NAME:
-        return _settings("rules", rules.load, path, "docs/ci.md has the keys.")
+        return _settings("rules", rules.load_rules, path, "docs/ci.md has the keys.")
     try:
         content = text_files.read_toml(path)
     except BlurbError:  # whatever it is to be, it is told as a task file
@@ -87,31 +87,32 @@ def _file(path: Path) -> Diagnosis:
         "description",
         "note",
     } or (isinstance(content.get("tasks"), dict) or keys == {"seeds"}):
-        return _settings("protocol", of_protocol.load, path, PROTOCOL_HELP)
+        return _settings("protocol", protocol_learner.load, path, PROTOCOL_HELP)
     if "model" in keys or (keys and keys <= {*run_file.KEY.values()}):
         return _settings("run file", run_file.read, path, "docs/reference.md has the options.")
     if keys & {"split", "level", "max_drop", "min_score", "overall", "datasets"}:
-        return _settings("rules", rules.load, path, "docs/ci.md has the keys.")
+        return _settings("rules", rules.load_rules, path, "docs/ci.md has the keys.")
     return data.examine_task_file(path)
 
 
 def _settings(kind: Subject, load: Callable[..., object], path: Path, fix: str) -> Diagnosis:
     """The faults that the reader of a file of settings finds."""
     errors = ErrorCollector()
-    errors.tried(load, path)
+    with errors:
+        load(path)
     return Diagnosis(kind, str(path), [as_fault(error, path, fix) for error in errors.errors])
 
 
 def _table(path: Path) -> Diagnosis:
     """Every line of a `results.csv`, a `leaderboard.csv` or an `external.csv` that cannot be read."""
     errors, unread = ErrorCollector(), ErrorCollector()
-    table = unread.tried(table_of, path, unread)
-    rows = errors.tried(table_rows, path, errors)
     facts: dict[str, Fact] = {}
-    if table is not None:
+    with unread:
+        table = table_of(path, unread)
         facts["lines"] = len(table.rows) + len(unread.errors)
-    if rows:
-        facts["rows"] = len(rows)
+    with errors:
+        rows = table_rows(path, errors)
+        facts |= {"rows": len(rows)} if rows else {}
     return Diagnosis(
         "table",
         str(path),
@@ -127,9 +128,9 @@ def _folder(path: Path) -> Diagnosis:
         return store.examine(path)
     if any(next(path.glob(pattern), None) for pattern in MODELS):
         return checkpoint.examine(path)
-    every = tasks.select("all")
+    every = tasks.select_tasks("all")
     known = any(path_of(task, path, split).is_file() for task in every for split in tasks.SPLITS)
-    if known or manifest.path_of(path).is_file() or elsewhere(every, path):
+    if known or manifest.path_of(path).is_file() or hint_at_folder(every, path):
         return data.examine(path)
     if (path / "row.json").is_file():
         raise SettingsError(

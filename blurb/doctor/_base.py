@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
 
-from blurb.messages import BlurbError, ended
+from blurb.messages import BlurbError, with_full_stop
 from blurb.records import Rule
 
 Subject = Literal[
@@ -67,14 +67,14 @@ def as_fault(error: BlurbError | OSError, where: Path | str, fix: str) -> Fault:
     :param fix: if the error does not say what to do
     """
     if isinstance(error, OSError):
-        return Fault(str(where), ended(str(error)), fix)
-    return Fault(error.where or str(where), ended(error.what), sentence(error.fix or fix))
+        return Fault(str(where), with_full_stop(str(error)), fix)
+    return Fault(error.where or str(where), with_full_stop(error.what), sentence(error.fix or fix))
 
 
 def sentence(text: str) -> str:
     """A text with a full stop, and with a capital if it begins with a plain word and no command."""
     first = text.split(" ")[0]
-    return ended(
+    return with_full_stop(
         text[:1].upper() + text[1:]
         if first.isalpha() and first not in ("blurb", "pip", "rm")
         else text

@@ -35,17 +35,18 @@ def _together(
             checkpoint.check_filled()
         return checkpoint.load_encoder()
 
-    errors.tried(checkpoint.check_fit)
+    with errors:
+        checkpoint.check_fit()
     if not errors.errors:
         facts["parameters"] = checkpoint.parameters
         facts["weights"] = checkpoint.weights_hash[:12]
         facts["tokenizer"] = checkpoint.tokenizer.hash[:12]
         facts["tokenizer_entries"] = checkpoint.tokenizer.size
-    loaded = errors.tried(load)
-    if loaded is None:
-        return []
-    facts["longest_input"] = checkpoint.size.most
-    return list(silent(checkpoint.folder, checkpoint.tokenizer, loaded[0]))
+    with errors:
+        loaded = load()
+        facts["longest_input"] = checkpoint.size.most
+        return list(silent(checkpoint.folder, checkpoint.tokenizer, loaded[0]))
+    return []
 
 
 def silent(folder: Path, tokenizer: Tokenizer, encoder: Any) -> Iterator[Fault]:

@@ -9,12 +9,12 @@ from typing import Any
 
 from blurb import tasks
 from blurb.data import loading
-from blurb.data.schema import leaks
+from blurb.data.schema import leaked_ids
 from blurb.doctor._base import Diagnosis, Fact, Fault, as_fault, few
-from blurb.messages import BlurbError, ErrorCollector, option
+from blurb.messages import BlurbError, ErrorCollector, option_to_paste
 from blurb.system import text_files
 from blurb.tasks import SPLITS, Split, Task
-from blurb.tasks._file import alike
+from blurb.tasks._file import alike_labels
 
 AUDIT = "blurb data audit"
 PREPARE = "Make it with blurb data prepare from the original release"
@@ -22,17 +22,17 @@ PREPARE = "Make it with blurb data prepare from the original release"
 
 def examine(folder: Path) -> Diagnosis:
     """The faults of a data folder in BLURB's layout: of each file, and by the counts of BLURB's data."""
-    chosen = tasks.select("all")
-    findings = [loading.examine(task, folder) for task in chosen]
+    chosen = tasks.select_tasks("all")
+    findings = [loading.examine_task(task, folder) for task in chosen]
     facts: dict[str, Fact] = {
         "datasets": len(findings),
         "whole": sum(not each.missing for each in findings),
         "identical_to_blurb": sum(each.verdict == "identical" for each in findings),
-        "leaks_and_copies": f"{AUDIT}{option('--data', folder)}",
+        "leaks_and_copies": f"{AUDIT}{option_to_paste('--data', folder)}",
     }
     if all(len(each.missing) == len(SPLITS) for each in findings):
         hint = (
-            loading.elsewhere(chosen, folder)
+            loading.hint_at_folder(chosen, folder)
             .strip()
             .removeprefix("Did you mean ")
             .removesuffix("?")
@@ -84,7 +84,9 @@ def _dataset_faults(finding: loading.DatasetVerification, folder: Path) -> Itera
 def examine_task_file(path: Path) -> Diagnosis:
     """The faults of a task file, of the files that it names, and of their examples."""
     errors = ErrorCollector()
-    task = errors.tried(tasks.load, str(path))
+    task = None
+    with errors:
+        task = tasks.load(str(path))
     fix = "docs/extend.md has all keys; blurb tasks new writes a template."
     facts: dict[str, Fact] = {}
     problems = [*(as_fault(error, path, fix) for error in errors.errors), *_missing(path)]
@@ -114,14 +116,14 @@ def _missing(path: Path) -> Iterator[Fault]:
 
 def _corpus(task: Task, facts: dict[str, Fact]) -> Iterator[Fault]:
     """Every example that cannot be read."""
-    if same := alike(task.labels):
+    if same := alike_labels(task.labels):
         what = f"These labels differ by blanks or case only: {', '.join(same)}."
         yield Fault(
             str(task.file),
             what,
             "If they mean the same, spell them alike in the file and in the corpus.",
         )
-    facts["leaks_and_copies"] = f"{AUDIT}{option('--tasks', task.file)}"
+    facts["leaks_and_copies"] = f"{AUDIT}{option_to_paste('--tasks', task.file)}"
     examples: dict[Split, list[Any]] = {}
     for split in SPLITS:
         path = Path(task.files[split])
@@ -131,6 +133,8 @@ def _corpus(task: Task, facts: dict[str, Fact]) -> Iterator[Fault]:
         examples[split] = loading.read_split(task, path.parent, split, errors)
         facts[f"{split}_examples"] = len(examples[split])
         yield from few([as_fault(one, path, "Correct the line.") for one in errors.errors], path)
-    if leaked := sorted(leaks(examples)):
+    if leaked := sorted(leaked_ids(examples)):
         what = f"Inputs of test that occur in train, a leak: {len(leaked):,}, such as {', '.join(leaked[:3])}."
-        yield Fault(str(task.file), what, f"{AUDIT}{option('--tasks', task.file)} has all ids.")
+        yield Fault(
+            str(task.file), what, f"{AUDIT}{option_to_paste('--tasks', task.file)} has all ids."
+        )

@@ -20,7 +20,7 @@ from blurb.learners import kinds
 from blurb.messages import SettingsError, safe_message
 from blurb.registry import Registry
 from blurb.system import cache
-from blurb.system.files import nearest
+from blurb.system.files import nearest_existing
 
 OTHER = "blurb"
 """CPython's news tool, whose package and command have the same names."""
@@ -67,20 +67,22 @@ def _packages(facts: dict[str, Fact]) -> Iterator[Fault]:
             "Use another Python.",
         )
     for text in installed.requires or ():
-        asked = Requirement(text)
-        if asked.marker is not None and not asked.marker.evaluate({"extra": ""}):
+        requested = Requirement(text)
+        if requested.marker is not None and not requested.marker.evaluate({"extra": ""}):
             continue
         try:
-            there = metadata.version(asked.name)
+            present = metadata.version(requested.name)
         except metadata.PackageNotFoundError:
             yield Fault(
-                asked.name, f"It is not installed; blurb needs {text}.", f"pip install '{text}'"
+                requested.name, f"It is not installed; blurb needs {text}.", f"pip install '{text}'"
             )
             continue
-        if asked.name in ("torch", "transformers", "datasets"):
-            facts[asked.name] = there
-        if not asked.specifier.contains(there, prereleases=True):
-            yield Fault(asked.name, f"It is {there}; blurb needs {text}.", f"pip install '{text}'")
+        if requested.name in ("torch", "transformers", "datasets"):
+            facts[requested.name] = present
+        if not requested.specifier.contains(present, prereleases=True):
+            yield Fault(
+                requested.name, f"It is {present}; blurb needs {text}.", f"pip install '{text}'"
+            )
 
 
 def _hardware(facts: dict[str, Fact]) -> Iterator[Fault]:
@@ -116,7 +118,7 @@ def _hardware(facts: dict[str, Fact]) -> Iterator[Fault]:
 
 
 def _disk(facts: dict[str, Fact]) -> Iterator[Fault]:
-    home = cache.home()
+    home = cache.cache_home()
     try:
         used = sum(one.size for one in cache.usage())
     except OSError as error:
@@ -126,7 +128,7 @@ def _disk(facts: dict[str, Fact]) -> Iterator[Fault]:
             "Set BLURB_HOME to another folder.",
         )
         return
-    parent = nearest(home)
+    parent = nearest_existing(home)
     facts |= {"cache": str(home), "cache_used_bytes": used}
     if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
         yield Fault(

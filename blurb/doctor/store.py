@@ -14,7 +14,14 @@ from blurb.execution import sweeps
 from blurb.execution.allowed import NotAllowed
 from blurb.execution.data_sources import DataSource, data_hash
 from blurb.execution.job import Job
-from blurb.messages import BlurbError, ModelError, StoreError, UnknownName, ended, plural
+from blurb.messages import (
+    BlurbError,
+    ModelError,
+    StoreError,
+    UnknownName,
+    count_noun,
+    with_full_stop,
+)
 from blurb.store import row_contents, row_trials as rows
 from blurb.store.store import ASIDE, OLD, OWNERS, Store, left_out
 from blurb.system.files import read_json, size_of
@@ -99,7 +106,7 @@ def _failures(store: Store) -> Iterator[Fault]:
         if not path.exists() and not row_contents.is_running(store, path):
             yield Fault(
                 str(path),
-                ended(f"The trial failed: {why}"),
+                with_full_stop(f"The trial failed: {why}"),
                 f"{RUN_AGAIN} The traceback is in {file.name}.",
             )
 
@@ -228,7 +235,7 @@ def hardware_faults(jobs: Sequence[Job]) -> Iterator[Fault]:
             count = sum(
                 (job.device, job.trial.precision) == (device, precision) for job in encoders
             )
-            where = f"{plural(count, 'trial')} of sweeps"
+            where = f"{count_noun(count, 'trial')} of sweeps"
             yield Fault(
                 where,
                 str(error),

@@ -47,8 +47,8 @@ def hash_of(content: Mapping[str, Any]) -> str:
 def remember(digest: str) -> None:
     """Notes for this user that a sweep may run; without a place to note it, workers ask."""
     try:
-        (_folder()).mkdir(parents=True, exist_ok=True)
-        (_folder() / digest).touch()
+        (_memory_folder()).mkdir(parents=True, exist_ok=True)
+        (_memory_folder() / digest).touch()
     except OSError:
         return
 
@@ -61,41 +61,43 @@ def check(folder: Path, content: Mapping[str, Any], given: Collection[str] = ())
     digest = hash_of(content)
     if digest in given:
         remember(digest)
-    elif not _is_remembered(digest) and (named := list(_named(content, folder.parent.parent))):
+    elif not _is_remembered(digest) and (
+        named := list(_code_and_places(content, folder.parent.parent))
+    ):
         raise NotAllowed(
             f"The sweep {folder} was planned by another user, or on a machine with another home. It names "
             f"{'; '.join(named)}. To run it, and not to be asked again: {opt('allow-code', digest)}"
         )
 
 
-def _folder() -> Path:
-    return cache.home() / FOLDER
+def _memory_folder() -> Path:
+    return cache.cache_home() / FOLDER
 
 
 def _is_remembered(digest: str) -> bool:
     """Whether this user noted it: in a folder that several users share, each has files of its own."""
     try:
-        return (_folder() / digest).stat().st_uid == os.getuid()
+        return (_memory_folder() / digest).stat().st_uid == os.getuid()
     except (OSError, AttributeError):  # no such file; a system without user ids
-        return (_folder() / digest).is_file() and not hasattr(os, "getuid")
+        return (_memory_folder() / digest).is_file() and not hasattr(os, "getuid")
 
 
-def _named(content: Mapping[str, Any], store: Path) -> Iterator[str]:
+def _code_and_places(content: Mapping[str, Any], store: Path) -> Iterator[str]:
     """The code that a sweep names, and its places outside of the store."""
     for kind, found in content["plugins"].items():
         for name, path in found.items():
-            yield f"code of a {kind}: {_shown(path or name)}"
+            yield f"code of a {kind}: {_shown_name(path or name)}"
     root = Path(os.path.realpath(store))
     for source in content["source"]:
         if source.get("remote_code"):
-            yield f"the Python files of a checkpoint: {_shown(source['location'])}"
+            yield f"the Python files of a checkpoint: {_shown_name(source['location'])}"
         elif source["kind"] == CHECKPOINT and _leads_out(source["location"], root):
-            yield f"a checkpoint: {_shown(source['location'])}"
+            yield f"a checkpoint: {_shown_name(source['location'])}"
     for data in content["data"]:
         if data["task"].endswith(".toml"):
-            yield f"a task file: {_shown(data['task'])}"
+            yield f"a task file: {_shown_name(data['task'])}"
         if _leads_out(data["folder"], root):
-            yield f"data: {_shown(data['folder'])}"
+            yield f"data: {_shown_name(data['folder'])}"
 
 
 def _leads_out(place: str, root: Path) -> bool:
@@ -107,7 +109,7 @@ def _leads_out(place: str, root: Path) -> bool:
     )
 
 
-def _shown(name: str) -> str:
+def _shown_name(name: str) -> str:
     return shlex.quote(str(name))
 
 

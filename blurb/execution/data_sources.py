@@ -44,9 +44,9 @@ _handed: list[Path] = []
 
 def load_data(origin: DataSource) -> data.TaskData:
     """The data of a task: from memory, from the command, or read and hashed now."""
-    stamp = _stamp(origin)
+    stamp = _stamp_of_data(origin)
     if origin not in _kept or _kept[origin][0] != stamp:
-        load = load_original if origin.original else data.load
+        load = load_original if origin.original else data.load_task
         content = _from_command(origin, stamp) or load(tasks.load(origin.task), origin.folder)
         _kept[origin] = stamp, content
     _kept.move_to_end(origin)
@@ -70,14 +70,14 @@ def data_verdict(origin: DataSource) -> Verdict:
 
 
 def _facts_of(origin: DataSource) -> tuple[Stamp, str, Verdict]:
-    stamp = _stamp(origin)
+    stamp = _stamp_of_data(origin)
     if origin not in _facts or _facts[origin][0] != stamp:
         content = load_data(origin)
         _facts[origin] = stamp, content.hash, content.verdict
     return _facts[origin]
 
 
-def _stamp(origin: DataSource) -> Stamp:
+def _stamp_of_data(origin: DataSource) -> Stamp:
     """The stamp of the data; empty for original releases, which are read once per process."""
     if origin.original:
         return []
@@ -107,11 +107,13 @@ def handed_over(origins: Iterable[DataSource]) -> Iterator[Path | None]:
     with temporary as name:
         folder = Path(name)
         with contextlib.suppress(OSError):
-            _write(folder, [origin for origin in dict.fromkeys(origins) if origin in _kept])
+            _write_manifest(
+                folder, [origin for origin in dict.fromkeys(origins) if origin in _kept]
+            )
         yield folder
 
 
-def _write(folder: Path, origins: list[DataSource]) -> None:
+def _write_manifest(folder: Path, origins: list[DataSource]) -> None:
     import pyarrow
 
     index = []
@@ -127,7 +129,7 @@ def _write(folder: Path, origins: list[DataSource]) -> None:
                 stream.write_table(table)
         index.append(
             {
-                "origin": _name(origin),
+                "origin": _name_of_source(origin),
                 "stamp": stamp,
                 "hash": content.hash,
                 "verdict": content.verdict,
@@ -151,7 +153,7 @@ def _from_command(origin: DataSource, stamp: Stamp) -> data.TaskData | None:
             for number, entry in enumerate(
                 json.loads((folder / INDEX).read_text(encoding="utf-8"))
             ):
-                if entry["origin"] == _name(origin) and entry["stamp"] == stamp:
+                if entry["origin"] == _name_of_source(origin) and entry["stamp"] == stamp:
                     splits = {
                         split: Dataset.from_file(str(folder / f"{number}.{split}"))
                         for split in tasks.SPLITS
@@ -162,5 +164,5 @@ def _from_command(origin: DataSource, stamp: Stamp) -> data.TaskData | None:
     return None
 
 
-def _name(origin: DataSource) -> list[str | bool]:
+def _name_of_source(origin: DataSource) -> list[str | bool]:
     return [str(origin.task), str(origin.folder), origin.original]

@@ -35,7 +35,7 @@ PACKAGES = (
 )
 
 
-def environment(device: str) -> dict[str, Any]:
+def describe_environment(device: str) -> dict[str, Any]:
     """Versions, device, threads and commit; threads as they are now, as a notebook may change them between trials."""
     import torch
 
@@ -46,7 +46,7 @@ def environment(device: str) -> dict[str, Any]:
     return {
         "blurb": blurb.__version__,
         "python": platform.python_version(),
-        **{name: _version(name) for name in PACKAGES},
+        **{name: _version_of(name) for name in PACKAGES},
         "platform": f"{platform.system()} {platform.machine()}",
         "device": gpu or chosen.type,
         "cpus": os.cpu_count(),
@@ -55,12 +55,12 @@ def environment(device: str) -> dict[str, Any]:
         "engine": next(
             (name for name, kind in engines.usable().items() if kind.started_this()), DEFAULT
         ),
-        "commit": _commit(),
+        "commit": _commit_of_blurb(),
     }
 
 
 @cache
-def _version(package: str) -> str | None:
+def _version_of(package: str) -> str | None:
     try:
         return version(package)
     except PackageNotFoundError:
@@ -68,7 +68,7 @@ def _version(package: str) -> str | None:
 
 
 @cache
-def _commit() -> str | None:
+def _commit_of_blurb() -> str | None:
     """Commit of blurb if it runs from a checkout, with `+` if files have uncommitted changes."""
     top = Path(blurb.__file__).parents[1]
     if not (top / ".git").exists():

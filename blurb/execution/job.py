@@ -230,11 +230,11 @@ class JobQueue:
         :returns: None if there is none left
         """
         while True:
-            begun = time.monotonic()
+            started = time.monotonic()
             index = self.next_free()
             if index is not None or not self.left:
                 return index
-            if wait(max(LOOK, SHARE * (time.monotonic() - begun))):
+            if wait(max(LOOK, SHARE * (time.monotonic() - started))):
                 return None
 
     def next_free(self) -> int | None:
@@ -287,7 +287,7 @@ def longest_first(jobs: Sequence[Job]) -> list[int]:
     return sorted(range(len(jobs)), key=lambda index: -jobs[index].predicted)
 
 
-def pack(seconds: Sequence[float], limit: float, most: int = 0) -> list[list[int]]:
+def pack_trials(seconds: Sequence[float], limit: float, most: int = 0) -> list[list[int]]:
     """Indices of the trials of each part, the longest parts first.
 
     Trials go, the longest first, into the emptiest part, or into a new one if that has no room (worst-fit decreasing).

@@ -19,7 +19,7 @@ MOST_JOBS = 4_096
 
 @dataclass(frozen=True, kw_only=True)
 class TrialOptions:
-    """Options that concern the trials of any command; a `planning.trials.Request` has them, too.
+    """Options that concern the trials of any command; a `planning.request.Request` has them, too.
 
     :param suite: its rows never mix with those of another
     :param seeds: seeds 1 to N; None for the protocol's; a word of what decides about N, before trials are planned

@@ -15,13 +15,13 @@ from pathlib import Path
 from blurb import names
 from blurb.execution import sweeps
 from blurb.learners import saved_models
-from blurb.messages import BlurbError, SettingsError, StoreError, followed
+from blurb.messages import BlurbError, SettingsError, StoreError, with_effect
 from blurb.store import row_contents, row_trials as rows, trial_checkpoints as checkpoints
 from blurb.store.row_trials import RowTrials
-from blurb.store.store import LEASE, OLD, OWNERS, Store, leftovers
+from blurb.store.store import LEASE, OLD, OWNERS, Store, leftover_folders
 from blurb.store.trial import PROVENANCE, read_provenance
 from blurb.system import leases
-from blurb.system.files import beside, copy_file, read_json, size_of, write_json
+from blurb.system.files import copy_file, hidden_name, read_json, size_of, write_json
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class Removal:
 def removal(store: Store, row: RowTrials) -> Removal:
     """The trials and files that `remove` would delete; reads only."""
     others = _rows_beside(store, row)
-    own = _own(store, row, others)
-    there = [path for path in row_contents.paths(store, row) if path.exists()]
-    going = tuple(path for path in there if path in own)
+    own = _own_places(store, row, others)
+    present = [path for path in row_contents.paths(store, row) if path.exists()]
+    going = tuple(path for path in present if path in own)
     last = all(other.key == row.key for other in others) and store.owners(row.model) <= {row.model}
     folder = store.root / store.folder(row.model)
     unlisted = (
@@ -55,7 +55,7 @@ def removal(store: Store, row: RowTrials) -> Removal:
     )
     begun = [each for path in own for each in checkpoints.all_of(path)]
     size = sum(size_of(path) for path in (*going, *unlisted, *begun))
-    return Removal(going, tuple(path for path in there if path not in own), unlisted, size)
+    return Removal(going, tuple(path for path in present if path not in own), unlisted, size)
 
 
 def remove(store: Store, row: RowTrials) -> Removal:
@@ -66,7 +66,7 @@ def remove(store: Store, row: RowTrials) -> Removal:
     with store.locked():
         _check_free(store, row.model)
         doomed = removal(store, row)
-        _remove(store, row)
+        _remove_row(store, row)
     return doomed
 
 
@@ -86,7 +86,7 @@ def rename(store: Store, row: RowTrials, name: str) -> RowTrials:
             _check_readable(store, model)
         going = removal(store, row)
         there = next(
-            (other for other in rows.read(store, _unheard) if other.key == renamed.key), None
+            (other for other in rows.read(store, _ignore_damage) if other.key == renamed.key), None
         )
         if there is not None and there.trials != row.trials:
             raise SettingsError(
@@ -101,16 +101,16 @@ def rename(store: Store, row: RowTrials, name: str) -> RowTrials:
             )
         store.claim(name)
         for path in (*row_contents.paths(store, row), *_search_trials(store, row)):
-            _copy(store, path, store.path(name, path.parent.name, path.name), name)
+            _copy_trial(store, path, store.path(name, path.parent.name, path.name), name)
         rows.write(store, renamed)
-        _remove(store, row)
+        _remove_row(store, row)
     return renamed
 
 
 def _rows_beside(store: Store, row: RowTrials) -> list[RowTrials]:
     """All rows whose trials are in the folder of this row's model; StoreError if one of them cannot be read."""
     _check_readable(store, row.model)
-    rows_beside = rows.read(store, _unheard)
+    rows_beside = rows.read(store, _ignore_damage)
     folder = store.folder(row.model)
     if not any(other.key == row.key for other in rows_beside):
         raise StoreError(
@@ -120,7 +120,7 @@ def _rows_beside(store: Store, row: RowTrials) -> list[RowTrials]:
     return [other for other in rows_beside if store.folder(other.model) == folder]
 
 
-def _own(store: Store, row: RowTrials, beside: Iterable[RowTrials]) -> list[Path]:
+def _own_places(store: Store, row: RowTrials, beside: Iterable[RowTrials]) -> list[Path]:
     """The places of the trials that no other row has, also of those that never ran."""
     others = {
         path
@@ -137,10 +137,10 @@ def _check_readable(store: Store, model: str) -> None:
     rows.read(store, told.append)
     folder = store.root / store.folder(model) / rows.FOLDER
     if wrong := [error for error in told if folder in Path(error.where or "").parents]:
-        raise followed(wrong[0], "Nothing was changed, as trials may belong to it")
+        raise with_effect(wrong[0], "Nothing was changed, as trials may belong to it")
 
 
-def _unheard(damage: BlurbError) -> None:
+def _ignore_damage(damage: BlurbError) -> None:
     """Ignores damage elsewhere in the store."""
 
 
@@ -169,7 +169,7 @@ def _search_trials(store: Store, row: RowTrials) -> Iterator[Path]:
                 yield path
 
 
-def _copy(store: Store, path: Path, target: Path, model: str) -> None:
+def _copy_trial(store: Store, path: Path, target: Path, model: str) -> None:
     """Copies a trial with its kept model, or the reason why it failed, to another model; what is there stays."""
     failure, copied = row_contents.failure_of(path), row_contents.failure_of(target)
     if failure.exists() and not copied.exists():
@@ -201,25 +201,25 @@ def _copy(store: Store, path: Path, target: Path, model: str) -> None:
             write_json(aside / PROVENANCE, {**read_json(aside / PROVENANCE), "model": model})
 
 
-def _remove(store: Store, row: RowTrials) -> None:
+def _remove_row(store: Store, row: RowTrials) -> None:
     beside = _rows_beside(store, row)
     unlisted = removal(store, row).unlisted
-    own = _own(store, row, beside)
+    own = _own_places(store, row, beside)
     for path in (*own, *unlisted):
-        _delete(store, path)
+        _delete_trial(store, path)
     sweeps.drop(store, set(own))  # or a worker would run them, for no row
     rows.remove(store, row)
     disown(store, row.model)
 
 
-def _delete(store: Store, path: Path) -> None:
+def _delete_trial(store: Store, path: Path) -> None:
     """Deletes a trial, or the reason why it failed: it is there whole, or not at all."""
     if not path.parent.is_dir():
         return
     with leases.held(store.lease(path), wait=False):
         if path.exists():
-            path.rename(beside(path, OLD))
-        for left in leftovers(path):
+            path.rename(hidden_name(path, OLD))
+        for left in leftover_folders(path):
             shutil.rmtree(left)
         for file in path.parent.glob(f".{path.name}{LEASE}.*"):
             file.unlink(missing_ok=True)
@@ -230,7 +230,7 @@ def _delete(store: Store, path: Path) -> None:
 def disown(store: Store, model: str) -> None:
     """Gives the folder of a model up after its last row: deleted if nobody else has it."""
     folder = store.root / store.folder(model)
-    if not folder.is_dir() or any(row.model == model for row in rows.read(store, _unheard)):
+    if not folder.is_dir() or any(row.model == model for row in rows.read(store, _ignore_damage)):
         return
     if others := store.owners(model) - {model}:
         write_json(folder / OWNERS, {"models": sorted(others)})

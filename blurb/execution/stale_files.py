@@ -13,7 +13,7 @@ from typing import Literal
 from blurb.execution import engines, sweeps
 from blurb.messages import BlurbError
 from blurb.store import row_contents, row_trials as rows, trial_checkpoints as checkpoints
-from blurb.store.store import LEASE, QUEUE, ROWS_LEASE, Store, leftovers
+from blurb.store.store import LEASE, QUEUE, ROWS_LEASE, Store, leftover_folders
 from blurb.system import leases
 from blurb.system.files import FORGOTTEN, OURS, disk_time, size_of
 
@@ -63,7 +63,7 @@ def remove(store: Store | None, found: Sequence[Leftover]) -> list[Leftover]:
         if file.kind == "stale lease":
             leases.is_free(file.path)  # removes it
         elif file.trial is None or store is None:
-            _delete(file.path)
+            _delete_path(file.path)
         else:
             with leases.trying(store.lease(file.trial)) as lease:
                 if lease is None:
@@ -71,7 +71,7 @@ def remove(store: Store | None, found: Sequence[Leftover]) -> list[Leftover]:
                 if file.kind == "temporary folder":
                     store.clean(file.trial)  # one that was about to be replaced is put back first
                 else:
-                    _delete(file.path)
+                    _delete_path(file.path)
         if not file.path.exists():
             gone.append(file)
     return gone
@@ -100,7 +100,7 @@ def _trial_leftovers(store: Store, path: Path) -> Iterator[Leftover]:
         return
     if lease.exists():
         yield Leftover("stale lease", lease, path)
-    for file in leftovers(path):
+    for file in leftover_folders(path):
         yield Leftover("temporary folder", file, path)
     done = (path / "DONE.json").exists()
     for file in checkpoints.all_of(path):
@@ -135,7 +135,7 @@ def _stray_files(store: Store) -> Iterator[Leftover]:
     ):
         if leases.seems_held(path) is False:
             yield Leftover("stale lease", path)
-    for path in _forgotten(store.root, depths):
+    for path in _forgotten_files(store.root, depths):
         yield Leftover("temporary file", path)
     with contextlib.suppress(OSError):  # a folder that may only be read
         now = disk_time(store.root)
@@ -146,11 +146,11 @@ def _stray_files(store: Store) -> Iterator[Leftover]:
 
 def find_in_data(folder: Path) -> list[Leftover]:
     """Leftovers of a killed `blurb data prepare` in a data folder: copies of datasets that it had not finished."""
-    found = (path for path in _forgotten(folder, ("", "*/")) if path.is_dir())
+    found = (path for path in _forgotten_files(folder, ("", "*/")) if path.is_dir())
     return [Leftover("temporary folder", path, None, size_of(path)) for path in found]
 
 
-def _forgotten(folder: Path, depths: Sequence[str]) -> Iterator[Path]:
+def _forgotten_files(folder: Path, depths: Sequence[str]) -> Iterator[Path]:
     """The temporary files and folders of blurb at some depths that are older than any command needs them."""
     try:
         now = disk_time(folder)
@@ -163,7 +163,7 @@ def _forgotten(folder: Path, depths: Sequence[str]) -> Iterator[Path]:
                     yield path
 
 
-def _delete(path: Path) -> None:
+def _delete_path(path: Path) -> None:
     if path.is_dir():
         shutil.rmtree(path, ignore_errors=True)
     else:

@@ -51,22 +51,22 @@ def write(
     :param about: more that tells sweeps apart
     :returns: its folder, and the hash by which it is allowed, of what was planned and not of what is in the file by now
     """
-    lines, about_all = _lines(jobs)
+    lines, about_all = _lines_of_jobs(jobs)
     digest = hashlib.sha256()
-    for text in _json(
+    for text in _json_parts(
         {**about_all, "about": about}, ({**line, "predicted": 0.0} for line in lines)
     ):
         digest.update(text.encode())
     folder = store / FOLDER / digest.hexdigest()[:12]
     if not _is_whole(folder / JOBS):
         with writing_whole(folder / JOBS) as aside, aside.open("w", encoding="utf-8") as file:
-            file.writelines(_json(about_all, lines))
+            file.writelines(_json_parts(about_all, lines))
     code = allowed.hash_of(about_all)
     allowed.remember(code)
     return folder, code
 
 
-def _lines(jobs: Sequence[Job]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+def _lines_of_jobs(jobs: Sequence[Job]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Each job's own values, with indices into the lists of shared values; and the rest of the file."""
     shared: dict[str, dict[str, tuple[int, Any]]] = {name: {} for name in SHARED}
     places: dict[str, dict[Any, int]] = {name: {} for name in SHARED}
@@ -79,7 +79,7 @@ def _lines(jobs: Sequence[Job]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         for name in SHARED:
             value, values = getattr(job, name), shared[name]
             if id(value) not in places[name]:  # of which the jobs keep the objects
-                content = _content(value)
+                content = _json_content(value)
                 places[name][id(value)] = values.setdefault(
                     json.dumps(content, sort_keys=True), (len(values), content)
                 )[0]
@@ -105,7 +105,7 @@ def _lines(jobs: Sequence[Job]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     }
 
 
-def _json(whole: Mapping[str, Any], lines: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+def _json_parts(whole: Mapping[str, Any], lines: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """The JSON of an object with sorted keys, whose `jobs` are these lines; in parts, as they may be very many."""
     before, after = (
         {key: item for key, item in whole.items() if (key < "jobs") is first}
@@ -125,7 +125,7 @@ def _is_whole(file: Path) -> bool:
         return False
 
 
-def _content(value: Any) -> dict[str, Any]:
+def _json_content(value: Any) -> dict[str, Any]:
     """A source, configuration or data source as JSON, with absolute paths."""
     content = dataclasses.asdict(value)
     if isinstance(value, DataSource):

@@ -90,16 +90,16 @@ def read(store: Store, tell: Tell = tell_damage) -> list[TrialStanding]:
 
     predicted: dict[Key, float] = {}
     with gc_disabled():
-        asked = dict(_row_states(store, tell))
+        requested = dict(_row_states(store, tell))
     for job in sweeps.jobs_of(store.root, tell_of_sweep):
         key = store.folder(job.source.name), job.trial.task, job.path.name
         predicted[key] = job.predicted
-        asked.setdefault(key, _Trial("", "", job.source.name, job.trial.seed))
+        requested.setdefault(key, _Trial("", "", job.source.name, job.trial.seed))
     root, names = str(store.root), dict[str, frozenset[str]]()
     with gc_disabled():
         return [
-            _standing(store, f"{root}/{key[0]}/{key[1]}", key, one, names, predicted.get(key))
-            for key, one in asked.items()
+            _standing_of(store, f"{root}/{key[0]}/{key[1]}", key, one, names, predicted.get(key))
+            for key, one in requested.items()
         ]
 
 
@@ -111,7 +111,7 @@ def _row_states(store: Store, tell: Tell) -> Iterator[tuple[Key, _Trial]]:
                 yield (folder, task, hash_), _Trial(key, configuration, row.model, seed)
 
 
-def _standing(
+def _standing_of(
     store: Store,
     folder: str,
     key: Key,
@@ -130,20 +130,20 @@ def _standing(
         except OSError:
             names[folder] = frozenset()
     _, task, hash_ = key
-    there, lease_name = names[folder], f".{hash_}{LEASE}"
+    present, lease_name = names[folder], f".{hash_}{LEASE}"
     place = (trial.model, task, trial.seed, f"{folder}/{hash_}")
     standing = partial(TrialStanding, *place, row=trial.row, configuration=trial.configuration)
-    if hash_ in there and lease_name not in there:
+    if hash_ in present and lease_name not in present:
         return standing(state="done")
     path = Path(folder, hash_)
     joined, predicted, lease = predicted is not None, predicted or 0.0, store.lease(path)
-    if lease_name in there and leases.seems_held(lease) is not False:
+    if lease_name in present and leases.seems_held(lease) is not False:
         return standing(state="running", holder=leases.read(lease), predicted=predicted)
-    if hash_ in there:
+    if hash_ in present:
         return standing(state="done")
-    saved = checkpoints.folder_of(path).name in there
+    saved = checkpoints.folder_of(path).name in present
     failure = row_contents.failure_of(path)
-    if failure.name in there:
+    if failure.name in present:
         return standing(
             state="failed", message=row_contents.reason(failure), saved=saved, joined=joined
         )

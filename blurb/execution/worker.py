@@ -20,7 +20,7 @@ from blurb import formulations, tasks
 from blurb.checkpoints.source import check_trial
 from blurb.data import TaskData
 from blurb.execution.data_sources import load_data
-from blurb.execution.environment import environment
+from blurb.execution.environment import describe_environment
 from blurb.execution.job import Job, Reporter, TrialOutcome, TrialProgress, predictions_of, units_of
 from blurb.inputs import tokenized_split
 from blurb.learners import building, saved_models
@@ -31,10 +31,10 @@ from blurb.messages import (
     SettingsError,
     TrainingError,
     opt,
-    redacted,
+    redact_secrets,
     safe_message,
 )
-from blurb.protocols.settings import limits
+from blurb.protocols.settings import example_limits
 from blurb.store import plugins, rescore, row_contents, trial_checkpoints as checkpoints
 from blurb.store.record import PREDICTIONS, read_predictions, write_predictions
 from blurb.store.store import Store
@@ -59,7 +59,9 @@ ALIKE = (
 """Fields that are equal in two environments in which a trial gives the same predictions."""
 
 
-def execute(job: Job, tell: Callable[[TrialProgress], None] = lambda news: None) -> TrialOutcome:
+def execute_job(
+    job: Job, tell: Callable[[TrialProgress], None] = lambda news: None
+) -> TrialOutcome:
     """Runs a trial unless it is done, or another living process has it (`held`).
 
     A process that sleeps for long may lose its trial to another one, which runs it again; it is still counted once.
@@ -76,7 +78,7 @@ def execute(job: Job, tell: Callable[[TrialProgress], None] = lambda news: None)
                 return TrialOutcome(job, "held", message=leases.who(store.lease(job.path)))
             try:
                 with process.one_process():
-                    status = _execute(job, store, lease, tell)
+                    status = _execute_held(job, store, lease, tell)
             except Exception as error:
                 if (
                     not lease.is_held()
@@ -89,7 +91,7 @@ def execute(job: Job, tell: Callable[[TrialProgress], None] = lambda news: None)
     return TrialOutcome(job, status, time.perf_counter() - start if status == "done" else 0.0)
 
 
-def _execute(
+def _execute_held(
     job: Job, store: Store, lease: leases.Lease, tell: Callable[[TrialProgress], None]
 ) -> Literal["done", "already done"]:
     """Runs a trial whose lease this process holds."""
@@ -120,7 +122,7 @@ def _execute(
         else:
             outdated = store.is_done(path)  # and yet to run again
             with store.aside(path) as aside:
-                _run(job, aside, reporter, lease)
+                _train_and_write(job, aside, reporter, lease)
                 put = store.put(aside, path, lease, replace=outdated)
     finally:
         gc.collect()  # a learner refers to itself; its weights would wait for a chance collection
@@ -146,7 +148,7 @@ def _note_failure(job: Job, error: Exception) -> None:
     """Writes why a trial failed, for those who look; called while its error is handled."""
     reason = {
         "message": safe_message(error),
-        "traceback": redacted(traceback.format_exc()),
+        "traceback": redact_secrets(traceback.format_exc()),
         "trial": job.trial.content,
     }
     if isinstance(error, TrainingError):  # going on would fail again
@@ -180,12 +182,12 @@ def _unchanged_data(job: Job) -> TaskData:
     return content
 
 
-def _run(job: Job, aside: Path, reporter: Reporter, lease: leases.Lease) -> None:
+def _train_and_write(job: Job, aside: Path, reporter: Reporter, lease: leases.Lease) -> None:
     """Trains and predicts, and writes all files of the trial into a folder, and its model if that is to be kept."""
     trial = job.trial
     content = _unchanged_data(job)
     formulation = formulations.bind(content.task, trial.settings)
-    watch = _tracking(job, reporter)
+    watch = _start_tracking(job, reporter)
     handler = _Log(aside / "log.txt", encoding="utf-8")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     log.addHandler(handler)
@@ -199,13 +201,13 @@ def _run(job: Job, aside: Path, reporter: Reporter, lease: leases.Lease) -> None
         )
         learner.tracking, learner.checkpointing = watch, job.checkpointing
         if job.resume:
-            here = environment(job.place)
+            here = describe_environment(job.place)
             about = checkpoints.about(trial.hash, {name: here[name] for name in ALIKE})
             learner.checkpoints = checkpoints.TrialCheckpoints(job.path, aside, about, lease)
         units = {
             split: Subset.draw(
                 *units_of(formulation, content, split),
-                *limits(formulation.settings, split, trial.seed),
+                *example_limits(formulation.settings, split, trial.seed),
                 split,
             )
             for split in tasks.SPLITS
@@ -238,7 +240,7 @@ def _run(job: Job, aside: Path, reporter: Reporter, lease: leases.Lease) -> None
     write_json(aside / "spec.json", trial.content)
     write_predictions(aside / PREDICTIONS, columns)
     write_json(aside / "metrics.json", figures)
-    write_json(aside / PROVENANCE, _provenance(job, content, started, facts).content)
+    write_json(aside / PROVENANCE, _make_provenance(job, content, started, facts).content)
     _write_history(aside / "history.csv", history)
     if job.keep != "none":
         about = {
@@ -256,7 +258,7 @@ def _add_model(job: Job, store: Store, lease: leases.Lease, reporter: Reporter) 
     :raises SettingsError: in another environment, or if it gives other predictions, unless it may replace the trial
     """
     path = job.path
-    before, now = store.read(path).provenance.environment, environment(job.device)
+    before, now = store.read(path).provenance.environment, describe_environment(job.device)
     changed = [
         f"{name} {before.get(name)}, now {now[name]}"
         for name in ALIKE
@@ -272,7 +274,7 @@ def _add_model(job: Job, store: Store, lease: leases.Lease, reporter: Reporter) 
             f"give other predictions. {cure}"
         )
     with store.aside(path) as aside:
-        _run(job, aside, reporter, lease)
+        _train_and_write(job, aside, reporter, lease)
         lease.check()
         if read_predictions(aside / PREDICTIONS) == read_predictions(path / PREDICTIONS):
             shutil.rmtree(
@@ -290,13 +292,13 @@ def _add_model(job: Job, store: Store, lease: leases.Lease, reporter: Reporter) 
 
 class _Log(logging.FileHandler):
     def format(self, record: logging.LogRecord) -> str:
-        return redacted(super().format(record))
+        return redact_secrets(super().format(record))
 
     def handleError(self, record: logging.LogRecord) -> None:
         """Ignores errors: on a full disk the trial fails anyway, without a traceback for every line of its log."""
 
 
-def _tracking(job: Job, reporter: Reporter) -> tracking.Tracking:
+def _start_tracking(job: Job, reporter: Reporter) -> tracking.Tracking:
     trial = job.trial
     settings = {**trial.settings, "seed": trial.seed, "precision": trial.precision}
     run = f"{job.path.parent.parent.name}/{trial.task}/{trial.seed}"
@@ -305,7 +307,7 @@ def _tracking(job: Job, reporter: Reporter) -> tracking.Tracking:
     )
 
 
-def _provenance(
+def _make_provenance(
     job: Job, content: TaskData, started: float, facts: Mapping[str, Any]
 ) -> Provenance:
     return Provenance(
@@ -316,7 +318,7 @@ def _provenance(
         configuration=job.configuration,
         started=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
         facts=facts,
-        environment=environment(job.place),
+        environment=describe_environment(job.place),
         declaration=dataclasses.asdict(content.task) if content.task.file else None,
     )
 

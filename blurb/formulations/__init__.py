@@ -10,7 +10,7 @@ from typing import Any
 from blurb import metrics
 from blurb.formulations._base import Classification, Formulation
 from blurb.messages import UnknownName
-from blurb.protocols.settings import FIELDS, Settings, typed
+from blurb.protocols.settings import FIELDS, Settings, typed_value
 from blurb.registry import load_object
 from blurb.tasks import TYPES, Task, types
 
@@ -32,7 +32,7 @@ def bind(task: Task, settings: Settings | Mapping[str, Any] | None = None) -> Fo
     """
     if not isinstance(settings, Settings):
         known = {
-            name: typed(name, value, "settings")
+            name: typed_value(name, value, "settings")
             for name, value in (settings or {}).items()
             if name in FIELDS
         }

@@ -16,12 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from blurb import formulations, metrics
-from blurb.data.schema import Example, texts
+from blurb.data.schema import Example, input_texts
 from blurb.inputs.features import Features, Ragged
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.messages import SettingsError, opt
 from blurb.metrics import Counts
-from blurb.protocols.settings import Settings, Where, shown
+from blurb.protocols.settings import Settings, Where, show_setting
 from blurb.tasks import Task
 
 Array = npt.NDArray[Any]
@@ -92,7 +92,7 @@ class Formulation(ABC):
         """
         if kinds is not None and self.kind not in kinds:
             raise SettingsError(
-                f"The head {shown(self.settings, 'head', where)} does not support {{task}} ({{kind}})",
+                f"The head {show_setting(self.settings, 'head', where)} does not support {{task}} ({{kind}})",
                 fix=f"see blurb heads, or choose tasks that it supports: {opt('tasks', 'ner,pico')}.",
                 task=self.task.name,
                 kind=self.kind,
@@ -113,7 +113,7 @@ class Formulation(ABC):
 
     def texts(self, units: Sequence[Example]) -> list[list[str]]:
         """The texts that the tokenizer gets: one for each unit, or two lists, the first and the second of each pair."""
-        return [list(part) for part in zip(*map(texts, units), strict=True)]
+        return [list(part) for part in zip(*map(input_texts, units), strict=True)]
 
     @abstractmethod
     def features(self, units: Sequence[Example], tokenizer: Tokenizer, max_length: int) -> Features:
@@ -220,7 +220,7 @@ class Formulation(ABC):
         return self.main_metric(self.score(gold, predicted, [unit.get("doc_id") for unit in units]))
 
 
-def surprise(probabilities: Array) -> Array:
+def log_loss(probabilities: Array) -> Array:
     """The log-loss of answers with these probabilities, in nats."""
     return -np.log(np.clip(np.asarray(probabilities, np.float64), RAREST, 1 - RAREST))
 
@@ -251,7 +251,7 @@ class Classification(Formulation):
         self, units: Sequence[Example], features: Features, scores: Arrays
     ) -> Sequence[float] | None:
         return [
-            float(surprise(row[gold]))
+            float(log_loss(row[gold]))
             for row, gold in zip(scores, self.targets(units), strict=True)
         ]
 

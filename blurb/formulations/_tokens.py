@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from blurb.data.schema import Example
-from blurb.formulations._base import Arrays, Formulation, Output, surprise
+from blurb.formulations._base import Arrays, Formulation, Output, log_loss
 from blurb.inputs import tagging
 from blurb.inputs.features import Features, Ragged
 from blurb.inputs.tokenizer import Tokenizer
@@ -42,7 +42,7 @@ class TokenTagging(Formulation):
 
     def targets(self, units: Sequence[Example]) -> Ragged:
         index = {tag: i for i, tag in enumerate(self.labels)}
-        tags = (tagging.convert(unit["tags"], "bio", self.scheme) for unit in units)
+        tags = (tagging.convert_tags(unit["tags"], "bio", self.scheme) for unit in units)
         return Ragged.of([index[tag] for tag in row] for row in tags)
 
     def gold(self, unit: Example) -> list[str]:
@@ -67,7 +67,7 @@ class TokenTagging(Formulation):
         names = np.array(self.labels, dtype=object)
         predictions = [names[row].tolist() for row in tags]
         if self.scheme != "bio":  # BIO stays as predicted: strict F1 counts illegal tags
-            predictions = [tagging.convert(row, self.scheme, "bio") for row in predictions]
+            predictions = [tagging.convert_tags(row, self.scheme, "bio") for row in predictions]
         return predictions, [row.tolist() for row in confidence]
 
     def losses(
@@ -81,7 +81,7 @@ class TokenTagging(Formulation):
         for row, unit in enumerate(features.example_index):
             words = features.word_ids[row]
             right = targets[unit][words][:, None]
-            total[unit] += surprise(np.take_along_axis(scores[row][: len(words)], right, 1)).sum()
+            total[unit] += log_loss(np.take_along_axis(scores[row][: len(words)], right, 1)).sum()
         return total.tolist()
 
     def terms(self, gold: list[str]) -> int:

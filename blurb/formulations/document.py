@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from blurb.data.schema import Example
-from blurb.formulations._base import Array, Arrays, Documents, Formulation, Output, surprise
+from blurb.formulations._base import Array, Arrays, Documents, Formulation, Output, log_loss
 from blurb.inputs.features import Features
 from blurb.inputs.texts import encode_texts
 from blurb.inputs.tokenizer import Tokenizer
@@ -74,7 +74,7 @@ class Document(Formulation):
         self, units: Sequence[Example], features: Features, scores: Arrays
     ) -> Sequence[float] | None:
         rows = zip(scores, self.targets(units) > 0, strict=True)
-        return [float(surprise(np.where(right, row, 1 - row)).sum()) for row, right in rows]
+        return [float(log_loss(np.where(right, row, 1 - row)).sum()) for row, right in rows]
 
     def terms(self, gold: list[str]) -> int:
         return len(self.labels)

@@ -9,7 +9,7 @@ from typing import Literal
 
 from torch import Tensor, nn
 
-from blurb.inputs.tagging import TaggingRules, rules
+from blurb.inputs.tagging import TaggingRules, tagging_rules
 
 OutputKind = Literal["tokens", "single", "multi", "regression"]
 
@@ -30,7 +30,7 @@ class Problem:
     @property
     def rules(self) -> TaggingRules | None:
         """Which tag is allowed at which position; None if all are."""
-        return None if self.scheme is None else rules(self.labels, self.scheme)
+        return None if self.scheme is None else tagging_rules(self.labels, self.scheme)
 
 
 class Head(nn.Module, ABC):

@@ -29,7 +29,7 @@ class Plugins(Protocol):
         """Whether a text is the name of a built-in class, and nothing more."""
 
 
-def options(plugin: type) -> dict[str, Any]:
+def plugin_options(plugin: type) -> dict[str, Any]:
     """Name and default of every option of a class; SettingsError if a default is something else."""
     values = {}
     for parameter in inspect.signature(plugin).parameters.values():
@@ -43,20 +43,20 @@ def options(plugin: type) -> dict[str, Any]:
     return values
 
 
-def parse(registry: Plugins, text: str) -> tuple[Any, dict[str, Any]]:
+def parse_spec(registry: Plugins, text: str) -> tuple[Any, dict[str, Any]]:
     """Parses `name,key=value,...` into the class and the options that differ from their defaults.
 
     :raises UnknownName: if there is no such plug-in or option
     :raises SettingsError: if a value does not have the type of the default, or an option is repeated or has no value
     """
     where = f"{registry.kind} '{text}'"
-    name, pairs = _split(text, where)
+    name, pairs = _split_spec(text, where)
     plugin = registry.get(name)
-    defaults = options(plugin) if pairs else {}
+    defaults = plugin_options(plugin) if pairs else {}
     chosen: dict[str, Any] = {}
     for key, value in pairs.items():
         if key in defaults:
-            chosen[key] = _typed(value, defaults[key], f"{where}: {key}")
+            chosen[key] = _typed_option(value, defaults[key], f"{where}: {key}")
         elif getattr(plugin, "other_options", False):
             chosen[key] = value
         else:
@@ -67,7 +67,7 @@ def parse(registry: Plugins, text: str) -> tuple[Any, dict[str, Any]]:
     return plugin, {key: value for key, value in chosen.items() if value != defaults.get(key)}
 
 
-def _split(text: str, where: str) -> tuple[str, dict[str, str]]:
+def _split_spec(text: str, where: str) -> tuple[str, dict[str, str]]:
     """The name and the options of `name,key=value,...`.
 
     >>> _split("slurm,partition=gpu,gres=gpu:1", "engine")
@@ -85,21 +85,21 @@ def _split(text: str, where: str) -> tuple[str, dict[str, str]]:
     return name.strip(), options
 
 
-def canonical(registry: Plugins, text: str) -> str:
+def canonical_spec(registry: Plugins, text: str) -> str:
     """Canonical spelling: options sorted, defaults omitted, so that two spellings of a head give the same trial."""
     if registry.is_builtin(text):
         return text
-    _, chosen = parse(registry, text)
-    return ",".join([registry.short(text.split(",")[0].strip()), *written(chosen)])
+    _, chosen = parse_spec(registry, text)
+    return ",".join([registry.short(text.split(",")[0].strip()), *write_options(chosen)])
 
 
-def resolved(registry: Plugins, text: str) -> dict[str, Any]:
+def resolve_options(registry: Plugins, text: str) -> dict[str, Any]:
     """The value of every option of a plug-in, given or default."""
-    plugin, chosen = parse(registry, text)
-    return {**options(plugin), **chosen}
+    plugin, chosen = parse_spec(registry, text)
+    return {**plugin_options(plugin), **chosen}
 
 
-def written(chosen: dict[str, Any]) -> list[str]:
+def write_options(chosen: dict[str, Any]) -> list[str]:
     """Options as `key=value`, sorted."""
     return sorted(
         f"{key}={str(value).lower() if isinstance(value, bool) else value}"
@@ -107,7 +107,7 @@ def written(chosen: dict[str, Any]) -> list[str]:
     )
 
 
-def _typed(text: str, default: Any, where: str) -> Any:
+def _typed_option(text: str, default: Any, where: str) -> Any:
     """`text` as the type of `default`."""
     try:
         return WORDS[text.lower()] if isinstance(default, bool) else type(default)(text)

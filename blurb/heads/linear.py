@@ -43,10 +43,10 @@ class Linear(Head):
                 return functional.mse_loss(logits.squeeze(-1), targets, reduction="sum")
 
     def predict(self, features: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-        return decide(self.problem.kind, self(features))
+        return decide_labels(self.problem.kind, self(features))
 
 
-def decide(kind: OutputKind, logits: Tensor) -> tuple[Tensor, Tensor]:
+def decide_labels(kind: OutputKind, logits: Tensor) -> tuple[Tensor, Tensor]:
     """Predictions and scores of logits (..., labels), as `Head.predict` gives them."""
     match kind:
         case "tokens":

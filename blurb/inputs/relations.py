@@ -77,7 +77,7 @@ def mark(row: Mapping[str, Any], strategy: str) -> Marked:
     )
 
 
-def dummified(row: Mapping[str, Any]) -> dict[str, Any]:
+def dummify_entities(row: Mapping[str, Any]) -> dict[str, Any]:
     """An original row in BLURB's form: dummies in the text, and as spans and names of the entities."""
     text, *spans = mark(row, "dummify")
     head, tail = (

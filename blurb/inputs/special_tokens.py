@@ -73,8 +73,8 @@ def special_tokens_of(inner: Any) -> SpecialTokens:
     single = list(alone["input_ids"])
     pair, types = list(together["input_ids"]), together.get("token_type_ids")
     try:
-        start = _find(plain[0], single, 0)
-        second = _find(plain[1], pair, start + len(plain[0]))
+        start = _find_part(plain[0], single, 0)
+        second = _find_part(plain[1], pair, start + len(plain[0]))
     except ValueError:
         raise ModelError(
             f"The tokenizer {type(inner).__name__} changes a text when it adds special tokens "
@@ -100,7 +100,7 @@ def special_tokens_of(inner: Any) -> SpecialTokens:
     )
 
 
-def _find(part: list[int], whole: list[int], start: int) -> int:
+def _find_part(part: list[int], whole: list[int], start: int) -> int:
     for place in range(start, len(whole) - len(part) + 1):
         if whole[place : place + len(part)] == part:
             return place

@@ -87,7 +87,7 @@ def reading_scheme(name: str) -> str:
     return "bio" if name.lower() == IOB1 else scheme_name(name)
 
 
-def spans(tags: Sequence[str], scheme: str = "bio") -> list[Span]:
+def decode_spans(tags: Sequence[str], scheme: str = "bio") -> list[Span]:
     """The entities of a tag sequence, even if the scheme does not allow it:
 
     - IO: every sequence is allowed; a run of one type is an entity, so adjacent entities of one type are merged.
@@ -107,8 +107,8 @@ def spans(tags: Sequence[str], scheme: str = "bio") -> list[Span]:
     name = scheme_name(scheme)
     entities: list[Span] = []
     start, before = 0, OUTSIDE
-    for place, word in enumerate([*(_read(tag, name) for tag in tags), OUTSIDE]):
-        if not _joins(before, word):
+    for place, word in enumerate([*(_read_tag(tag, name) for tag in tags), OUTSIDE]):
+        if not _joins_before(before, word):
             if before is not OUTSIDE:
                 entities.append(Span(start, place, before.type))
             start = place
@@ -133,12 +133,12 @@ def tags(spans: Sequence[Span], length: int, scheme: str) -> list[str]:
             )
         run = [prefixes.first, *[prefixes.inside] * (end - start - 2), prefixes.last]
         written[start:end] = [
-            _tag(prefix, kind) for prefix in (run if end - start > 1 else [prefixes.single])
+            _make_tag(prefix, kind) for prefix in (run if end - start > 1 else [prefixes.single])
         ]
     return written
 
 
-def convert(sequence: Sequence[str], source: str, target: str) -> list[str]:
+def convert_tags(sequence: Sequence[str], source: str, target: str) -> list[str]:
     """Converts a tag sequence to another scheme, by way of its spans; converting to the same scheme repairs it.
 
     >>> convert(["I-PAR", "B-PAR", "I-PAR", "O"], "bio", "bioul")
@@ -146,7 +146,7 @@ def convert(sequence: Sequence[str], source: str, target: str) -> list[str]:
     >>> convert(["B", "E", "S"], "iobes", "io")
     ['I', 'I', 'I']
     """
-    return tags(spans(sequence, source), len(sequence), target)
+    return tags(decode_spans(sequence, source), len(sequence), target)
 
 
 def labels(types: Sequence[str], scheme: str) -> tuple[str, ...]:
@@ -156,10 +156,10 @@ def labels(types: Sequence[str], scheme: str) -> tuple[str, ...]:
     ('O', 'B-PAR', 'I-PAR', 'L-PAR', 'U-PAR')
     """
     prefixes = dict.fromkeys(SCHEMES[scheme_name(scheme)])  # each once
-    return ("O", *(_tag(prefix, kind) for kind in types for prefix in prefixes))
+    return ("O", *(_make_tag(prefix, kind) for kind in types for prefix in prefixes))
 
 
-def rules(labels: Sequence[str], scheme: str) -> TaggingRules:
+def tagging_rules(labels: Sequence[str], scheme: str) -> TaggingRules:
     """Which of these tags may begin a sentence, follow one another and end it.
 
     A sequence is legal if `tags` could have written it: two neighbours are of one entity, or the first can end an
@@ -172,11 +172,13 @@ def rules(labels: Sequence[str], scheme: str) -> TaggingRules:
     [[True, True, False], [True, True, True], [True, True, True]]
     """
     name = scheme_name(scheme)
-    read = [_read(tag, name) for tag in labels]
+    read = [_read_tag(tag, name) for tag in labels]
 
     return TaggingRules(
         start_transitions=np.array([word.begins for word in read]),
-        transitions=np.array([[_joins(a, b) or (a.ends and b.begins) for b in read] for a in read]),
+        transitions=np.array(
+            [[_joins_before(a, b) or (a.ends and b.begins) for b in read] for a in read]
+        ),
         end_transitions=np.array([word.ends for word in read]),
     )
 
@@ -195,7 +197,7 @@ OUTSIDE = _Word("", begins=True, continues=False, unfinished=False, ends=True)
 
 
 @lru_cache(maxsize=4096)
-def _read(tag: str, scheme: str) -> _Word:
+def _read_tag(tag: str, scheme: str) -> _Word:
     if tag == "O":
         return OUTSIDE
     prefix, _, kind = tag.partition("-")
@@ -213,10 +215,10 @@ def _read(tag: str, scheme: str) -> _Word:
     )
 
 
-def _joins(before: _Word, word: _Word) -> bool:
+def _joins_before(before: _Word, word: _Word) -> bool:
     """Whether two adjacent words belong to the same entity."""
     return before.unfinished and word.continues and before.type == word.type
 
 
-def _tag(prefix: str, kind: str) -> str:
+def _make_tag(prefix: str, kind: str) -> str:
     return f"{prefix}-{kind}" if kind else prefix

@@ -18,9 +18,9 @@ Span = tuple[int, int]
 def encode_texts(texts: Sequence[str], tokenizer: Tokenizer, max_length: int) -> Features:
     """Features of single texts, truncated at the end if too long."""
     special_tokens = tokenizer.special_tokens
-    room = _room(max_length, special_tokens.prefix, special_tokens.suffix)
+    room = _room_for_text(max_length, special_tokens.prefix, special_tokens.suffix)
     subtokens = [piece.ids for piece in tokenizer.subtokens(texts)]
-    return _singles(
+    return _single_rows(
         [ids[:room] for ids in subtokens],
         special_tokens,
         truncated=sum(len(ids) > room for ids in subtokens),
@@ -43,7 +43,7 @@ def encode_pairs(
     :param places: record the spans of the two texts as `Features.entities`
     """
     special_tokens = tokenizer.special_tokens
-    room = _room(
+    room = _room_for_text(
         max_length, special_tokens.prefix, special_tokens.middle, special_tokens.pair_suffix
     )
     ids, types, spans, truncated = [], [], [], 0
@@ -61,7 +61,9 @@ def encode_pairs(
         ids.append(special_tokens.pair(a.ids[:size_a], b.ids[:size_b]))
         types.append(special_tokens.pair_types(size_a, size_b))
         start_b = len(special_tokens.prefix) + size_a + len(special_tokens.middle)
-        spans.append([_span(len(special_tokens.prefix), size_a), _span(start_b, size_b)])
+        spans.append(
+            [_span_of_text(len(special_tokens.prefix), size_a), _span_of_text(start_b, size_b)]
+        )
     return Features(
         ids=Ragged.of(ids),
         token_type_ids=special_tokens.segments(types),
@@ -71,7 +73,7 @@ def encode_pairs(
     )
 
 
-def _span(start: int, size: int) -> Span:
+def _span_of_text(start: int, size: int) -> Span:
     """The span of a text; an empty text gets the sub-token next to it."""
     return start, start + max(1, size)
 
@@ -88,7 +90,7 @@ def encode_relations(
     :param heads, tails: character spans of the entities, end exclusive, markers included
     """
     special_tokens = tokenizer.special_tokens
-    room = _room(max_length, special_tokens.prefix, special_tokens.suffix)
+    room = _room_for_text(max_length, special_tokens.prefix, special_tokens.suffix)
     rows, entities, windowed = [], [], 0
     for subtokens, head, tail in zip(tokenizer.subtokens(texts), heads, tails, strict=True):
         keep: list[range] = [range(len(subtokens.ids))]
@@ -109,12 +111,14 @@ def encode_relations(
             )
         kept = [i for part in keep for i in part]
         rows.append([subtokens.ids[i] for i in kept])
-        entities.append([_places(place, kept, len(special_tokens.prefix)) for place in places])
-    features = _singles(rows, special_tokens, windowed=windowed)
+        entities.append(
+            [_span_of_entity(place, kept, len(special_tokens.prefix)) for place in places]
+        )
+    features = _single_rows(rows, special_tokens, windowed=windowed)
     return replace(features, entities=np.array(entities, dtype=np.int64).reshape(-1, 2, 2))
 
 
-def _places(subtokens: Sequence[int], kept: Sequence[int], prefix: int) -> Span:
+def _span_of_entity(subtokens: Sequence[int], kept: Sequence[int], prefix: int) -> Span:
     """The span of an entity among the kept pieces; the whole row if none of its pieces is left."""
     inside = set(subtokens)
     found = [place + prefix for place, piece in enumerate(kept) if piece in inside]
@@ -145,11 +149,11 @@ def around(spans: Sequence[Span], size: int, room: int) -> list[range]:
     return [left, right]
 
 
-def _room(max_length: int, *special: tuple[int, ...]) -> int:
+def _room_for_text(max_length: int, *special: tuple[int, ...]) -> int:
     return max(1, max_length - sum(map(len, special)))
 
 
-def _singles(
+def _single_rows(
     rows: list[list[int]], special_tokens: SpecialTokens, truncated: int = 0, windowed: int = 0
 ) -> Features:
     return Features(

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from blurb.inputs.features import Features, Ints
-from blurb.system.cache import home
-from blurb.system.files import replacing
+from blurb.system.cache import cache_home
+from blurb.system.files import replacing_file
 
 
 @dataclass(frozen=True)
@@ -67,29 +67,29 @@ def stored_lengths(key: Mapping[str, object]) -> tuple[Ints, Ints] | None:
     """Number of sub-tokens and example of each row, without reading the ids; None if they are not cached."""
     with (
         contextlib.suppress(Exception),
-        np.load(_path(key)) as arrays,
+        np.load(_cache_path(key)) as arrays,
     ):  # damaged in whatever way: as if not there
         return np.diff(arrays["ids.offsets"]), arrays["example_index"]
     return None
 
 
-def cached(key: Mapping[str, object], build: Callable[[], Features]) -> Features:
+def cached_features(key: Mapping[str, object], build: Callable[[], Features]) -> Features:
     """The features of `key`, read from the cache or else built and cached.
 
     Files are written atomically, so several processes may use the cache at once. A cache that cannot be written or
     read never fails a run.
     """
-    path = _path(key)
+    path = _cache_path(key)
     with contextlib.suppress(
         Exception
     ):  # not there, or damaged: numpy and zipfile raise whatever they come across
         return Features.read(path)
     features = build()
-    with contextlib.suppress(Exception), replacing(path) as aside:
+    with contextlib.suppress(Exception), replacing_file(path) as aside:
         features.save(aside)
     return features
 
 
-def _path(key: Mapping[str, object]) -> Path:
+def _cache_path(key: Mapping[str, object]) -> Path:
     text = json.dumps({**key, "version": VERSION}, sort_keys=True)
-    return home() / "features" / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.npz"
+    return cache_home() / "features" / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.npz"

@@ -107,8 +107,8 @@ class Tokenizer:
     def counted(self, texts: Sequence[str]) -> tuple[Ints, Ints]:
         """`flat` of the sub-tokens of all texts, without finding where each of them stands."""
         if getattr(self.inner, "is_fast", False) and texts:
-            return _flat(self._encoded(texts)["input_ids"])
-        return flat(self.subtokens(texts))
+            return _flatten_rows(self._encoded(texts)["input_ids"])
+        return flatten_subtokens(self.subtokens(texts))
 
     def _encoded(self, texts: Sequence[str], **more: bool) -> Any:
         """The encodings of the texts by a fast tokenizer.
@@ -219,12 +219,12 @@ class Tokenizer:
         return bool(sum(token != token.lower() for token in words) > 0.05 * len(words))
 
 
-def flat(subtokens: Sequence[Subtokens]) -> tuple[Ints, Ints]:
+def flatten_subtokens(subtokens: Sequence[Subtokens]) -> tuple[Ints, Ints]:
     """The sub-tokens of all texts one after another, and their number in each text: (pieces,), (texts,)."""
-    return _flat([one.ids for one in subtokens])
+    return _flatten_rows([one.ids for one in subtokens])
 
 
-def _flat(rows: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:
+def _flatten_rows(rows: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:
     ids = np.fromiter(chain.from_iterable(rows), dtype=np.int64)
     return ids, np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
 

@@ -52,13 +52,15 @@ def windows(size: int, room: int) -> list[tuple[int, int, int, int]]:
 BORDERS = ("blanks", "prefix", "none")
 
 
-def _subtokens(
+def _cut_sentences(
     sentences: Sequence[Sequence[str]], tokenizer: Tokenizer, borders: str
 ) -> list[Subtokens]:
     """The sub-tokens of sentences, with their places in the words joined by single blanks."""
     if borders == "none":
         words = iter(tokenizer.subtokens([word for sentence in sentences for word in sentence]))
-        return [_joined([next(words) for _ in sentence], sentence) for sentence in sentences]
+        return [
+            _join_subtokens([next(words) for _ in sentence], sentence) for sentence in sentences
+        ]
     if borders == "prefix":
         found = tokenizer.subtokens([" " + " ".join(words) for words in sentences])
         return [
@@ -70,7 +72,7 @@ def _subtokens(
     return tokenizer.subtokens([" ".join(words) for words in sentences])
 
 
-def _joined(parts: Sequence[Subtokens], words: Sequence[str]) -> Subtokens:
+def _join_subtokens(parts: Sequence[Subtokens], words: Sequence[str]) -> Subtokens:
     """The sub-tokens of words that were cut one by one."""
     whole, place = Subtokens([], [], []), 0
     for part, word in zip(parts, words, strict=True):
@@ -99,7 +101,7 @@ def encode_words(
     ids, types, unit, words, positions, ends = [], [], [], [], [], []
     windowed = 0
     for index, (sentence, subtokens) in enumerate(
-        zip(sentences, _subtokens(sentences, tokenizer, borders), strict=True)
+        zip(sentences, _cut_sentences(sentences, tokenizer, borders), strict=True)
     ):
         first, after = np.array(word_pieces(sentence, subtokens), dtype=np.int64).reshape(-1, 2).T
         cuts = windows(len(subtokens.ids), room)

@@ -14,13 +14,13 @@ from pathlib import Path
 
 import blurb
 from blurb import metrics
-from blurb.messages import BlurbError, StoreError, followed, tell_damage
+from blurb.messages import BlurbError, StoreError, tell_damage, with_effect
 from blurb.results.dataset_scores import DATASETS
 from blurb.results.row import Published, Row
 from blurb.results.score import SCORE, dataset_weights, type_weights, weights_of_12
 from blurb.statistics import bootstrap
 from blurb.statistics.welch import half_width
-from blurb.store.record import bounds
+from blurb.store.record import score_bounds
 from blurb.system import cache
 from blurb.system.files import write_whole
 from blurb.tasks import TWELVE
@@ -71,7 +71,7 @@ def numbers(
     :param without: dataset -> ids of test examples to leave out; where nothing is left, or where the seeds were scored
         on examples of their own, a dataset has no score
     """
-    known = _datasets(row, resamples, without or {})
+    known = _known_datasets(row, resamples, without or {})
     known = {
         name: replace(each, value=within(each.value, {name: 1.0})) for name, each in known.items()
     }
@@ -92,7 +92,9 @@ def numbers(
     }
 
 
-def _datasets(row: Row, resamples: int, without: Mapping[str, Collection[str]]) -> dict[str, Known]:
+def _known_datasets(
+    row: Row, resamples: int, without: Mapping[str, Collection[str]]
+) -> dict[str, Known]:
     known = {}
     for task, mean in row.means().items():
         dropped = without.get(task, ())
@@ -111,7 +113,7 @@ def _datasets(row: Row, resamples: int, without: Mapping[str, Collection[str]]) 
             columns = predictions.load(records, drop=dropped)
         except StoreError as error:  # one trial must not cost all rows their table
             effect = "is left out" if dropped else "has an interval over seeds alone"
-            tell_damage(followed(error, f"{task} of {row.name} {effect}"))
+            tell_damage(with_effect(error, f"{task} of {row.name} {effect}"))
             columns = None
         if columns is None and dropped:
             continue
@@ -144,12 +146,16 @@ def averages(known: Mapping[str, Known]) -> tuple[dict[str, Value], Value | None
     """The complete task-type means; the score, and the mean without BioASQ, if all their datasets are present."""
     types = {}
     for kind, shares in type_weights().items():
-        if (value := _average(known, shares)) is not None:
+        if (value := _weighted_average(known, shares)) is not None:
             types[str(kind)] = value
-    return types, _average(known, dataset_weights()), _average(known, weights_of_12())
+    return (
+        types,
+        _weighted_average(known, dataset_weights()),
+        _weighted_average(known, weights_of_12()),
+    )
 
 
-def _average(known: Mapping[str, Known], shares: Mapping[str, float]) -> Value | None:
+def _weighted_average(known: Mapping[str, Known], shares: Mapping[str, float]) -> Value | None:
     if not set(shares) <= set(known):
         return None
     if len(shares) == 1:  # the mean of one dataset is that dataset, with one interval
@@ -172,7 +178,7 @@ def within(value: Value, shares: Mapping[str, float]) -> Value:
     """A value whose interval ends where the metrics of its datasets end."""
     if value.low is None or value.high is None:
         return value
-    ends = [bounds(name) for name in shares]
+    ends = [score_bounds(name) for name in shares]
     low, high = (
         sum(share * end[side] for share, end in zip(shares.values(), ends, strict=True))
         for side in (0, 1)
@@ -206,24 +212,24 @@ def all_numbers(rows: Sequence[Row], store: Path) -> list[dict[str, Value]]:
             by_row[place] = {
                 name: Value(one.mean, *ends.get(name, ())) for name, one in means.items()
             }
-    for place in _shown(missing):
+    for place in _with_bar(missing):
         by_row[place] = numbers(rows[place], RESAMPLES)
         kept.add(rows[place], by_row[place])
     kept.save()
     return [by_row[place] for place in range(len(rows))]
 
 
-def _shown(places: list[int]) -> Iterator[int]:
+def _with_bar(places: list[int]) -> Iterator[int]:
     """The places, with a bar in a terminal as soon as they take long."""
     begun = time.monotonic()
     for done, place in enumerate(places):
         if sys.stderr.isatty() and time.monotonic() - begun > UNSEEN:
             from rich.progress import track
 
-            from blurb.terminal.output import console
+            from blurb.terminal.output import make_console
 
             what = "intervals (kept for the next time)"
-            yield from track(places[done:], what, console=console(stderr=True), transient=True)
+            yield from track(places[done:], what, console=make_console(stderr=True), transient=True)
             return
         yield place
 
@@ -236,7 +242,7 @@ class IntervalCache:
 
     def __init__(self, store: Path) -> None:
         self.path = (
-            cache.home()
+            cache.cache_home()
             / KIND
             / f"{hashlib.sha256(str(store.absolute()).encode()).hexdigest()[:16]}.json"
         )

@@ -23,8 +23,8 @@ from blurb.leaderboard.terminal import SHORT
 from blurb.results import published
 from blurb.results.dataset_scores import DATASETS
 from blurb.results.row import DEMO, Row
-from blurb.results.score import SCORE, skill
-from blurb.terminal.output import Name, broken
+from blurb.results.score import SCORE, skill_percent
+from blurb.terminal.output import Name, break_lines
 
 MEANS = (SCORE, tasks.TWELVE, *tasks.TYPES)
 PAPERS = "protocols of papers"
@@ -33,7 +33,7 @@ ROOM = 15
 """Columns of a row in the table of datasets."""
 
 
-def overview(
+def overview_table(
     ranks: Sequence[Ranked],
     sorted_by: str = SCORE,
     columns: Sequence[str] | None = None,
@@ -52,12 +52,12 @@ def overview(
         for name in wanted
         if name == sorted_by or any(name in ranked.entry.values for ranked in ranks)
     ]
-    table = _table()
+    table = _empty_table()
     table.add_column("rank", justify="right", no_wrap=True)
     table.add_column("row", overflow="fold", min_width=12)
     for name in shown:
         table.add_column(heading(name), justify="right", no_wrap=True)
-    parts = [_part(ranked, sorted_by) for ranked in ranks]
+    parts = [_part_of_row(ranked, sorted_by) for ranked in ranks]
     part = parts[0] if len(set(parts)) == 1 else ""
     for ranked, its in zip(ranks, parts, strict=True):
         if its != part:
@@ -66,7 +66,8 @@ def overview(
             part = its
         row = ranked.entry
         cells = [
-            _with_interval(row, name) if name == sorted_by else _number(row, name) for name in shown
+            _with_interval(row, name) if name == sorted_by else _number_cell(row, name)
+            for name in shown
         ]
         style = (
             "bold" if any(row is ranked for ranked in bold) else "dim" if row.row.published else ""
@@ -77,16 +78,17 @@ def overview(
 
 def own_first(ranks: Sequence[Ranked], by: str) -> list[Ranked]:
     """Groups of published rows alone after the others, each in the order that it has."""
-    own = {_part(ranked, by) for ranked in ranks if not ranked.entry.row.published}
+    own = {_part_of_row(ranked, by) for ranked in ranks if not ranked.entry.row.published}
     return sorted(
         ranks,
         key=lambda r: (
-            _part(r, by) not in own or (_part(r, by) == NOTHING and r.entry.row.published)
+            _part_of_row(r, by) not in own
+            or (_part_of_row(r, by) == NOTHING and r.entry.row.published)
         ),
     )
 
 
-def _part(ranked: Ranked, column: str) -> str:
+def _part_of_row(ranked: Ranked, column: str) -> str:
     return ranked.part if column in ranked.entry.values else NOTHING
 
 
@@ -112,21 +114,21 @@ def without_means(row: RankedRow) -> bool:
 
 def beside_means(row: RankedRow) -> list[str]:
     """Its datasets that are in no mean of the overview: of one's own, or of a task type that is not whole."""
-    means = {name for name, kind in _types().items() if kind in row.values}
+    means = {name for name, kind in _type_columns().items() if kind in row.values}
     return [name for name in row.values if name not in (*MEANS, *means)]
 
 
 @lru_cache(maxsize=1)
-def _types() -> dict[str, str]:
+def _type_columns() -> dict[str, str]:
     return {task.name: task.type for task in tasks.all() if task.paper_order}
 
 
 def _dataset_table(names: Sequence[str], rows: Sequence[RankedRow]) -> Table:
-    table = _table()
+    table = _empty_table()
     table.add_column("dataset", no_wrap=True)
     for row in rows:
         table.add_column(
-            Text("\n".join(broken(row.name, ROOM))),
+            Text("\n".join(break_lines(row.name, ROOM))),
             justify="right",
             overflow="fold",
             max_width=ROOM,
@@ -155,18 +157,22 @@ class _Figure:
 
 def has_skill(row: RankedRow) -> bool:
     """Whether the table of datasets has per cent beside a score of the row."""
-    return any(_skill(row, name) is not None for name in row.values)
+    return any(_mean_skill(row, name) is not None for name in row.values)
 
 
-def _skill(row: RankedRow, name: str) -> float | None:
-    return None if row.row.suite == DEMO or row.row.capped else skill(name, row.values[name].mean)
+def _mean_skill(row: RankedRow, name: str) -> float | None:
+    return (
+        None
+        if row.row.suite == DEMO or row.row.capped
+        else skill_percent(name, row.values[name].mean)
+    )
 
 
 def _with_skill(row: RankedRow, name: str) -> str:
     """`76.31   88 %`, `0.00  < 0 %`: how far below the best simple baseline says nothing."""
     if name not in row.values:
         return ""
-    part = _skill(row, name)
+    part = _mean_skill(row, name)
     return f"{row.values[name].mean:.2f}" + (
         "" if part is None else f"{'< 0' if round(part) < 0 else round(part):>5} %"
     )
@@ -175,14 +181,14 @@ def _with_skill(row: RankedRow, name: str) -> str:
 def _with_interval(row: RankedRow, name: str) -> str:
     """`76.31 ±1.2`."""
     ends = row.values[name].interval if name in row.values else None
-    return _number(row, name) + (f" ±{(ends[1] - ends[0]) / 2:.1f}" if ends else "")
+    return _number_cell(row, name) + (f" ±{(ends[1] - ends[0]) / 2:.1f}" if ends else "")
 
 
-def _number(row: RankedRow, name: str) -> str:
+def _number_cell(row: RankedRow, name: str) -> str:
     return f"{row.values[name].mean:.2f}" if name in row.values else ""
 
 
-def _table() -> Table:
+def _empty_table() -> Table:
     return Table(
         box=SIMPLE_HEAD, header_style="bold", padding=0, pad_edge=False, collapse_padding=True
     )
@@ -203,45 +209,47 @@ def with_neighbours(rows: Sequence[Row], others: Iterable[Row] = (), width: int 
     :param others: rows of the same store; those that were made otherwise are left out, as they are ranked apart
     :param width: of the terminal
     """
-    mine = [ranking.entry(row, resampled=False) for row in rows]
-    columns = _columns(mine, width)
-    whole = (name for name in columns if all(name in row.values for row in mine))
+    own_rows = [ranking.entry(row, resampled=False) for row in rows]
+    columns = _columns_that_fit(own_rows, width)
+    whole = (name for name in columns if all(name in row.values for row in own_rows))
     by = next(whole, columns[0] if columns else SCORE)
     suites = {row.suite for row in rows}
     beside = [row for row in others if row.suite in suites]
-    if any(not (row.row.suite == DEMO or row.standing.mark) for row in mine):
+    if any(not (row.row.suite == DEMO or row.standing.mark) for row in own_rows):
         beside += published.shipped()
     theirs = [ranking.entry(row, resampled=False) for row in beside]
-    keys = {row.standing.key for row in mine}
-    entries = [*mine, *(row for row in theirs if row.standing.key in keys)]
-    return overview(_near(ranking.in_parts(entries, by), mine), by, columns, bold=mine)
+    keys = {row.standing.key for row in own_rows}
+    entries = [*own_rows, *(row for row in theirs if row.standing.key in keys)]
+    return overview_table(
+        _rows_near(ranking.in_parts(entries, by), own_rows), by, columns, bold=own_rows
+    )
 
 
-def _columns(rows: Sequence[RankedRow], width: int) -> list[str]:
+def _columns_that_fit(rows: Sequence[RankedRow], width: int) -> list[str]:
     """The datasets and means shown, the most general first."""
-    there = {name for row in rows for name in row.values}
-    means = [name for name in MEANS if name in there]
+    present = {name for row in rows for name in row.values}
+    means = [name for name in MEANS if name in present]
     types = {task.name: task.type for task in tasks.all()}
-    own = sorted(there - {*DATASETS, *MEANS})
+    own = sorted(present - {*DATASETS, *MEANS})
     loose = [
         name
         for name in (*own, *DATASETS)
-        if name in there and (name in own or types[name] not in means)
+        if name in present and (name in own or types[name] not in means)
     ]
-    room = width - NAME - sum(map(_width, means))
+    room = width - NAME - sum(map(_column_width, means))
     chosen: list[str] = []
     for name in loose:
-        room -= _width(name)
+        room -= _column_width(name)
         if room >= 0 or not (means or chosen):
             chosen.append(name)
     return [*means, *chosen]
 
 
-def _width(name: str) -> int:
+def _column_width(name: str) -> int:
     return max(len(heading(name)), len("100.00")) + 1
 
 
-def _near(ranks: Sequence[Ranked], mine: Sequence[RankedRow]) -> list[Ranked]:
+def _rows_near(ranks: Sequence[Ranked], mine: Sequence[RankedRow]) -> list[Ranked]:
     """Those of `mine`, the rows next to them in their part, and its best one."""
     own = {id(row) for row in mine}
     parts = by_key((ranked.part, ranked) for ranked in ranks)

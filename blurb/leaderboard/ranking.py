@@ -13,7 +13,7 @@ from blurb.leaderboard import intervals
 from blurb.messages import DataError
 from blurb.names import by_number
 from blurb.results import from_store, groups, results_csv, tables
-from blurb.results.row import Origin, Row, labelled
+from blurb.results.row import Origin, Row, label_rows
 from blurb.store.store import Store
 
 
@@ -77,12 +77,15 @@ def select(
         row
         for row in rows
         if fnmatch.fnmatch(row.model, model)
-        and any(fnmatch.fnmatch(name, protocol) for name in _versions(row.configuration.protocol))
+        and any(
+            fnmatch.fnmatch(name, protocol)
+            for name in _name_and_version(row.configuration.protocol)
+        )
         and (head == "*" or any(fnmatch.fnmatch(name, head) for name in heads(row)))
     ]
 
 
-def _versions(protocol: str) -> tuple[str, str]:
+def _name_and_version(protocol: str) -> tuple[str, str]:
     return protocol, protocol.partition("@")[0]
 
 
@@ -112,33 +115,33 @@ def in_parts(entries: Sequence[RankedRow], column: str) -> list[Ranked]:
     A row ranks behind another only if its interval ends below the other's. A number without an interval counts as
     exact, as its uncertainty is unknown.
     """
-    there = [entry for entry in entries if column in entry.values]
+    present = [entry for entry in entries if column in entry.values]
     ranked: list[Ranked] = []
-    for part in groups.parts([entry.standing for entry in there], column):
+    for part in groups.parts([entry.standing for entry in present], column):
         ranked += [
             Ranked(place, one, part.title)
-            for place, one in _places([there[i] for i in part.places], column)
+            for place, one in _ranks_of([present[i] for i in part.places], column)
         ]
-        ranked += [Ranked(None, there[i], part.title) for i in part.unranked]
+        ranked += [Ranked(None, present[i], part.title) for i in part.unranked]
     return ranked + [
         Ranked(None, entry, entry.standing.title) for entry in entries if column not in entry.values
     ]
 
 
-def _places(entries: Sequence[RankedRow], column: str) -> list[tuple[RankRange, RankedRow]]:
+def _ranks_of(entries: Sequence[RankedRow], column: str) -> list[tuple[RankRange, RankedRow]]:
     def bounds(entry: RankedRow) -> tuple[float, float]:
         value = entry.values[column]
         return value.interval or (value.mean, value.mean)
 
-    there = sorted(entries, key=lambda entry: (-entry.values[column].mean, by_number(entry.name)))
+    present = sorted(entries, key=lambda entry: (-entry.values[column].mean, by_number(entry.name)))
     lows, highs = (
-        (sorted(ends) for ends in zip(*map(bounds, there), strict=True)) if there else ([], [])
+        (sorted(ends) for ends in zip(*map(bounds, present), strict=True)) if present else ([], [])
     )
     places: list[tuple[RankRange, RankedRow]] = []
-    for entry in there:
+    for entry in present:
         low, high = bounds(entry)
         better, worse = len(lows) - bisect_right(lows, high), bisect_left(highs, low)
-        places.append((RankRange(1 + better, len(there) - worse), entry))
+        places.append((RankRange(1 + better, len(present) - worse), entry))
     return places
 
 
@@ -189,7 +192,7 @@ def read_rows(
                     "first, with blurb leaderboard merge.",
                     path,
                 )
-    return [*listed, *labelled(list(rows.values()))]
+    return [*listed, *label_rows(list(rows.values()))]
 
 
 def standing(row: Row, board: Board | None = None, together: bool = False) -> groups.Standing:

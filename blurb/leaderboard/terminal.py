@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from blurb import tasks
-from blurb.messages import number, once
+from blurb.messages import format_number, say_once
 from blurb.results import predictions, published
 from blurb.results.dataset_scores import in_order
 from blurb.results.row import Row
@@ -29,20 +29,20 @@ NAME = 24
 """Characters that the name of a row has at least in a table of many."""
 
 
-def render(rows: Sequence[Row], width: int = 120) -> RenderableType:
+def render_rows(rows: Sequence[Row], width: int = 120) -> RenderableType:
     """The rows of a run: a card each, or one table if there are many.
 
     :param width: of the terminal
     """
-    return Group(*map(card, rows)) if len(rows) <= CARDS else _compact(rows, width)
+    return Group(*map(card, rows)) if len(rows) <= CARDS else _compact_table(rows, width)
 
 
 def card(row: Row) -> RenderableType:
     """The datasets of one row, its score or what is missing, and notes."""
-    notes = [Text(text, style="yellow") for text in _notes(row)]
+    notes = [Text(text, style="yellow") for text in _notes_on_row(row)]
     if _is_of_blurb(row):
-        notes.insert(0, _score(row))
-    return Group(_datasets(row), *notes)
+        notes.insert(0, _score_text(row))
+    return Group(_dataset_table(row), *notes)
 
 
 def _is_of_blurb(row: Row) -> bool:
@@ -50,7 +50,7 @@ def _is_of_blurb(row: Row) -> bool:
     return any(name not in row.own_tasks for name in row.datasets)
 
 
-def _notes(row: Row) -> list[str]:
+def _notes_on_row(row: Row) -> list[str]:
     notes = [f"Note: {row.note}."] if row.note else []
     if _is_of_blurb(row) and row.data not in ("synthetic", "verified"):
         notes.append(f"The data is not verified as BLURB's: {row.data}.")
@@ -61,31 +61,37 @@ def _notes(row: Row) -> list[str]:
     return notes
 
 
-def _compact(rows: Sequence[Row], width: int) -> RenderableType:
+def _compact_table(rows: Sequence[Row], width: int) -> RenderableType:
     """A line a row, with the mean on test of every dataset; what holds of several rows is said once."""
     names = list(
         dict.fromkeys(task.name for task in tasks.all() for row in rows if row.seeds(task.name))
     )
-    tables = [_lines(rows, names, mean_and_sd)]
+    tables = [_lines_of_rows(rows, names, mean_and_sd)]
     if (
         Measurement.get(Console(width=10_000), Console(width=10_000).options, tables[0]).minimum
         > width
     ):
         room = max(1, (width - NAME) // (len("ncbi-disease") + 1))
         tables = [
-            _lines(
+            _lines_of_rows(
                 rows, names[start : start + room], lambda values: f"{statistics.fmean(values):.2f}"
             )
             for start in range(0, len(names), room)
         ]
     lost = {
-        row.name: [_score(row).plain] for row in rows if _is_of_blurb(row) and row.score is None
+        row.name: [_score_text(row).plain]
+        for row in rows
+        if _is_of_blurb(row) and row.score is None
     }
-    said = [(row.name, text) for row in rows for text in (*lost.get(row.name, ()), *_notes(row))]
-    return Group(*tables, *(Text(text, style="yellow") for text in once(said, len(rows))))
+    said = [
+        (row.name, text) for row in rows for text in (*lost.get(row.name, ()), *_notes_on_row(row))
+    ]
+    return Group(*tables, *(Text(text, style="yellow") for text in say_once(said, len(rows))))
 
 
-def _lines(rows: Sequence[Row], names: Sequence[str], cell: Callable[[list[float]], str]) -> Table:
+def _lines_of_rows(
+    rows: Sequence[Row], names: Sequence[str], cell: Callable[[list[float]], str]
+) -> Table:
     table = Table(header_style="bold", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column(
         "row", overflow="fold", min_width=min(NAME, max(len(row.name) for row in rows))
@@ -100,7 +106,7 @@ def _lines(rows: Sequence[Row], names: Sequence[str], cell: Callable[[list[float
             *map(Text, (row.name, *cells)), str(done) if done == planned else f"{done} of {planned}"
         )
     floors = [
-        {number(predictions.best_constant(row, name)) for row in rows if row.values(name)}
+        {format_number(predictions.best_constant(row, name)) for row in rows if row.values(name)}
         for name in names
     ]
     shared = [floor.pop() if len(floor) == 1 else "" for floor in floors]
@@ -110,7 +116,7 @@ def _lines(rows: Sequence[Row], names: Sequence[str], cell: Callable[[list[float
     return table
 
 
-def _datasets(row: Row) -> Table:
+def _dataset_table(row: Row) -> Table:
     title = Text(
         f"{row.model}   {row.configuration.text}   {row.configuration.precision}", style="bold"
     )
@@ -136,7 +142,10 @@ def _datasets(row: Row) -> Table:
         if not row.seeds(name):
             continue
         dataset = row.datasets[name]
-        dev, floor = number(dataset.mean("dev")), number(predictions.best_constant(row, name))
+        dev, floor = (
+            format_number(dataset.mean("dev")),
+            format_number(predictions.best_constant(row, name)),
+        )
         cells = [task.title, dataset.metric, dev, mean_and_sd(row.values(name)), floor]
         if best:
             cells.append("{:.2f} {}".format(*best[name]) if name in best else "")
@@ -151,7 +160,7 @@ def mean_and_sd(values: list[float]) -> str:
     return f"{mean} ± {statistics.stdev(values):.2f}" if len(values) > 1 else mean
 
 
-def _score(row: Row) -> Text:
+def _score_text(row: Row) -> Text:
     if row.score is None:
         why = f"{', '.join(row.missing)} missing" if row.missing else row.doubts
         return Text(f"No BLURB score: {why}.", style="yellow")

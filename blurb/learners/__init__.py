@@ -49,7 +49,7 @@ def name_in(reference: str) -> str:
     return reference.removeprefix(PREFIX).partition(",")[0]
 
 
-def named() -> dict[str, LearnerKind]:
+def named_kinds() -> dict[str, LearnerKind]:
     """The kinds that stand in the place of a model, by name."""
     return {
         name: kind
@@ -68,7 +68,7 @@ def get_named(reference: str) -> LearnerKind:
     name = kinds.registered(name_in(reference))
     found = kinds.known(name)
     if found is None or found.reads_checkpoint or not found.runs:
-        raise UnknownName(PREFIX.rstrip(":"), name, named())
+        raise UnknownName(PREFIX.rstrip(":"), name, named_kinds())
     return found
 
 

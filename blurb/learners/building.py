@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from blurb.checkpoints.source import ModelSource, resolve as of_checkpoint
-from blurb.heads._spec import canonical, parse
-from blurb.learners import PREFIX, LearnerKind, get_named, is_named, kinds, named, of_trial
+from blurb.checkpoints.source import ModelSource, resolve_checkpoint as of_checkpoint
+from blurb.heads._spec import canonical_spec, parse_spec
+from blurb.learners import PREFIX, LearnerKind, get_named, is_named, kinds, named_kinds, of_trial
 from blurb.messages import ModelError
-from blurb.names import known_as
+from blurb.names import resolve_name
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -31,7 +31,7 @@ class _Classes:
         return kinds.registered(name)
 
     def is_builtin(self, text: str) -> bool:
-        return text in named()
+        return text in named_kinds()
 
 
 def spelled(reference: str) -> str:
@@ -40,10 +40,10 @@ def spelled(reference: str) -> str:
     :raises UnknownName: if there is no such kind or option
     :raises SettingsError: if a value does not have the type of the option
     """
-    return PREFIX + canonical(_Classes(), reference.removeprefix(PREFIX))
+    return PREFIX + canonical_spec(_Classes(), reference.removeprefix(PREFIX))
 
 
-def resolve(
+def resolve_model(
     reference: str,
     name: str | None = None,
     revision: str | None = None,
@@ -54,13 +54,13 @@ def resolve(
 ) -> ModelSource:
     """Resolves a model reference.
 
-    :param reference: the name of a kind (`baseline:majority`), or a checkpoint (`blurb.checkpoints.source.resolve`,
-        which has the other parameters)
+    :param reference: the name of a kind (`baseline:majority`), or a checkpoint (
+        `blurb.checkpoints.source.resolve_checkpoint`, which has the other parameters)
     :raises ModelError: says what is missing and what to do
     """
     if not is_named(reference):
-        known = named()
-        name_of_kind = known_as(reference, known)
+        known = named_kinds()
+        name_of_kind = resolve_name(reference, known)
         if name_of_kind in known and not Path(reference).is_dir():
             raise ModelError(
                 f"There is no model called '{reference}'.", fix=f"Write {PREFIX}{name_of_kind}."
@@ -89,7 +89,7 @@ def learner(
     kind = of_trial(source.weights, name)
     if kind.reads_checkpoint:
         return cast("Learner", kind.load("learner")(source, formulation, device, precision))
-    made, options = parse(_Classes(), source.location)
+    made, options = parse_spec(_Classes(), source.location)
     return cast("Learner", made(formulation, device, precision, **options))
 
 

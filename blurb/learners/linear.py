@@ -14,12 +14,12 @@ from torch import Tensor
 from blurb.formulations._base import Formulation, Output
 from blurb.heads import heads
 from blurb.heads._base import Problem
-from blurb.heads._spec import parse
-from blurb.heads.linear import decide
+from blurb.heads._spec import parse_spec
+from blurb.heads.linear import decide_labels
 from blurb.inputs.features import Features, Ints
 from blurb.learners.base import Learner
 from blurb.messages import SettingsError
-from blurb.protocols.settings import Where, shown, unknown_origin
+from blurb.protocols.settings import Where, show_setting, unknown_origin
 from blurb.training.crf_fit import FittedChain, fit_chain
 
 SHIFTS = (0.0, 0.4, 0.8, 1.2, 1.6, 2.0)
@@ -39,8 +39,8 @@ def check_head(formulation: Formulation, who: str, where: Where = unknown_origin
     :param where: origin of the settings, for the message
     """
     settings = formulation.settings
-    head, _ = parse(heads, settings.head)
-    named = shown(settings, "head", where)
+    head, _ = parse_spec(heads, settings.head)
+    named = show_setting(settings, "head", where)
     if all(head is not heads.get(name) for name in HEADS):
         raise SettingsError(
             f"{who} fits linear models only: the head must be {' or '.join(HEADS)} (NER and PICO), not {named}."
@@ -56,7 +56,7 @@ def scored_items(formulation: Formulation, units: Sequence[Any]) -> int:
     return len({name for name in names if name is not None}) + names.count(None)
 
 
-def folds(units: Sequence[Any]) -> Ints | None:
+def assign_folds(units: Sequence[Any]) -> Ints | None:
     """The fold of each example; a document is never split. None of one document, which would leave nothing to fit."""
     names = [
         number if unit.get("doc_id") is None else unit["doc_id"]
@@ -141,7 +141,7 @@ class LinearLearner(Learner):
     ) -> Output:
         """Predictions by name."""
         if chain is None:
-            predicted, confidence = decide(self.problem.kind, scores)
+            predicted, confidence = decide_labels(self.problem.kind, scores)
         else:
             predicted, confidence = chain.decode(scores, torch.from_numpy(read.units))
         return self.formulation.output(
@@ -150,19 +150,19 @@ class LinearLearner(Learner):
 
     def _losses(self, units: Sequence[Any], read: Read, scores: Tensor) -> Sequence[float] | None:
         """Of the fit as it is, whose probabilities a shift for the sake of a metric would distort."""
-        _, shares = decide(self.problem.kind, scores)
+        _, shares = decide_labels(self.problem.kind, scores)
         return self.formulation.losses(units, read.features, read.by_input(shares))
 
     @property
     def _has_chain(self) -> bool:
         return (
-            parse(heads, self.formulation.settings.head)[0] is heads.get("crf")
+            parse_spec(heads, self.formulation.settings.head)[0] is heads.get("crf")
             and self.problem.kind == "tokens"
         )
 
     def _chain(self, scores: Tensor, targets: Tensor, read: Read) -> FittedChain:
         """A linear chain on top of the scores of the chosen fit, which stay fixed."""
         constrained = bool(
-            parse(heads, self.formulation.settings.head)[1].get("constrained", False)
+            parse_spec(heads, self.formulation.settings.head)[1].get("constrained", False)
         )
         return fit_chain(scores, targets, torch.from_numpy(read.units), self.problem, constrained)

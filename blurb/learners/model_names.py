@@ -59,6 +59,6 @@ def named_models() -> list[ModelName]:
         models.append(ModelName(f"{PREFIX}{name}", "scratch", what, "", "data"))
     models += [
         ModelName(f"{learners.PREFIX}{name}", kind.rows.name, kind.summary, "", "nothing")
-        for name, kind in learners.named().items()
+        for name, kind in learners.named_kinds().items()
     ]
     return models

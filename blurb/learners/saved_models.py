@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from blurb.learners import DEFAULT, kinds
 from blurb.messages import ModelError, opt
-from blurb.system.files import copy_file, damage, read_json, seal, write_json
+from blurb.system.files import copy_file, damaged_files, read_json, seal_folder, write_json
 
 if TYPE_CHECKING:
     from blurb.learners.base import Learner
@@ -24,12 +24,12 @@ LONGEST = 2**31
 
 def is_kept(trial: Path) -> bool:
     """Whether the folder of a trial has its model, undamaged."""
-    return (trial / FOLDER).is_dir() and not damage(trial / FOLDER)
+    return (trial / FOLDER).is_dir() and not damaged_files(trial / FOLDER)
 
 
 def check_whole(folder: Path) -> None:
     """Raises a ModelError if a file of a kept model is missing or damaged."""
-    if lost := damage(folder):
+    if lost := damaged_files(folder):
         raise ModelError(
             f"{', '.join(lost)} missing or damaged",
             where=folder,
@@ -69,9 +69,9 @@ def copy_as(model: str, folder: Path, target: Path) -> None:
     :param target: is created
     """
     shutil.copytree(folder, target, copy_function=copy_file)
-    if not damage(folder):
+    if not damaged_files(folder):
         write_json(target / ABOUT, {**read_json(target / ABOUT), "model": model})
-        seal(target)
+        seal_folder(target)
 
 
 def load(folder: Path, device: str, remote_code: bool) -> tuple[Learner, dict[str, Any]]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-from blurb.messages.text import folded, redacted
+from blurb.messages.text import fold_name, redact_secrets
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -68,13 +68,18 @@ class UnknownName(BlurbError, KeyError):
         """
         names = list(available)
         meant = next(
-            (known for typed, known in (aliases or {}).items() if folded(typed) == folded(name)), ""
+            (
+                known
+                for typed, known in (aliases or {}).items()
+                if fold_name(typed) == fold_name(name)
+            ),
+            "",
         )
-        spelled = {folded(each): each for each in names}
+        spelled = {fold_name(each): each for each in names}
         near = difflib.get_close_matches(
-            folded(name), spelled, n=NEAREST, cutoff=0.0 if len(names) > LISTED else 0.5
+            fold_name(name), spelled, n=NEAREST, cutoff=0.0 if len(names) > LISTED else 0.5
         )
-        close = difflib.get_close_matches(folded(name), near[:1], cutoff=0.5)
+        close = difflib.get_close_matches(fold_name(name), near[:1], cutoff=0.5)
         suggested = meant or (spelled[close[0]] if close else "")
         hint = f" Did you mean '{suggested}'?" if suggested else ""
         more = f" and {len(names) - NEAREST:,} more" if len(names) > LISTED else ""
@@ -131,6 +136,9 @@ class ErrorGroup(BlurbError):
 class ErrorCollector:
     """The errors of checks that are all made, whatever the others find; each error is told once.
 
+    A block `with errors:` ends at its first BlurbError, which is kept; what follows the block goes on. A value of the
+    block is used inside it, or `errors.stop()` stands before its first use.
+
     :ivar errors: so far
     """
 
@@ -138,12 +146,13 @@ class ErrorCollector:
         self.errors: list[BlurbError] = []
         self._texts: set[str] = set()
 
-    def tried(self, check: Callable[P, T], *arguments: P.args, **more: P.kwargs) -> T | None:
-        """The result of a check, or None after adding its error."""
-        try:
-            return check(*arguments, **more)
-        except BlurbError as error:
+    def __enter__(self) -> None: ...
+
+    # "bool | None", as mypy takes what returns "bool" for a block after which nothing is sure to be there.
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool | None:
+        if isinstance(error, BlurbError):
             self.add(error)
+            return True
         return None
 
     def add(self, error: BlurbError) -> None:
@@ -156,7 +165,7 @@ class ErrorCollector:
         self.errors += new.values()
         self._texts |= new.keys()
 
-    def tell(self, then: str = "") -> None:
+    def stop(self, then: str = "") -> None:
         """Raises the only error as it is, or all of them as an `ErrorGroup`; does nothing if there is none.
 
         :param then: a sentence below a list
@@ -179,7 +188,7 @@ FIRST = FirstError()
 
 def safe_message(error: BaseException) -> str:
     """The message of an error without secrets; of one that is not for users, with its type."""
-    return redacted(
+    return redact_secrets(
         str(error) if isinstance(error, BlurbError) else f"{type(error).__name__}: {error}"
     )
 
@@ -215,7 +224,7 @@ def tell_damage(error: BlurbError) -> None:
     warnings.warn(DamageWarning(str(error)), stacklevel=2)
 
 
-def followed(error: BlurbError, effect: str, fix: str = "") -> StoreError:
+def with_effect(error: BlurbError, effect: str, fix: str = "") -> StoreError:
     """An error with what follows from it.
 
     :param effect: a sentence without its full stop
@@ -226,11 +235,11 @@ def followed(error: BlurbError, effect: str, fix: str = "") -> StoreError:
     """
     fix = error.fix or fix
     return StoreError(
-        f"{ended(error.what)} {effect}{'' if fix else '.'}", where=error.where, fix=fix
+        f"{with_full_stop(error.what)} {effect}{'' if fix else '.'}", where=error.where, fix=fix
     )
 
 
-def ended(text: str) -> str:
+def with_full_stop(text: str) -> str:
     """A text with a full stop."""
     return text if text.endswith((".", "?", "!")) else f"{text}."
 

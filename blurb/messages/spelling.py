@@ -46,7 +46,7 @@ def opt(name: str, value: object = "") -> str:
     return f"{keyword}={text if text.isdecimal() or not text else json.dumps(text, ensure_ascii=False)}"
 
 
-def place(option: str) -> str:
+def place_of_setting(option: str) -> str:
     """Where a setting was given: its option; in Python nothing, as what is wrong with a keyword begins with "
     "its name."""
     return "" if _python.get() else option

@@ -15,7 +15,7 @@ RUNNER = re.compile(r"^([^\S\n]*)(:(?=:)|#(?=#\[))", flags=re.MULTILINE)
 """Beginnings of lines that GitHub's runner takes for commands."""
 
 
-def distinct(labels: Sequence[str], extras: Sequence[Sequence[str]]) -> list[str]:
+def make_distinct(labels: Sequence[str], extras: Sequence[Sequence[str]]) -> list[str]:
     """Makes equal labels distinct by adding extras, one after the other.
 
     :param extras: for each label the same number of texts, in the order of addition; "" adds nothing
@@ -39,17 +39,17 @@ BLANKS = re.compile(r"^[\s\u200b\u2060\ufeff]+|[\s\u200b\u2060\ufeff]+$")
 """Invisible characters at the ends of a text: blanks, also those without width, and a byte order mark."""
 
 
-def folded(name: str) -> str:
+def fold_name(name: str) -> str:
     """A name as names are compared that people type: `NCBI_disease` is `ncbi-disease`."""
     return name.lower().replace("_", "-")
 
 
-def number(value: float | None, write: Callable[[float], str] = "{:.2f}".format) -> str:
+def format_number(value: float | None, write: Callable[[float], str] = "{:.2f}".format) -> str:
     """A number with two digits, or as it is to be written; nothing for None."""
     return "" if value is None else write(value)
 
 
-def signed(value: float, digits: int = 2) -> str:
+def format_signed(value: float, digits: int = 2) -> str:
     """A difference with its sign; without sign if it rounds to 0.
 
     >>> signed(0.5), signed(-0.004), signed(-0.006)
@@ -59,7 +59,7 @@ def signed(value: float, digits: int = 2) -> str:
     return text if float(text) else text[1:]
 
 
-def option(name: str, place: object, default: object = None) -> str:
+def option_to_paste(name: str, place: object, default: object = None) -> str:
     r"""An option of a command to paste, with a blank before it; nothing if it is the default.
 
     >>> print(option("--output", "q'uote"), option("--output", "runs", "runs") == "")
@@ -68,7 +68,7 @@ def option(name: str, place: object, default: object = None) -> str:
     return "" if str(place) == str(default) else f" {name} {shlex.quote(str(place))}"
 
 
-def escaped(text: str) -> str:
+def escape_controls(text: str) -> str:
     """Text of strangers without characters that command a terminal or turn a line around; they are shown as escapes.
 
     >>> escaped("a\\x1b[31mb\\n"), escaped(" ::add-mask::x")
@@ -98,12 +98,12 @@ def in_markdown(text: str) -> str:
     return text.replace("://", r":\//").replace("www.", r"www\.")
 
 
-def probability(p: float | None) -> str:
+def format_p(p: float | None) -> str:
     """A p-value; "" for None."""
     return "" if p is None else f"{p:.3f}" if p >= 0.001 else "<0.001"
 
 
-def plural(count: int, name: str) -> str:
+def count_noun(count: int, name: str) -> str:
     """A number with a noun in singular or plural.
 
     >>> plural(1, "trial"), plural(2_000, "trial")
@@ -121,7 +121,7 @@ def first_of(names: Sequence[str], most: int) -> str:
     return ", ".join([*names[:most], *(["..."] if len(names) > most else [])])
 
 
-def once(said: Iterable[tuple[str, str]], count: int) -> list[str]:
+def say_once(said: Iterable[tuple[str, str]], count: int) -> list[str]:
     """Each sentence once: alone if it holds of all, else after the names of all that it holds of.
 
     :param count: how many there are
@@ -138,7 +138,7 @@ def once(said: Iterable[tuple[str, str]], count: int) -> list[str]:
     ]
 
 
-def grouped(reasons: Iterable[tuple[str, str]]) -> list[str]:
+def group_reasons(reasons: Iterable[tuple[str, str]]) -> list[str]:
     """A line for each reason, with all that it holds of; the reasons are no columns, so that a table stays narrow.
 
     >>> grouped([("a", "missing"), ("b", ""), ("c", "missing"), ("d", "damaged.")])
@@ -152,7 +152,7 @@ def grouped(reasons: Iterable[tuple[str, str]]) -> list[str]:
     ]
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """A time in readable units.
 
     >>> duration(0.2), duration(89.6), duration(600), duration(5_000), duration(6_000), duration(400_000)
@@ -170,12 +170,12 @@ def duration(seconds: float) -> str:
     )
 
 
-def megabytes(count: float) -> str:
+def format_megabytes(count: float) -> str:
     """Bytes in MB, without the unit."""
     return f"{count / 1e6:,.1f}"
 
 
-def size(count: float) -> str:
+def format_size(count: float) -> str:
     """Bytes in readable units.
 
     >>> size(300), size(2_500_000), size(12_300_000_000)
@@ -199,7 +199,7 @@ SHORTEST = 8
 """Characters of a variable's value from which it is hidden: `true` and `1` are no secrets."""
 
 
-def redacted(text: str) -> str:
+def redact_secrets(text: str) -> str:
     """The text with `***` in place of every secret that can be told from its form, or that a variable holds.
 
     >>> redacted("https://me:word@example.org/x?token=abc&page=2")

@@ -121,7 +121,7 @@ def label_arrays(
     return np.array(gold, dtype=np.str_), np.array(predicted, dtype=np.str_)
 
 
-def ratio(part: float, whole: float) -> float:
+def safe_ratio(part: float, whole: float) -> float:
     """`part / whole`, and 0.0 where `whole` is 0.
 
     >>> ratio(1, 4), ratio(0, 0)
@@ -138,7 +138,7 @@ class Ratios(NamedTuple):
     recall: float
 
 
-def ratios(true_positives: float, predicted: float, gold: float) -> Ratios:
+def count_ratios(true_positives: float, predicted: float, gold: float) -> Ratios:
     """The ratios for given numbers of correct, predicted and gold items.
 
     >>> ratios(true_positives=2, predicted=4, gold=2)
@@ -146,9 +146,9 @@ def ratios(true_positives: float, predicted: float, gold: float) -> Ratios:
     """
     # 2TP / (predicted + gold) is 2PR / (P + R) with one rounding, and is defined when only one of P and R is
     return Ratios(
-        f1=ratio(2 * true_positives, predicted + gold),
-        precision=ratio(true_positives, predicted),
-        recall=ratio(true_positives, gold),
+        f1=safe_ratio(2 * true_positives, predicted + gold),
+        precision=safe_ratio(true_positives, predicted),
+        recall=safe_ratio(true_positives, gold),
     )
 
 
@@ -163,7 +163,7 @@ def mean_f1(sums: Counts) -> Scores:
     return np.asarray(f1(sums.reshape(*sums.shape[:-1], -1, 3)).mean(-1))
 
 
-def wrong(counts: Counts) -> Scores:
+def count_wrong(counts: Counts) -> Scores:
     """(predicted - tp) + (gold - tp), over all labels: (examples, 3 * labels) to (examples,)."""
     each = counts.reshape(len(counts), -1, 3)
     return np.asarray((each[..., 1] + each[..., 2] - 2 * each[..., 0]).sum(-1))

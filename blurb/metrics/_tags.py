@@ -102,13 +102,13 @@ def join_letters(sentences: Sequence[Sequence[str]]) -> tuple[str | None, str]:
     if len(text) == words:
         return text, ""
     name = next((tag[1:] for sentence in sentences for tag in sentence if len(tag) > 1), "")
-    letters, named = _without(text, name)
+    letters, named = _count_removed(text, name)
     if name.startswith("-") and len(letters) == words and letters.count("O") + named == words:
         return letters, name
     return None, ""
 
 
-def _without(text: str, name: str) -> tuple[str, int]:
+def _count_removed(text: str, name: str) -> tuple[str, int]:
     """`text.replace(name, "")`, and the number of replacements.
 
     Deletes the characters of the name instead if that gives the same result, as it is faster.

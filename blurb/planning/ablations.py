@@ -10,10 +10,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from blurb.messages import probability, signed
+from blurb.messages import format_p, format_signed
 from blurb.results import schema
 from blurb.results.row import Row
-from blurb.statistics.welch import compare
+from blurb.statistics.welch import welch_test
 from blurb.store.trial import short_weights
 from blurb.system.files import write_whole
 
@@ -126,7 +126,7 @@ def lines(
     table = []
     for index, (cell, result) in enumerate(zip(grid.cells, results, strict=True)):
         for dataset in datasets:
-            values = _values(result, dataset)
+            values = _values_of(result, dataset)
             line = {"cell": cell.text, "task": dataset, "seeds": str(len(values))}
             if values:
                 line["mean"] = f"{statistics.fmean(values):.2f}"
@@ -136,14 +136,14 @@ def lines(
             if published is not None:
                 line["published"] = f"{published:.2f}"
             if index:
-                comparison = compare(values, _values(results[0], dataset))
+                comparison = welch_test(values, _values_of(results[0], dataset))
                 line["verdict"] = comparison.verdict
                 if comparison.difference is not None:
-                    line["difference"] = signed(comparison.difference)
+                    line["difference"] = format_signed(comparison.difference)
                 if comparison.p is not None:
                     line["p"] = f"{comparison.p:.4f}"
                 if published is not None:
-                    line["published_difference"] = signed(
+                    line["published_difference"] = format_signed(
                         published - grid.cells[0].published[dataset]
                     )
             else:
@@ -169,7 +169,7 @@ def write(grid: Grid, found: list[dict[str, str]], folder: Path, caption: str) -
     folder.mkdir(parents=True, exist_ok=True)
     table, page = folder / f"{grid.axis}.csv", folder / f"{grid.axis}.md"
     schema.write(table, COLUMNS, found)
-    write_whole(page, _markdown(grid, found, caption).encode())
+    write_whole(page, _markdown_table(grid, found, caption).encode())
     return table, page
 
 
@@ -181,16 +181,14 @@ def titles() -> list[str]:
 def readable(line: Mapping[str, str]) -> list[str]:
     """The cells of a line in the readable table, with rounded p-values (the CSV file has four digits)."""
     p = line.get("p", "")
-    return [
-        probability(float(p)) if column == "p" and p else line.get(column, "") for column in SHOWN
-    ]
+    return [format_p(float(p)) if column == "p" and p else line.get(column, "") for column in SHOWN]
 
 
-def _values(result: Row | None, dataset: str) -> list[float]:
+def _values_of(result: Row | None, dataset: str) -> list[float]:
     return result.values(dataset) if result is not None else []
 
 
-def _markdown(grid: Grid, found: list[dict[str, str]], caption: str) -> str:
+def _markdown_table(grid: Grid, found: list[dict[str, str]], caption: str) -> str:
     rules = ["---:" if column in NUMBERS else "---" for column in SHOWN]
     table = "\n".join(f"| {' | '.join(row)} |" for row in [titles(), rules, *map(readable, found)])
     source = (

@@ -14,7 +14,7 @@ from blurb.execution.options import KEEP, Checkpointing, Keep, TrialOptions
 from blurb.inputs.relations import DUMMIES
 from blurb.messages import DataError, ErrorCollector, SettingsError, opt
 from blurb.names import checkpoints_by_number
-from blurb.options import Option, option, parameters
+from blurb.options import Option, option, option_parameters
 from blurb.protocols.settings import MOST_SEEDS
 from blurb.results import ACROSS as DIFFERENCES
 from blurb.table_files import FileLine, head_of, table_of
@@ -67,9 +67,11 @@ def read_models(path: Path) -> list[NamedModel]:
             path,
             1,
         )
-    named = [errors.tried(_named_model, at, line) for at, line in table_of(path, errors).rows]
-    errors.tell()
-    models = [model for model in named if model is not None]
+    models = []
+    for at, line in table_of(path, errors).rows:
+        with errors:
+            models.append(_named_model(at, line))
+    errors.stop()
     if not models:
         raise DataError("names no model.", path)
     return models
@@ -401,7 +403,7 @@ class AblateOptions(TrainOptions):
     dry_run: bool = option(False, "Trials", "List the trials of all cells and stop.")
 
 
-TRAIN, RUN = parameters(TrainOptions), parameters(RunOptions)
+TRAIN, RUN = option_parameters(TrainOptions), option_parameters(RunOptions)
 OUTPUT, JOBS, DEVICE, SUITE = (TRAIN[name].about for name in ("output", "jobs", "device", "suite"))
 CASING, TRUST = TRAIN["casing"].about, TRAIN["trust_remote_code"].about
 ACROSS = RUN["across"].about

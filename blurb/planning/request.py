@@ -1,286 +1,432 @@
-"""From the options of a run to what is planned: settings, folders, models, precision; errors of plans, joined."""
+"""A request: what a run is asked for, made of its options in one pass; all that is wrong is one list.
+
+What is typed wrongly, and what the files of data and checkpoints show by themselves, is told within a second or two,
+before torch is loaded. If all of that is right, tokenizers, weights and device are read.
+"""
 
 from __future__ import annotations
 
-import tempfile
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from blurb import formulations, names, tasks
-from blurb.checkpoints import ModelSource, lengths, scratch
-from blurb.data import home
-from blurb.data.loading import elsewhere, path_of
-from blurb.grouping import by_key
-from blurb.heads import heads, poolings
-from blurb.heads._spec import canonical, parse
-from blurb.inputs.tokenized_split import Read
-from blurb.learners import LearnerKind, is_named, of_protocol
-from blurb.learners.building import resolve
-from blurb.messages import BlurbError, DataError, ErrorCollector, SettingsError, opt
-from blurb.names import known_as
-from blurb.protocols import settings
+from blurb import fields, formulations, learners, names, tasks
+from blurb.checkpoints import ModelSource, adapter, references, scratch
+from blurb.cost.budget import budget_seconds
+from blurb.execution import engines
+from blurb.execution.engine import Engine, Launch
+from blurb.execution.options import TrialOptions
+from blurb.heads import OF_TAGS
+from blurb.inputs.relations import DUMMIES
+from blurb.learners import LearnerKind, building, is_named, protocol_learner
+from blurb.messages import ErrorCollector, SettingsError, opt
+from blurb.planning import steps
+from blurb.planning.options import Model, NamedModel, RunOptions, TrainOptions
 from blurb.protocols.protocol import Protocol
-from blurb.protocols.settings import DEFAULTS, FIELDS
-from blurb.store import plugins
-from blurb.system.files import nearest
-from blurb.tasks import SPLITS, TWELVE, Split, Task, select
-from blurb.training import devices
+from blurb.regression import Rules
+from blurb.regression.rules import read_rules
+from blurb.results import tables
+from blurb.results.references import row_of
+from blurb.store import row_trials as rows
+from blurb.store.trial import Configuration
+from blurb.tasks import Task
+from blurb.training import devices, tracking
 
-if TYPE_CHECKING:
-    from blurb.planning.options import Model, Tokenizer, TrainOptions
+NOT_YET_CHECKED = "More may be wrong: tokenizer and device are checked after these."
 
 
-def folders(
-    suite: str, data: Path | None, raw: Path | None, chosen: list[Task], has_suite: bool = True
-) -> tuple[Path, Path | None]:
-    """The folders of the datasets and of the original releases (None if not given).
+@dataclass(frozen=True)
+class Request(TrialOptions):
+    """The resolved arguments of `blurb run`, beside the options that trials have as they are.
 
-    Task files name their own data files and need no --data.
-
-    :param has_suite: whether the command has the option --suite
+    :param overrides: settings from the command line
+    :param options: setting -> option that overrides it, if that is not `--set`
+    :param precision: resolved
+    :param raw: folder of the original releases, for inputs that need them
+    :param keep_sweep: whether workers may still join if the run is ended before any trial is finished
+    :param tags: name of a row -> its tags
+    :param all_found: whether nobody chose the tasks, and these are what the data folder has
+    :param budget: time for which a protocol is chosen, as it was typed
     """
-    if suite == "demo":
-        from blurb.corpora import demo
 
-        if data is not None:
-            raise SettingsError(
-                f"{opt('suite', 'demo')} generates its own data", fix=f"remove {opt('data')}."
-            )
-        if raw is not None:
-            raise SettingsError(
-                f"{opt('suite', 'demo')} generates its own originals", fix=f"remove {opt('raw')}."
-            )
-        if any(task.file for task in chosen):
-            raise SettingsError(
-                f"{opt('suite', 'demo')} has its own tasks",
-                fix=f"remove {opt('suite')} to run a task file.",
-            )
-        folder = demo.prepare()
-        return folder, folder
-    if data is None and all(task.file for task in chosen):
-        return Path(chosen[0].file).parent, raw
-    data = data or home.at_hand()
-    if data is None:
-        hint = f" (or use {opt('suite', 'demo')}, which needs no data)" if has_suite else ""
-        raise SettingsError(
-            f"Give the folder of the datasets with {opt('data')}{hint}. To get them: blurb data get"
-        )
-    return data, raw
+    sources: Sequence[ModelSource]
+    tasks: Sequence[Task]
+    protocol: Protocol
+    data: Path
+    store: Path
+    precision: str
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict)
+    raw: Path | None = None
+    all_found: bool = False
+    budget: str | None = None
+    keep_sweep: bool = False
+    tags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
+    def configuration(self, source: ModelSource) -> Configuration:
+        """The configuration of a model's row."""
+        protocol, kind = self.protocol, self.learner(source)
+        # Only what can change its answers tells its rows apart.
+        overrides = {name: value for name, value in self.overrides.items() if name in kind.settings}
+        precision = self.precision if kind.precisions else ""
+        asked = protocol_learner.kind_of(protocol)
+        note = protocol.note if asked in (kind, learners.DEFAULT) else ""  # a baseline is no probe
+        return Configuration(protocol.name, protocol.hash, overrides, precision, self.suite, note)
 
-def load_protocol(protocol: str | Path | None, suite: str) -> Protocol:
-    """The protocol that a person named, or by default that of the suite; code that its file names is loaded."""
-    loaded = of_protocol.load(
-        str(protocol) if protocol else ("demo" if suite == "demo" else "standard")
-    )
-    if str(protocol).endswith(".toml"):
-        plugins.load_all(loaded.tables)
-    return loaded
+    def where(self, task: Task, setting: str, baseline: str = "") -> str:
+        """The origin of a setting's value, for messages: a command-line option or the protocol."""
+        if setting in self.overrides:
+            return self.options.get(setting, opt("set"))
+        return self.protocol.where(task, setting, baseline)
 
+    def learner(self, source: ModelSource) -> LearnerKind:
+        """The kind of learner: that of the protocol for a checkpoint, else the one that stands in a model's place."""
+        return building.kind_of(source, self.protocol.learner)
 
-def at_hand(chosen: list[Task], data: Path | None) -> list[Task]:
-    """Those of the tasks whose files are all there; all of them if there is none, so that the error names them."""
-    folder = data or home.at_hand()
-    if folder is None or not folder.is_dir():
-        return chosen
-    return [task for task in chosen if not _missing(task, folder)] or chosen
+    def row(self, source: ModelSource) -> rows.RowTrials:
+        """The row of a model, still without trials."""
+        kind = self.learner(source)
+        return rows.RowTrials(
+            source.name, source.weights, source.tokenizer, kind.recipe, self.configuration(source), {}, {},
+            learner=learners.in_trial(kind), tags=self.tags.get(source.name, ()),
+        )  # fmt: skip
 
-
-def _missing(task: Task, folder: Path, needed: Sequence[Split] = SPLITS) -> list[str]:
-    return [task.files[split] for split in needed if not path_of(task, folder, split).is_file()]
+    def row_key(self, source: ModelSource) -> str:
+        """The key of that row."""
+        return self.row(source).key
 
 
-def check_files(chosen: list[Task], folder: Path, needed: Sequence[Split] = SPLITS) -> None:
-    """Raises a DataError that lists every dataset without a needed split, before anything is trained."""
-    if not folder.is_dir():
-        why = "is a file; give its folder" if folder.exists() else "the data folder does not exist"
-        raise DataError(f"{why}.", folder)
-    missing = {task.name: paths for task in chosen if (paths := _missing(task, folder, needed))}
-    if missing:
-        others = [task for task in chosen if task.name not in missing]
-        there = TWELVE if others == select(TWELVE) else ",".join(task.name for task in others)
-        lost = "; ".join(f"{task} ({', '.join(paths)})" for task, paths in missing.items())
-        hint = f" To run the others: {opt('tasks', there)}" if there else elsewhere(chosen, folder)
-        raise DataError(f"missing files: {lost}.{hint}", folder)
+def make_request(options: RunOptions) -> tuple[Request, Engine, Rules | None]:
+    """The request of `blurb run`, the engine that runs its trials, and the rules of its check.
 
-
-def check_writable(**places: Path) -> None:
-    """Raises a SettingsError if an option's folder cannot be created or written; leaves nothing behind.
-
-    :param places: folder by option name
+    :raises BlurbError: the only thing that is wrong; `ErrorGroup` if there are more
     """
-    for option, folder in places.items():
-        place = nearest(folder)
-        try:
-            with tempfile.TemporaryDirectory(dir=place):
-                pass
-        except OSError as error:
-            raise SettingsError(
-                f"{opt(option)}: cannot write to {folder}: {error.strerror}."
-            ) from error
-
-
-def check_reference(reference: str) -> None:
-    """Raises a SettingsError for what cannot be a model: the name of a task, a name that is not valid UTF-8."""
-    selections = tasks.selections()
-    if known_as(reference, selections) in selections and not Path(reference).is_dir():
-        raise SettingsError(
-            f"MODEL '{reference}' is a task",
-            fix=f"separate tasks by commas without blanks: {opt('tasks', 'gad,hoc')}.",
-        )
-    if reference != reference.encode(errors="replace").decode():
-        shown = reference.encode("ascii", "backslashreplace").decode()
-        raise SettingsError(
-            f"The folder name '{shown}' is not valid UTF-8", fix="rename the folder."
-        )
-
-
-def source(
-    model: Model,
-    name: str | None,
-    revision: str | None,
-    remote_code: bool,
-    folder: Path,
-    casing: str | None = None,
-    tokenizer: Tokenizer | None = None,
-    base: str | None = None,
-) -> ModelSource:
-    """Resolves a model; one that starts from scratch gets a vocabulary from the data."""
-    if name is not None:
-        names.check(name, "The model name")
-    if not isinstance(model, str | Path):
-        from blurb.checkpoints import of_folder, staged_checkpoint
-
-        folder = staged_checkpoint.of_loaded(model, tokenizer)
-        return of_folder(
-            folder,
-            name or staged_checkpoint.default_name(model),
-            staged_checkpoint.IN_MEMORY,
-            casing=casing or "",
-        )
-    reference = str(model)
-    check_reference(reference)
-    given = [
-        opt(name) for name, one in (("tokenizer", tokenizer), ("base", base)) if one is not None
-    ]
-    if given and (is_named(reference) or reference.startswith(scratch.PREFIX)):
-        raise SettingsError(f"{reference} has no use for {given[0]}", fix="remove it.")
-    if reference.startswith(scratch.PREFIX):
-        return resolve(str(scratch.build(reference, folder)), name or reference, casing=casing)
-    return resolve(
-        reference,
-        name,
-        revision=revision,
-        remote_code=remote_code,
-        casing=casing,
-        tokenizer=tokenizer,
-        base=base,
+    errors = ErrorCollector()
+    options = fields.drop_invalid(options, errors)
+    with errors:
+        protocol = steps.load_protocol(options.protocol, options.suite)
+    table = tables.place(options.output, options.leaderboard)
+    with errors:
+        engine = engines.parse(options.engine, Launch(options.jobs, table, options.print_script))
+        _check_engine(options, engine, errors)
+    with errors:
+        steps.check_writable("output", Path(options.output))
+    if options.leaderboard is not None:
+        with errors:
+            steps.check_writable("leaderboard", table.parent)
+    with errors:
+        tables.check_places(options.output, options.leaderboard)
+    chosen = _choose_tasks(options, errors)
+    with errors:
+        rules = _read_rules(options, chosen)
+    with errors:
+        folder, raw = _find_data(options, chosen)
+    settings = _read_settings(options, chosen, errors)
+    _check_combination(options, errors)
+    with errors:
+        models = options.named_models
+        _check_models(models, options, errors)
+    errors.stop(NOT_YET_CHECKED)
+    # A baseline says itself which heads and inputs it has, and a budget chooses another protocol.
+    if options.budget is None and not all(is_named(one.model) for one in models):
+        _check_inputs(chosen, protocol, settings, options.shorthands, errors)
+    errors.stop(NOT_YET_CHECKED)
+    # From here on torch is loaded: seconds for who has typed all of it right.
+    request = _load_request(
+        options, protocol, chosen, settings, folder, raw, models, engine.elsewhere
     )
+    if engine.hands_over:  # to jobs that end with their time
+        request = dataclasses.replace(request, resume_trials=True)
+    _check_together(request, options, engine)
+    return request, engine, rules
 
 
-def typed_settings(
-    given: Mapping[str, Any], shorthands: Mapping[str, str] | None = None
-) -> dict[str, Any]:
-    """Settings that a person typed, of their types; heads and poolings are loaded, and in canonical spelling.
+def make_request_of_cells(
+    options: TrainOptions,
+    chosen: list[Task],
+    settings: Mapping[str, Any],
+    shorthands: Mapping[str, str],
+) -> Request:
+    """The request of `blurb ablate`, whose cells differ in their settings alone.
 
-    :param given: setting -> value; text as after `--set`
+    :param settings: of all cells, typed
     :param shorthands: setting -> option that it was given with, if not with `--set`
+    :raises BlurbError: the only thing that is wrong; `ErrorGroup` if there are more
     """
-    typed = settings.parse_overrides(given, shorthands)
-    for kind, registry in plugins.KINDS.items():
-        if kind in typed and not registry.is_builtin(
-            typed[kind]
-        ):  # whose import takes seconds, and is not needed yet
-            plugins.load(kind, typed[kind])
-            typed[kind] = canonical(registry, typed[kind])
+    errors = ErrorCollector()
+    with errors:
+        protocol = steps.load_protocol(options.protocol, options.suite)
+    with errors:
+        folder, raw = _find_data(options, chosen)
+    with errors:
+        devices.check_here(options.device, options.precision)
+    with errors:
+        models = options.named_models
+        _check_models(models, options, errors)
+    errors.stop(NOT_YET_CHECKED)
+    request = _load_request(options, protocol, chosen, settings, folder, raw, models)
+    return dataclasses.replace(request, options=shorthands, all_found=False)
+
+
+def _load_request(
+    options: TrainOptions,
+    protocol: Protocol,
+    chosen: list[Task],
+    settings: Mapping[str, Any],
+    folder: Path,
+    raw: Path | None,
+    models: Sequence[NamedModel],
+    elsewhere: bool = False,
+) -> Request:
+    """The request, with device and models read; all that is wrong with these is one list.
+
+    :param folder: of the data, from which `scratch:` makes a vocabulary
+    :param elsewhere: whether the trials run on other machines
+    """
+    errors, sources = ErrorCollector(), list[ModelSource]()
+    with errors:
+        if options.track:
+            tracking.check(options.track)
+    with errors:
+        precision = steps.choose_precision(options, elsewhere)
+    has_device = not errors.errors  # whoever mistyped a device does not wait for downloads
+    for named in models:
+        if has_device or not _is_remote(named.model):
+            with errors:
+                sources.append(
+                    steps.load_source(
+                        named.model,
+                        named.name,
+                        options.revision,
+                        options.trust_remote_code,
+                        folder,
+                        options.casing,
+                        options.tokenizer,
+                        options.base,
+                    )
+                )
+    with errors:
+        steps.check_row_names(source.name for source in sources)
+    errors.stop()
+    return Request(
+        sources=sources,
+        tasks=chosen,
+        protocol=protocol,
+        data=folder,
+        store=Path(options.output),
+        overrides=settings,
+        options=options.shorthands,
+        raw=raw,
+        all_found=options.tasks is None and options.suite != "demo",
+        budget=getattr(options, "budget", None),
+        keep_sweep=getattr(options, "keep_sweep", False),
+        precision=precision,
+        tags={
+            source.name: named.tags
+            for source, named in zip(sources, models, strict=True)
+            if named.tags
+        },
+        **options.of_trials,
+    )
+
+
+def _check_engine(options: RunOptions, engine: Engine, errors: ErrorCollector) -> None:
+    """Adds what an engine cannot do of what is asked for."""
+    if options.print_script and not engine.hands_over:
+        others = [name for name, kind in engines.engines.usable().items() if kind.hands_over]
+        what = f"{opt('print')} shows the script of an engine that submits one: add"
+        errors.add(SettingsError(f"{what} {opt('engine', ' or '.join(others))}."))
+    if options.check is not None and engine.hands_over:
+        what = f"{opt('check')} needs the results, which submitted jobs bring later: then run blurb check."
+        errors.add(SettingsError(what))
+    if options.precision == "auto" and engine.elsewhere:
+        what = f"The trials run on other machines, whose hardware is not known here: say {opt('precision', 'bf16')}, "
+        errors.add(SettingsError(f"{what}fp32 or fp16."))
+    with errors:
+        if engine.elsewhere:
+            devices.check_name(options.device)
+        else:
+            devices.check_here(options.device, options.precision)
+    with errors:
+        # In a store that is there, all may be done, which needs no engine.
+        if not options.dry_run and not Path(options.output).exists():
+            engine.check_there()
+
+
+def _check_combination(options: RunOptions, errors: ErrorCollector) -> None:
+    """Adds options that cannot be, or do not go together."""
+    if options.name is not None:
+        with errors:
+            names.check(options.name, "The model name")
+    if options.track and not tracking.seems_installed(options.track):
+        what = f"{opt('track', options.track)} needs the package {options.track}: pip install {options.track}"
+        errors.add(SettingsError(what))
+    if options.dummy_tokens and options.relation_input not in (None, *DUMMIES):
+        other = opt("relation-input", options.relation_input)
+        what = f"{opt('dummy-tokens')} cannot be combined with {other}; remove one."
+        errors.add(SettingsError(what))
+    given = [opt(name) for name in ("protocol", "seeds") if getattr(options, name) is not None]
+    if options.budget is not None:
+        with errors:
+            budget_seconds(options.budget)
+            if given:
+                what, fix = (
+                    f"{opt('budget')} chooses the protocol and its seeds",
+                    f"remove {given[0]}",
+                )
+                raise SettingsError(what, fix=f"{fix} or {opt('budget')}.")
+    for name in ("rules", "across"):
+        if getattr(options, name) and options.check is None:
+            what = f"{opt(name)} needs {opt('check')} with the row to compare with."
+            errors.add(SettingsError(what))
+
+
+def _check_models(
+    models: Sequence[NamedModel], options: TrainOptions, errors: ErrorCollector
+) -> None:
+    """Adds what references and the files of their folders show by themselves."""
+    if not models:
+        fix = f"name a MODEL, or a table of them with {opt('models', 'FILE')}."
+        errors.add(SettingsError("There is no model to run", fix=fix))
+    if options.name and len(models) > 1:
+        errors.add(SettingsError(f"{opt('name')} needs exactly one MODEL."))
+    for named in models:
+        with errors:
+            _check_model(named.model, options)
+
+
+def _check_model(model: Model, options: TrainOptions) -> None:
+    if not isinstance(model, str | Path):
+        return
+    reference = str(model)
+    steps.check_reference(reference)
+    if is_named(reference):
+        learners.get_named(reference)
+    elif reference.startswith(scratch.PREFIX):
+        scratch.size_of(reference)
+    elif isinstance(place := references.folder_or_id(reference), Path):
+        if options.base is not None:
+            adapter.check(place, options.base)
+        else:
+            steps.check_parts(place, options.trust_remote_code, options.tokenizer is None)
+
+
+def _is_remote(model: Model) -> bool:
+    """Whether a reference is that of a model on the Hub."""
+    reference = str(model) if isinstance(model, str | Path) else ""
+    if not reference or is_named(reference) or reference.startswith(scratch.PREFIX):
+        return False
+    return not isinstance(references.folder_or_id(reference), Path)
+
+
+def _check_inputs(
+    chosen: Sequence[Task],
+    protocol: Protocol,
+    settings: Mapping[str, Any],
+    shorthands: Mapping[str, str],
+    errors: ErrorCollector,
+) -> None:
+    """Adds relation inputs and heads that do not go with a task."""
+    faults = []
+    for task in chosen if {"head", "relation_input"} & settings.keys() else ():
+        own = ErrorCollector()
+        with own:
+            formulation = formulations.bind(task, protocol.settings(task, settings, parameters=0))
+            _ = formulation.needs_original
+            # Other kinds of learners say themselves which heads they fit.
+            if "head" in settings and protocol_learner.kind_of(protocol).searches:
+                of_tags = formulation.settings.head.partition(",")[0] in OF_TAGS
+                kinds = ("tokens",) if of_tags else None
+                formulation.check_head(kinds, lambda name: shorthands.get(name, opt("set")))
+        faults += [(error, "", task.name) for error in own.errors]
+    for error in steps.merge_refusals(faults):
+        errors.add(error)
+
+
+def _choose_tasks(options: RunOptions, errors: ErrorCollector) -> list[Task]:
+    """The tasks of all words that name any; without words those whose files are there."""
+    given = options.tasks or "all"
+    words = given.split(",") if isinstance(given, str) else given
+    known = []
+    for word in filter(str.strip, words):
+        with errors:
+            tasks.load_selection([word])
+            known.append(word)
+    chosen: list[Task] = []
+    with errors:
+        if known or not any(map(str.strip, words)):
+            chosen = tasks.load_selection(known)
+    if options.tasks is None and options.suite != "demo":
+        chosen = steps.available_tasks(chosen, options.data)  # type: ignore[arg-type]
+    return chosen
+
+
+def _read_settings(
+    options: RunOptions, chosen: Sequence[Task], errors: ErrorCollector
+) -> dict[str, Any]:
+    """The settings of their types, without those that have faults."""
+    typed: dict[str, Any] = {}
+    with errors:
+        for name, value in options.overrides.items():
+            with errors:
+                typed |= steps.typed_settings({name: value}, options.shorthands)
+                _check_concerns(name, value, chosen, options.shorthands)
     return typed
 
 
-def precision_of(options: TrainOptions, elsewhere: bool) -> str:
-    """The resolved precision, which is part of a trial; SettingsError if the device does not have it.
-
-    :param elsewhere: whether the trials run on other machines
-    """
-    from blurb.training import hardware
-
-    if elsewhere:
-        devices.check_name(options.device)
-        return options.precision
-    return hardware.choose_precision(options.precision, hardware.choose_device(options.device))
-
-
-def check_names(sources: Sequence[ModelSource]) -> None:
-    """Raises a SettingsError if a name is not valid for a row, or two models have the same name."""
-    errors, given = ErrorCollector(), Counter(source.name for source in sources)
-    for name, count in given.items():
-        errors.tried(names.check, name, "The model name")
-        if count > 1:
-            fix = f"run them separately, each with its own {opt('name')}."
-            errors.add(SettingsError(f"Two models have the name '{name}'", fix=fix))
-    errors.tell()
+def _check_concerns(
+    name: str, value: Any, chosen: Sequence[Task], shorthands: Mapping[str, str]
+) -> None:
+    """Raises a SettingsError if a setting concerns no task: its row would have the trials of another row."""
+    if name not in formulations.specific_settings() or not chosen:
+        return
+    if not any(name in formulations.of(task).own_settings for task in chosen):
+        listed = ", ".join(task.name for task in chosen)
+        where = shorthands.get(name, opt("set"))
+        what = f"{name}={value} ({where}) concerns none of the tasks ({listed})"
+        raise SettingsError(what, fix="leave it out.")
 
 
-def reader(model: str, folder: Path, casing: str | None = None) -> Read:
-    """The function that tokenizes a split as a model does."""
-    return lengths.reader(source(model, None, None, False, folder, casing))
+def _read_rules(options: RunOptions, chosen: list[Task]) -> Rules | None:
+    """The rules of `check`, read before training, so that a typo costs nothing; None without it."""
+    if options.check is None:
+        return None
+    errors = ErrorCollector()
+    with errors:
+        rules = read_rules(options.rules, across=options.across)
+    with errors:
+        # The run may repair what is damaged.
+        row_of(options.check, Path(options.output), lambda text: None)
+    errors.stop()
+    if rules.required is None:
+        return dataclasses.replace(rules, required=tuple(task.name for task in chosen))
+    return rules
 
 
-def deduplicated(refusals: Iterable[tuple[BlurbError, ModelSource, Task]]) -> list[BlurbError]:
-    """The errors of models on tasks, without those that differ only in the names that they were given.
+def _find_data(options: TrainOptions, chosen: list[Task]) -> tuple[Path, Path | None]:
+    """The folders of the data and of the originals, with all files that the tasks need."""
+    folder, raw = steps.find_folders(options.suite, options.data, options.raw, chosen)  # type: ignore[arg-type]
+    steps.check_files(chosen, folder)
+    return folder, raw
 
-    The first of these says of which others it holds.
-    """
-    alike = by_key(
-        ((type(each[0]), each[0].where, each[0].template, each[0].fix), each) for each in refusals
+
+def _check_together(request: Request, options: RunOptions, engine: Engine) -> None:
+    """Raises a SettingsError for options that do not go with the models or the protocol."""
+    kinds = [request.learner(source) for source in request.sources]
+    asked = protocol_learner.kind_of(request.protocol)
+    if options.keep_model != "none" and not asked.save:
+        what = f"{opt('keep-model')} keeps fine-tuned encoders; {asked.rows.noun} trains none."
+        raise SettingsError(what, fix=f"Remove it, or change {opt('protocol')}.")
+    if options.keep_model != "none" and not any(kind.save for kind in kinds):
+        what = f"{opt('keep-model')} keeps networks, and there are only baselines that are none"
+        raise SettingsError(what, fix="remove it.")
+    searched = any(kind.searches for kind in kinds) and any(
+        request.protocol.grid(request.overrides, task.name) for task in request.tasks
     )
-    return [_told(each) for each in alike.values()]
-
-
-def _told(alike: Sequence[tuple[BlurbError, ModelSource, Task]]) -> BlurbError:
-    """The first error, and of which other tasks (and models) it holds, if it names its own."""
-    (error, first, task), *others = alike
-    if all(str(one) == str(error) for one, *_ in others):
-        return error
-    tasks = by_key((source.name, other.name) for _, source, other in others)
-    alike_models = by_key(
-        ((model == first.name, tuple(concerned)), model) for model, concerned in tasks.items()
-    )
-    where = [
-        ", ".join(names) if own else f"{', '.join(models)} on {', '.join(names)}"
-        for (own, names), models in alike_models.items()
-    ]
-    if list(alike_models) == [(False, (task.name,))]:  # one task: the models say it
-        where = [", ".join(tasks)]
-    return SettingsError(f"{error} The same holds of {'; '.join(where)}.")
-
-
-def hashed_settings(formulation: formulations.Formulation, kind: LearnerKind) -> dict[str, Any]:
-    """The settings that can change the result of a trial; only these are part of its identity."""
-    settings = formulation.settings
-    values = asdict(settings)
-    foreign = {*formulations.specific_settings()} - {*formulation.own_settings}
-    foreign |= {
-        name for name, facts in FIELDS.items() if facts.later and values[name] == DEFAULTS[name]
-    }
-    foreign |= {*kind.unused(formulation)}
-    if not settings.max_eval:
-        foreign.add("eval_seed")
-    if formulation.pooled:
-        foreign.add("word_pooling")
-    own = {
-        name: value
-        for name, value in values.items()
-        if name in kind.settings and name not in foreign
-    }
-    if "head" in own:
-        own["head"] = canonical(heads, settings.head)
-    if "pooling" in own and (
-        not formulation.pooled or parse(heads, settings.head)[0].reads_sequence
-    ):
-        del own["pooling"]
-    elif "pooling" in own:
-        own["pooling"] = canonical(poolings, settings.pooling)
-    return own
+    if searched and not options.dry_run and engine.hands_over:
+        raise SettingsError(
+            f"The protocol {request.protocol.name} has a search, and its final trials are planned when the search is "
+            f"over: run it on this machine, without {opt('engine')}, and let blurb worker on the cluster join it."
+        )

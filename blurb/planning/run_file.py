@@ -63,15 +63,15 @@ def read(path: Path) -> dict[str, Any]:
         for name, about in kinds.items()
     }
     keys |= {"model": fields.TEXTS, "tasks": fields.TEXTS, "set": TABLE}
-    keys |= {key: replace(keys[key], parse=partial(_beside, path, key)) for key in FILES}
+    keys |= {key: replace(keys[key], parse=partial(_resolve_beside, path, key)) for key in FILES}
     table = fields.Field(dict, keys=keys, noun="option")
-    values = fields.read(text_files.read_toml(path), table, path, errors)
+    values = fields.read_table(text_files.read_toml(path), table, path, errors)
     _refuse_code(values, path, errors)
-    errors.tell()
+    errors.stop()
     return values
 
 
-def _beside(path: Path, key: str, given: Any) -> Any:
+def _resolve_beside(path: Path, key: str, given: Any) -> Any:
     """The value of a key with the files that it names; a SettingsError unless they are below the folder of this one."""
     words = given if isinstance(given, list) else given.split(",") if key == "tasks" else [given]
     places = {
@@ -96,18 +96,17 @@ def _refuse_code(values: Mapping[str, Any], path: Path, errors: ErrorCollector) 
     protocol, engine = str(values.get("protocol", "")), str(values.get("engine", DEFAULT))
     remote = {"trust_remote_code": "true"} if values.get("trust_remote_code") else {}
     code = {**_code_in([values, values.get("set", {})]), **remote}
-    read = (
-        errors.tried(protocols.read, protocol, errors)
-        if protocol.endswith(FILES["protocol"])
-        else None
-    )
-    if read is not None and (inner := _code_in(read.tables)):
-        code["protocol"] = f"{protocol} with {', '.join(inner.values())}"
-    name, *options = engine.split(",")
-    keys = {option.partition("=")[0].strip().replace("-", "_") for option in options}
-    known = () if ":" in name else getattr(errors.tried(engines.get, name.strip()), "of_file", ())
-    if ":" in name or not keys <= {*known}:
-        code["engine"] = engine
+    with errors:
+        tables = (
+            protocols.read(protocol, errors).tables if protocol.endswith(FILES["protocol"]) else ()
+        )
+        if inner := _code_in(tables):
+            code["protocol"] = f"{protocol} with {', '.join(inner.values())}"
+    with errors:
+        name, *options = engine.split(",")
+        keys = {option.partition("=")[0].strip().replace("-", "_") for option in options}
+        if ":" in name or not keys <= {*engines.get(name.strip()).of_file}:
+            code["engine"] = engine
     for key, value in code.items():
         what = f"a file runs no code, and {key} = {value} would"
         errors.add(SettingsError(what, where=path, fix=f"type --{key.replace('_', '-')} instead."))
@@ -129,22 +128,24 @@ def write(options: RunOptions) -> str:
         if isinstance(options.model, tuple)
         else options.model
     )
-    lines = [f"model = {_toml(models)}"]
+    lines = [f"model = {_toml_value(models)}"]
     lines += [
-        f"{KEY[name]} = {_toml(value)}" for name, value in given.items() if value != defaults[name]
+        f"{KEY[name]} = {_toml_value(value)}"
+        for name, value in given.items()
+        if value != defaults[name]
     ]
     settings = parse_overrides(options.settings)
     lines += (
-        ["", "[set]", *(f"{name} = {_toml(value)}" for name, value in settings.items())]
+        ["", "[set]", *(f"{name} = {_toml_value(value)}" for name, value in settings.items())]
         if settings
         else []
     )
     return "\n".join([*lines, ""])
 
 
-def _toml(value: Any) -> str:
+def _toml_value(value: Any) -> str:
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_toml, value))}]"
+        return f"[{', '.join(map(_toml_value, value))}]"
     return json.dumps(str(value) if isinstance(value, Path) else value, ensure_ascii=False).replace(
         "\x7f", "\\u007f"
     )

@@ -9,14 +9,20 @@ from dataclasses import dataclass
 from typing import Annotated, TypedDict
 
 from blurb import fields
-from blurb.fields import SPREAD, Field, declared
+from blurb.fields import SPREAD, Field, declare_field
 from blurb.messages import ErrorCollector, SettingsError, StoreError, opt
 from blurb.records import Count, Rule
 from blurb.results.dataset_scores import in_order
 from blurb.results.row import Row
 from blurb.results.score import SCORE, dataset_weights
 from blurb.statistics import pooled
-from blurb.statistics.pooled import RunVariance, Squares, pool, stated, weighted
+from blurb.statistics.pooled import (
+    RunVariance,
+    Squares,
+    pool_variance,
+    stated_variance,
+    weighted_variance,
+)
 from blurb.statistics.welch import LEVEL, NOISE
 from blurb.tasks import Split
 
@@ -58,18 +64,19 @@ class Aim:
     :param hours: that one can afford, for all datasets together
     """
 
-    detect: float | None = declared(None, SPREAD)
-    power: float = declared(pooled.POWER, Field(above=0, below=1))
-    level: float = declared(LEVEL, Field(above=0, below=1))
-    sd: float | None = declared(None, SPREAD)
-    seeds: int | None = declared(None, Field(low=2, most=pooled.MOST))
-    hours: float | None = declared(None, Field(above=0, most=1_000_000))
+    detect: float | None = declare_field(None, SPREAD)
+    power: float = declare_field(pooled.POWER, Field(above=0, below=1))
+    level: float = declare_field(LEVEL, Field(above=0, below=1))
+    sd: float | None = declare_field(None, SPREAD)
+    seeds: int | None = declare_field(None, Field(low=2, most=pooled.MOST))
+    hours: float | None = declare_field(None, Field(above=0, most=1_000_000))
 
     def __post_init__(self) -> None:
         errors = ErrorCollector()
-        errors.tried(fields.check, self)
-        if not errors.errors and self.power <= self.level:
-            errors.add(SettingsError(f"power must be above the level (got {self.power:g})."))
+        with errors:
+            fields.check_fields(self)
+            if self.power <= self.level:
+                raise SettingsError(f"power must be above the level (got {self.power:g}).")
         if self.seeds is not None and self.hours is not None:
             errors.add(
                 SettingsError(
@@ -80,7 +87,7 @@ class Aim:
         if self.detect is self.seeds is self.hours is None:
             fix = f"give {opt('detect', 'POINTS')}, or what you can afford: {opt('seeds')} or {opt('hours')}."
             errors.add(SettingsError("Say which difference the seeds are to find", fix=fix))
-        errors.tell()
+        errors.stop()
 
 
 def plan_seeds(
@@ -99,37 +106,42 @@ def plan_seeds(
                 fix="name rows with runs.",
             )
     first = rows[0]
-    wanted = [name for name, _ in in_order(first.datasets)] if names is None else list(names)
+    requested = [name for name, _ in in_order(first.datasets)] if names is None else list(names)
     known = {
         name: variance
-        for name in wanted
-        if (variance := _variance(rows, name, split, aim)) is not None
+        for name in requested
+        if (variance := _variance_of_runs(rows, name, split, aim)) is not None
     }
-    seconds = {name: _seconds(first, name) for name in wanted}
-    there = {name: len(first.values(name, split)) for name in wanted}
+    seconds = {name: _seconds_of_run(first, name) for name in requested}
+    present = {name: len(first.values(name, split)) for name in requested}
     weights = dataset_weights()
-    if set(weights) <= set(wanted):
-        wanted.insert(0, SCORE)
+    if set(weights) <= set(requested):
+        requested.insert(0, SCORE)
         if set(weights) <= set(known):
-            known[SCORE] = weighted([(weight, known[name]) for name, weight in weights.items()])
+            known[SCORE] = weighted_variance(
+                [(weight, known[name]) for name, weight in weights.items()]
+            )
         times = [seconds[name] for name in weights]
         seconds[SCORE] = (
             None if None in times else math.fsum(time for time in times if time is not None)
         )
-        there[SCORE] = min(there[name] for name in weights)
-    affordable = _affordable(aim, {name: time for name, time in seconds.items() if name != SCORE})
+        present[SCORE] = min(present[name] for name in weights)
+    affordable = _affordable_seeds(
+        aim, {name: time for name, time in seconds.items() if name != SCORE}
+    )
     return [
-        _line(name, known.get(name), there[name], seconds[name], aim, affordable) for name in wanted
+        _make_line(name, known.get(name), present[name], seconds[name], aim, affordable)
+        for name in requested
     ]
 
 
-def _variance(rows: Sequence[Row], name: str, split: Split, aim: Aim) -> RunVariance | None:
+def _variance_of_runs(rows: Sequence[Row], name: str, split: Split, aim: Aim) -> RunVariance | None:
     """That of the runs, pooled over the rows; the stated one if no row has several."""
-    estimated = pool([Squares.of(row.values(name, split)) for row in rows])
-    return stated(aim.sd) if estimated is None and aim.sd is not None else estimated
+    estimated = pool_variance([Squares.of(row.values(name, split)) for row in rows])
+    return stated_variance(aim.sd) if estimated is None and aim.sd is not None else estimated
 
 
-def _seconds(row: Row, name: str) -> float | None:
+def _seconds_of_run(row: Row, name: str) -> float | None:
     """Mean seconds of a run of a row on the machine that ran it; None for a row without trials."""
     taken = []
     for record in row.records_of(name).values():
@@ -142,7 +154,7 @@ def _seconds(row: Row, name: str) -> float | None:
     return statistics.fmean(taken) if taken else None
 
 
-def _affordable(aim: Aim, seconds: Mapping[str, float | None]) -> int | None:
+def _affordable_seeds(aim: Aim, seconds: Mapping[str, float | None]) -> int | None:
     if aim.hours is None:
         return aim.seeds
     unknown = [name for name, time in seconds.items() if not time]
@@ -154,7 +166,7 @@ def _affordable(aim: Aim, seconds: Mapping[str, float | None]) -> int | None:
     return int(aim.hours * 3600 / math.fsum(time for time in seconds.values() if time))
 
 
-def _line(
+def _make_line(
     name: str,
     variance: RunVariance | None,
     there: int,

@@ -4,87 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from blurb import formulations, learners
 from blurb.checkpoints import ModelSource
+from blurb.cost.budget import Rung
+from blurb.execution import sweeps
 from blurb.execution.data_sources import DataSource, data_hash
 from blurb.execution.engine import Engine
 from blurb.execution.job import Job, OnFinished, OnProgress, TrialOutcome
-from blurb.execution.options import TrialOptions
 from blurb.grouping import by_key
-from blurb.learners import LearnerKind, building, of_protocol
+from blurb.heads import heads, poolings
+from blurb.heads._spec import canonical_spec, parse_spec
+from blurb.learners import LearnerKind, building, protocol_learner
 from blurb.messages import BlurbError, ErrorCollector, ModelError, SettingsError, opt
-from blurb.planning.request import deduplicated, hashed_settings
+from blurb.planning.request import Request
+from blurb.planning.steps import load_protocol, merge_refusals
 from blurb.protocols import settings as settings_
-from blurb.protocols.protocol import Protocol
+from blurb.protocols.settings import DEFAULTS, FIELDS
 from blurb.store import plugins, row_trials as rows
 from blurb.store.store import Store
-from blurb.store.trial import Configuration, Trial
+from blurb.store.trial import Trial
 from blurb.tasks import Task
-
-
-@dataclass(frozen=True)
-class Request(TrialOptions):
-    """The resolved arguments of `blurb run`, beside the options that trials have as they are.
-
-    :param overrides: settings from the command line
-    :param options: setting -> option that overrides it, if that is not `--set`
-    :param precision: resolved
-    :param raw: folder of the original releases, for inputs that need them
-    :param keep_sweep: whether workers may still join if the run is ended before any trial is finished
-    :param tags: name of a row -> its tags
-    :param all_found: whether nobody chose the tasks, and these are what the data folder has
-    :param budget: time for which a protocol is chosen, as it was typed
-    """
-
-    sources: Sequence[ModelSource]
-    tasks: Sequence[Task]
-    protocol: Protocol
-    data: Path
-    store: Path
-    precision: str
-    overrides: Mapping[str, Any] = field(default_factory=dict)
-    options: Mapping[str, str] = field(default_factory=dict)
-    raw: Path | None = None
-    all_found: bool = False
-    budget: str | None = None
-    keep_sweep: bool = False
-    tags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-
-    def configuration(self, source: ModelSource) -> Configuration:
-        """The configuration of a model's row."""
-        protocol, kind = self.protocol, self.learner(source)
-        # Only what can change its answers tells its rows apart.
-        overrides = {name: value for name, value in self.overrides.items() if name in kind.settings}
-        precision = self.precision if kind.precisions else ""
-        asked = of_protocol.kind_of(protocol)
-        note = protocol.note if asked in (kind, learners.DEFAULT) else ""  # a baseline is no probe
-        return Configuration(protocol.name, protocol.hash, overrides, precision, self.suite, note)
-
-    def where(self, task: Task, setting: str, baseline: str = "") -> str:
-        """The origin of a setting's value, for messages: a command-line option or the protocol."""
-        if setting in self.overrides:
-            return self.options.get(setting, opt("set"))
-        return self.protocol.where(task, setting, baseline)
-
-    def learner(self, source: ModelSource) -> LearnerKind:
-        """The kind of learner: that of the protocol for a checkpoint, else the one that stands in a model's place."""
-        return building.kind_of(source, self.protocol.learner)
-
-    def row(self, source: ModelSource) -> rows.RowTrials:
-        """The row of a model, still without trials."""
-        kind = self.learner(source)
-        return rows.RowTrials(
-            source.name, source.weights, source.tokenizer, kind.recipe, self.configuration(source), {}, {},
-            learner=learners.in_trial(kind), tags=self.tags.get(source.name, ()),
-        )  # fmt: skip
-
-    def row_key(self, source: ModelSource) -> str:
-        """The key of that row."""
-        return self.row(source).key
 
 
 def job(
@@ -111,7 +53,7 @@ def job(
         return request.where(task, setting, table)
 
     for setting in request.overrides:
-        of_protocol.check_settings(kind, [setting], where(setting))
+        protocol_learner.check_settings(kind, [setting], where(setting))
     building.check(kind, source, formulation, where)
     checkpointing = (
         request.checkpointing if kind.reads_checkpoint else "auto"
@@ -127,7 +69,7 @@ def job(
         if request.raw is None:
             raise SettingsError(
                 "BLURB's files of {task} have dummies instead of entity names; the relation input "
-                f"{settings_.shown(settings, 'relation_input', where)} needs the names",
+                f"{settings_.show_setting(settings, 'relation_input', where)} needs the names",
                 fix=f"add {opt('raw')} with the folder of the original release.",
                 task=task.name,
             )
@@ -194,7 +136,8 @@ def prepare(request: Request) -> Planned:
         that cannot work together, data that cannot be read
     """
     errors = ErrorCollector()
-    errors.tried(_check_overrides, request)
+    with errors:
+        _check_overrides(request)
     searched: list[Job] = []
     final: list[Job] = []
     refusals = []
@@ -204,10 +147,10 @@ def prepare(request: Request) -> Planned:
                 searched += _search_jobs(request, source, task)
                 final += _final_jobs(request, source, task)
             except BlurbError as error:
-                refusals.append((error, source, task))
-    for one in deduplicated(refusals):
+                refusals.append((error, source.name, task.name))
+    for one in merge_refusals(refusals):
         errors.add(one)
-    errors.tell()
+    errors.stop()
     return Planned(request, searched, final)
 
 
@@ -219,7 +162,7 @@ def _check_overrides(request: Request) -> None:
             continue
         fit = [
             f"{learners.PREFIX}{name}"
-            for name, kind in learners.named().items()
+            for name, kind in learners.named_kinds().items()
             if setting in kind.settings
         ]
         alone = (
@@ -279,7 +222,7 @@ def run(
 
 def _after_search(plan: Planned) -> list[Job]:
     """The final trials with the winning settings and their predicted times."""
-    request, winners = plan.request, _winners(plan.request, plan.searched)
+    request, winners = plan.request, _best_points(plan.request, plan.searched)
     final = [
         job
         for source in request.sources
@@ -299,7 +242,7 @@ def _after_search(plan: Planned) -> list[Job]:
     ]
 
 
-def _winners(request: Request, jobs: Sequence[Job]) -> dict[tuple[str, str], Mapping[str, Any]]:
+def _best_points(request: Request, jobs: Sequence[Job]) -> dict[tuple[str, str], Mapping[str, Any]]:
     """The best point on dev for each model and task, the first if tied. Failed trials are skipped."""
     store = Store(request.store)
     axes = {**request.protocol.search, **request.protocol.adapter_search}
@@ -350,3 +293,47 @@ def remarks_on_rates(
         for one in planned
     )
     return {task: "; ".join(filter(None, texts)) for task, *texts in said if any(texts)}
+
+
+def hashed_settings(formulation: formulations.Formulation, kind: LearnerKind) -> dict[str, Any]:
+    """The settings that can change the result of a trial; only these are part of its identity."""
+    settings = formulation.settings
+    values = asdict(settings)
+    foreign = {*formulations.specific_settings()} - {*formulation.own_settings}
+    foreign |= {
+        name for name, facts in FIELDS.items() if facts.later and values[name] == DEFAULTS[name]
+    }
+    foreign |= {*kind.unused(formulation)}
+    if not settings.max_eval:
+        foreign.add("eval_seed")
+    if formulation.pooled:
+        foreign.add("word_pooling")
+    own = {
+        name: value
+        for name, value in values.items()
+        if name in kind.settings and name not in foreign
+    }
+    if "head" in own:
+        own["head"] = canonical_spec(heads, settings.head)
+    if "pooling" in own and (
+        not formulation.pooled or parse_spec(heads, settings.head)[0].reads_sequence
+    ):
+        del own["pooling"]
+    elif "pooling" in own:
+        own["pooling"] = canonical_spec(poolings, settings.pooling)
+    return own
+
+
+def plan_rung(request: Request, rung: Rung, some: Sequence[Task]) -> Planned:
+    """The trials of some tasks with a protocol that a budget may choose."""
+    protocol = load_protocol(rung.protocol, request.suite)
+    return prepare(replace(request, protocol=protocol, seeds=rung.seeds, tasks=some))
+
+
+def check_engine_is_there(planned: Sequence[Planned], engine: Engine) -> None:
+    """Raises a BlurbError if there are trials to run, and nothing on this machine to run them with."""
+    try:
+        engine.check_there()
+    except BlurbError:
+        if not all(sweeps.is_done(job) for one in planned for job in one.jobs):
+            raise

@@ -1,6 +1,7 @@
 """Protocols: TOML files that define how every task is learned; `settings.Settings` has the common defaults.
 
-Which settings concern the learner of a protocol, the learner says: `blurb.learners.of_protocol.check` refuses others.
+Which settings concern the learner of a protocol, the learner says: `blurb.learners.protocol_learner`
+refuses others.
 """
 
 from __future__ import annotations
@@ -205,7 +206,7 @@ class Protocol:
         ]
 
 
-def names() -> list[str]:
+def protocol_names() -> list[str]:
     """The protocols that come with blurb."""
     shipped = (
         entry.name.removesuffix(".toml")
@@ -215,11 +216,11 @@ def names() -> list[str]:
     return sorted(name for name in shipped if name != BASELINES)
 
 
-def load(name: str) -> Protocol:
+def load_protocol_file(name: str) -> Protocol:
     """Loads a protocol by name, or from a file with the suffix `.toml`; raises all that is wrong with it."""
     errors = ErrorCollector()
     loaded = read(name, errors)
-    errors.tell()
+    errors.stop()
     return loaded
 
 
@@ -243,12 +244,12 @@ def read(name: str, errors: ErrorCollector) -> Protocol:
         # Two versions of a file, or a file with the name of a shipped protocol, must not look alike in a table.
         return replace(parsed, name=f"{path.stem}@{parsed.hash[:8]}")
     plain, at, version = (
-        name_rules.known_as(name.partition("@")[0], names()),
+        name_rules.resolve_name(name.partition("@")[0], protocol_names()),
         *name.partition("@")[1:],
     )
-    if plain not in names():
-        raise UnknownName("protocol", name, names(), how=name_rules.file_beside(name))
-    parsed = parse(plain, f"{plain}.toml", _shipped(plain), errors, shipped=True)
+    if plain not in protocol_names():
+        raise UnknownName("protocol", name, protocol_names(), how=name_rules.file_beside(name))
+    parsed = parse(plain, f"{plain}.toml", _read_shipped(plain), errors, shipped=True)
     if at and plain + at + version != parsed.name and (version, parsed.name) != ("1", plain):
         raise SettingsError(
             f"{opt('protocol', name)}: this version of blurb has '{parsed.name}'. For another version use the release "
@@ -260,19 +261,21 @@ def read(name: str, errors: ErrorCollector) -> Protocol:
 @cache
 def without_rank() -> frozenset[str]:
     """The protocols whose rows have no rank, as their files say (`rank = false`)."""
-    return frozenset(name for name in names() if _shipped(name).get("rank") is False)
+    return frozenset(name for name in protocol_names() if _read_shipped(name).get("rank") is False)
 
 
 @cache
 def default_baselines() -> baselines.Tables:
     """The training settings of the baselines, unless a protocol has its own."""
     errors = ErrorCollector()
-    values = fields.read(_shipped(BASELINES), baselines.table(), f"{BASELINES}.toml", errors)
-    errors.tell()
+    values = fields.read_table(
+        _read_shipped(BASELINES), baselines.table(), f"{BASELINES}.toml", errors
+    )
+    errors.stop()
     return baselines.by_task(values)
 
 
-def _shipped(name: str) -> dict[str, Any]:
+def _read_shipped(name: str) -> dict[str, Any]:
     return text_files.parse_toml(
         (FOLDER / f"{name}.toml").read_text(encoding="utf-8"), f"{name}.toml"
     )
@@ -285,8 +288,8 @@ def parse(
 
     :param shipped: whether the file comes with blurb
     """
-    own, content = content, _extended(content)
-    values = fields.read(content, _table(), where, errors)
+    own, content = content, _extend_shipped(content)
+    values = fields.read_table(content, _file_keys(), where, errors)
     sizes, small = values.get("lr_by_size"), values.get(SMALL)
     if small is not None and (sizes is None or small[0] >= sizes[0]):
         if SMALL in own:
@@ -331,11 +334,11 @@ def parse(
     )
 
 
-def _table() -> Field:
+def _file_keys() -> Field:
     """The keys of a protocol file."""
     by_task = dict.fromkeys((task.name for task in tasks.all()), TABLE)
     axes = {
-        name: Field(list, rule=bool, must="be a list of values", parse=partial(_axis, name))
+        name: Field(list, rule=bool, must="be a list of values", parse=partial(_search_axis, name))
         for name in FIELDS
     }
     search = Field(dict, keys=axes, noun="setting", aliases=ELSEWHERE)
@@ -343,43 +346,45 @@ def _table() -> Field:
         **dict.fromkeys(("description", "note", "learner", "family"), Field(str)),
         "rank": Field(bool),
         "version": Field(int, low=1, below=VERSIONS),
-        "extends": Field(str, choices=names(), noun="protocol to extend"),
-        "seeds": Field(object, parse=_seeds),
+        "extends": Field(str, choices=protocol_names(), noun="protocol to extend"),
+        "seeds": Field(object, parse=_parse_seeds),
         "all": TABLE,
         ADAPTER: replace(TABLE, keys={**FIELDS, "search": search}),
         "tasks": Field(dict, keys=by_task, noun="task"),
         "search": search,
-        "lr_by_size": _numbers("millions", "below", "from"),
-        SMALL: _numbers("millions", "lr"),
+        "lr_by_size": _section_of_numbers("millions", "below", "from"),
+        SMALL: _section_of_numbers("millions", "lr"),
         BASELINES: baselines.table(),
     }
     return Field(dict, keys=keys, noun="section")
 
 
-def _axis(name: str, values: list[Any]) -> tuple[Any, ...]:
+def _search_axis(name: str, values: list[Any]) -> tuple[Any, ...]:
     return tuple(FIELDS[name].value(name, value) for value in values)
 
 
-def _numbers(*names: str) -> Field:
+def _section_of_numbers(*names: str) -> Field:
     """A section of numbers, which are read in this order."""
     return Field(dict, keys=dict.fromkeys(names, Field(required=True)), parse=itemgetter(*names))
 
 
-def _extended(content: Mapping[str, Any]) -> Mapping[str, Any]:
+def _extend_shipped(content: Mapping[str, Any]) -> Mapping[str, Any]:
     """Merges `content` into the shipped protocol that it `extends`, setting by setting."""
     base = content.get("extends")
-    if base not in names():
+    if base not in protocol_names():
         return content
     under = {
-        key: value for key, value in _extended(_shipped(base)).items() if key not in NOT_SETTINGS
+        key: value
+        for key, value in _extend_shipped(_read_shipped(base)).items()
+        if key not in NOT_SETTINGS
     }
     whole = {
-        "all": _over(under.get("all", {}), content.get("all")),
+        "all": _put_over(under.get("all", {}), content.get("all")),
         "tasks": content.get("tasks", {}),
     }
     if isinstance(whole["tasks"], dict):
         settings = {
-            task: _over(values, whole["tasks"].get(task))
+            task: _put_over(values, whole["tasks"].get(task))
             for task, values in under.get("tasks", {}).items()
         }
         whole["tasks"] = {**whole["tasks"], **settings}
@@ -396,7 +401,7 @@ def _extended(content: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**under, **content, **whole}
 
 
-def _over(under: Any, given: Any) -> Any:
+def _put_over(under: Any, given: Any) -> Any:
     if given is None:
         return under
     return (
@@ -404,27 +409,27 @@ def _over(under: Any, given: Any) -> Any:
     )  # what is no table is found out later
 
 
-def _seeds(given: Any) -> dict[str, tuple[int, ...]]:
+def _parse_seeds(given: Any) -> dict[str, tuple[int, ...]]:
     """Parses `seeds = 3` for all tasks, or a table of counts or lists by task name (`default` for the others)."""
     must = f"be a number or a list of numbers from 0, at most {MOST_SEEDS:,}"
-    seeds = Field(object, rule=_are_seeds, must=must, parse=lambda one: tuple(_listed(one)))
+    seeds = Field(object, rule=_are_seeds, must=must, parse=lambda one: tuple(_as_list(one)))
     if not isinstance(given, dict):
         return {"": seeds.value("seeds", given)}
     errors, keys = (
         ErrorCollector(),
         dict.fromkeys(("default", *(task.name for task in tasks.all())), seeds),
     )
-    values = fields.read(given, Field(dict, keys=keys, noun="task"), None, errors)
-    errors.tell()
+    values = fields.read_table(given, Field(dict, keys=keys, noun="task"), None, errors)
+    errors.stop()
     return {"" if task == "default" else task: listed for task, listed in values.items()}
 
 
-def _listed(given: Any) -> Any:
+def _as_list(given: Any) -> Any:
     return range(1, min(given, MOST_SEEDS + 1) + 1) if type(given) is int else given
 
 
 def _are_seeds(given: Any) -> bool:
-    listed = _listed(given)
+    listed = _as_list(given)
     numbers = isinstance(listed, list | range) and all(
         type(seed) is int and 0 <= seed < 2**63 for seed in listed
     )

@@ -11,8 +11,8 @@ from functools import partial
 from typing import Any
 
 from blurb import fields
-from blurb.fields import Field, declared
-from blurb.messages import UnknownName, opt, place
+from blurb.fields import Field, declare_field
+from blurb.messages import UnknownName, opt, place_of_setting
 from blurb.registry import load_object
 
 MOST_SEEDS = 10_000
@@ -39,10 +39,10 @@ def setting(default: Any, group: str, help: str, **facts: Any) -> Any:
     :param group: subject; a kind of learner names the groups that concern it (`blurb.learners.kind`)
     :param facts: of `Field`
     """
-    return declared(default, Setting(group=group, help=help, **facts))
+    return declare_field(default, Setting(group=group, help=help, **facts))
 
 
-def _known(target: str) -> Callable[[], Any]:
+def _names_when_asked(target: str) -> Callable[[], Any]:
     """Finds names whose module takes time to import, when they are asked for."""
     return partial(load_object, target, "setting")
 
@@ -118,22 +118,22 @@ class Settings:
         "model",
         "NER and PICO: the sub-tokens that represent a word: first, mean or last",
         noun="word pooling",
-        choices=_known("blurb.inputs.words:POOLINGS"),
+        choices=_names_when_asked("blurb.inputs.words:POOLINGS"),
     )
     tagging: str = setting(
         "bio",
         "inputs",
         "NER and PICO: io, bio or bioul (also called bilou, iobes); gold tags are not changed",
         noun="tagging scheme",
-        choices=_known("blurb.inputs.tagging:NAMES"),
-        parse=lambda name: _known("blurb.inputs.tagging:scheme_name")()(name),
+        choices=_names_when_asked("blurb.inputs.tagging:NAMES"),
+        parse=lambda name: _names_when_asked("blurb.inputs.tagging:scheme_name")()(name),
     )
     relation_input: str = setting(
         "dummify",
         "inputs",
         "relation tasks: dummify, dummy-tokens, original, markers or typed-markers",
         noun="relation input",
-        choices=_known("blurb.inputs.relations:STRATEGIES"),
+        choices=_names_when_asked("blurb.inputs.relations:STRATEGIES"),
     )
     document_unit: str = setting(
         "sentence",
@@ -212,7 +212,7 @@ class Settings:
         "inputs",
         "NER and PICO: blanks between words (blanks), before the first as well (prefix), or none, each word by itself",
         noun="word border",
-        choices=_known("blurb.inputs.words:BORDERS"),
+        choices=_names_when_asked("blurb.inputs.words:BORDERS"),
         later=True,
     )
     attention: str = setting(
@@ -248,7 +248,7 @@ class Settings:
     )
 
     def __post_init__(self) -> None:
-        fields.check(self)
+        fields.check_fields(self)
 
 
 FIELDS: Mapping[str, Setting] = fields.of(Settings)
@@ -276,7 +276,7 @@ TABLE = Field(dict, keys=FIELDS, noun="setting", aliases=ELSEWHERE)
 """A table of settings."""
 
 
-def groups() -> dict[str, list[str]]:
+def settings_by_subject() -> dict[str, list[str]]:
     """The settings by subject, for help texts."""
     found: dict[str, list[str]] = {}
     for name, facts in FIELDS.items():
@@ -289,7 +289,7 @@ def in_groups(*names: str) -> tuple[str, ...]:
     return tuple(name for name, facts in FIELDS.items() if facts.group in names)
 
 
-def limits(settings: Settings, split: str, seed: int) -> tuple[int, int]:
+def example_limits(settings: Settings, split: str, seed: int) -> tuple[int, int]:
     """The maximum number of examples of a split (0: all), and the seed that samples them."""
     if split == "train":
         return settings.max_train, seed
@@ -301,13 +301,13 @@ def unknown_origin(name: str) -> str:
     return ""
 
 
-def shown(settings: Settings, name: str, where: Where) -> str:
+def show_setting(settings: Settings, name: str, where: Where) -> str:
     """The value of a setting for messages, such as `'crf' (--head)`."""
     place = where(name)
     return f"'{getattr(settings, name)}'" + (f" ({place})" if place else "")
 
 
-def typed(name: str, value: Any, where: str) -> Any:
+def typed_value(name: str, value: Any, where: str) -> Any:
     """Converts a value to the type of its setting.
 
     :param where: origin of the value, for the message
@@ -333,5 +333,7 @@ def parse_overrides(
                 ValueError, RecursionError
             ):  # no TOML; or thousands of digits, of brackets
                 value = tomllib.loads(f"value = {value}")["value"]
-        values[name] = typed(name, value, place((options or {}).get(name, opt("set"))))
+        values[name] = typed_value(
+            name, value, place_of_setting((options or {}).get(name, opt("set")))
+        )
     return values

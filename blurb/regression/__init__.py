@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from blurb.regression.decision import DatasetDecision, Decision, Outcome
-from blurb.regression.judging import decide
-from blurb.regression.rules import Rules, load
+from blurb.regression.judging import decide_check
+from blurb.regression.rules import Rules, load_rules
 
-__all__ = ["DatasetDecision", "Decision", "Outcome", "Rules", "decide", "load"]
+__all__ = ["DatasetDecision", "Decision", "Outcome", "Rules", "decide_check", "load_rules"]

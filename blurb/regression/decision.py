@@ -152,9 +152,9 @@ class Decision:
 
     def to_junit(self) -> bytes:
         """The decision as JUnit XML, a test case a finding."""
-        from blurb.regression.junit import document
+        from blurb.regression.junit import junit_document
 
-        return document(self)
+        return junit_document(self)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,14 @@ from __future__ import annotations
 import math
 from typing import Annotated, TypedDict
 
-from blurb.messages import grouped, in_markdown, number, plural, probability, signed
+from blurb.messages import (
+    count_noun,
+    format_number,
+    format_p,
+    format_signed,
+    group_reasons,
+    in_markdown,
+)
 from blurb.records import Count, From, Probability, Rule
 from blurb.regression.decision import DatasetDecision, Decision, Outcome
 from blurb.regression.rules import RULES
@@ -31,11 +38,11 @@ def cells(finding: DatasetDecision) -> tuple[str, ...]:
 
     return (
         finding.name,
-        number(line.other),
-        number(line.first),
-        number(line.difference, signed),
+        format_number(line.other),
+        format_number(line.first),
+        format_number(line.difference, format_signed),
         f"{line.runs[1]} / {line.runs[0]}",
-        probability(finding.p_drop),
+        format_p(finding.p_drop),
         MARKS[finding.outcome],
         "; ".join(finding.reasons),
     )
@@ -44,19 +51,19 @@ def cells(finding: DatasetDecision) -> tuple[str, ...]:
 def changed(finding: DatasetDecision) -> str:
     """How many examples became worse and better, and by how much at least: a smaller change is in neither number."""
     return (
-        f"{plural(len(finding.worse), 'example')} worse by half a mistake a run or more, "
+        f"{count_noun(len(finding.worse), 'example')} worse by half a mistake a run or more, "
         f"{len(finding.better):,} better by as much"
     )
 
 
-def flipped(finding: DatasetDecision) -> str:
+def describe_flips(finding: DatasetDecision) -> str:
     """How many examples changed, and the worst of them."""
     listed = ", ".join(f"`{unit}` {change:+.1f}" for unit, change in finding.worse[:SHOWN])
     rest = f" and {len(finding.worse) - SHOWN} more" if len(finding.worse) > SHOWN else ""
     return changed(finding) + (f"; worst: {listed}{rest}" if finding.worse else "") + "."
 
 
-def figures(finding: DatasetDecision) -> str:
+def describe_figures(finding: DatasetDecision) -> str:
     """The table row in one line, also for passes, so that a report shows how close they were."""
     return ", ".join(
         f"{name} {cell}"
@@ -67,21 +74,21 @@ def figures(finding: DatasetDecision) -> str:
 
 def job_summary(decision: Decision) -> str:
     """The text: a heading, the table, and what changed most in each dataset."""
-    hints = grouped((finding.name, finding.hint) for finding in decision.findings)
+    hints = group_reasons((finding.name, finding.hint) for finding in decision.findings)
     lines = [
         f"## blurb check: {decision.outcome.words}",
         "",
-        f"{_escape(decision.candidate)} minus {_escape(decision.baseline)}, {decision.rules.split}",
+        f"{_escape_markdown(decision.candidate)} minus {_escape_markdown(decision.baseline)}, {decision.rules.split}",
         "",
         "| " + " | ".join(COLUMNS) + " |",
         "|---" + "|---:" * 5 + "|---|---|",
         *(
-            "| " + " | ".join(_escape(cell) for cell in cells(finding)) + " |"
+            "| " + " | ".join(_escape_markdown(cell) for cell in cells(finding)) + " |"
             for finding in decision.findings
         ),
         *(["", PAIRED] if decision.paired else []),
         *(["", decision.scope] if decision.scope else []),
-        *(line for note in decision.notes for line in ("", _escape(note))),
+        *(line for note in decision.notes for line in ("", _escape_markdown(note))),
         *(
             ["", f"Judged across {', '.join(decision.rules.across)}, as asked for."]
             if decision.rules.across
@@ -90,17 +97,17 @@ def job_summary(decision: Decision) -> str:
         *(
             line
             for remark in decision.remarks
-            for line in ("", f"The rows differ: {_escape(remark)}.")
+            for line in ("", f"The rows differ: {_escape_markdown(remark)}.")
         ),
-        *(line for text in hints for line in ("", _escape(text))),
+        *(line for text in hints for line in ("", _escape_markdown(text))),
     ]
     for finding in decision.findings:
         if finding.worse or finding.better:
-            lines += ["", f"**{finding.name}**: {flipped(finding)}"]
+            lines += ["", f"**{finding.name}**: {describe_flips(finding)}"]
     return "\n".join(lines) + "\n"
 
 
-def _escape(text: str) -> str:
+def _escape_markdown(text: str) -> str:
     return in_markdown(text).replace(
         r"\<", "&lt;"
     )  # as a page shows it even where it is pasted into HTML
@@ -112,16 +119,20 @@ def workflow_commands(decision: Decision) -> list[str]:
     And a warning of scores that a constant answer has, as a pass says little there.
     """
     kinds = {Outcome.REGRESSION: "error", Outcome.CANNOT_JUDGE: "warning"}
-    warned = [f"::warning title=blurb::{_command(decision.constant)}"] if decision.constant else []
+    warned = (
+        [f"::warning title=blurb::{_escape_command(decision.constant)}"]
+        if decision.constant
+        else []
+    )
     return warned + [
-        f"::{kinds[finding.outcome]} title={_command(f'blurb {finding.name}', True)}::"
-        f"{_command('; '.join(finding.reasons))}"
+        f"::{kinds[finding.outcome]} title={_escape_command(f'blurb {finding.name}', True)}::"
+        f"{_escape_command('; '.join(finding.reasons))}"
         for finding in decision.findings
         if finding.outcome in kinds
     ]
 
 
-def _command(text: str, is_property: bool = False) -> str:
+def _escape_command(text: str, is_property: bool = False) -> str:
     """Escapes text for a workflow command, or for a property of one."""
     text = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
     return text.replace(":", "%3A").replace(",", "%2C") if is_property else text
@@ -132,7 +143,7 @@ Words = Annotated[
 ]
 
 
-def _degrees(finding: DatasetDecision) -> float | None:
+def _degrees_of(finding: DatasetDecision) -> float | None:
     degrees = finding.line.comparison.degrees_of_freedom
     return None if degrees is None or math.isinf(degrees) else round(degrees, 6)
 
@@ -168,7 +179,9 @@ class FindingRecord(TypedDict):
         From("line.comparison.standard_error", 6),
     ]
     degrees_of_freedom: Annotated[
-        float | None, "of that error; null if unknown, or if the variance is stated", From(_degrees)
+        float | None,
+        "of that error; null if unknown, or if the variance is stated",
+        From(_degrees_of),
     ]
     p_drop: Annotated[
         Probability | None, "one-sided p of a drop, corrected over all comparisons; null if unknown"

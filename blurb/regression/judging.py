@@ -7,10 +7,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from blurb import learners
-from blurb.messages import plural, probability
+from blurb.messages import count_noun, format_p
 from blurb.regression.decision import CHECKPOINTS, DatasetDecision, Decision, Outcome, Turn
 from blurb.regression.rules import Limit, Rules
-from blurb.regression.variances import variances
+from blurb.regression.variances import series_variances
 from blurb.results import comparability, predictions
 from blurb.results.comparison import LARGE, ScoreComparison, compare_rows, has_paired, seen_alone
 from blurb.results.dataset_scores import DatasetScores, in_order
@@ -28,7 +28,7 @@ FINE, MOST_DRAWS = 10, 1_000_000
 """Draws of a paired test for each draw that the smallest p-value needs, and at most; a million take seconds."""
 
 
-def decide(candidate: Row, baseline: Row, rules: Rules, turn: Turn | None = None) -> Decision:
+def decide_check(candidate: Row, baseline: Row, rules: Rules, turn: Turn | None = None) -> Decision:
     """Judges every required dataset, and the score if both rows have it.
 
     A dataset is a regression if its mean dropped by more than `max_drop`, is below `min_score`, or dropped by more than
@@ -43,11 +43,11 @@ def decide(candidate: Row, baseline: Row, rules: Rules, turn: Turn | None = None
     """
     required = required_of(baseline, rules)
     only = compared_of(baseline, rules)
-    known = variances(candidate, baseline, only, rules, turn)
+    known = series_variances(candidate, baseline, only, rules, turn)
     level = rules.level if turn is None else turn.level
-    lines = _lines(candidate, baseline, rules, only, known.known, level)
+    lines = _compare_datasets(candidate, baseline, rules, only, known.known, level)
     unfit = {
-        name: _unfit(lines.get(name), name, candidate, baseline, rules, turn)
+        name: _why_unfit(lines.get(name), name, candidate, baseline, rules, turn)
         for name in {*required, *dataset_weights()}
     }
     if SCORE in lines:
@@ -61,21 +61,24 @@ def decide(candidate: Row, baseline: Row, rules: Rules, turn: Turn | None = None
     )  # fit: a line
     case = _Judged(candidate, baseline, rules, turn, level, len(required))
     findings = [
-        _finding(name, lines.get(name), unfit[name], p, case)
+        _make_finding(name, lines.get(name), unfit[name], p, case)
         for name, p in zip(required, drops, strict=True)
     ]
     if SCORE not in required and rules.overall != Limit():
         why = "the score needs all thirteen datasets in both rows"
-        findings.insert(0, DatasetDecision(_nothing(SCORE), Outcome.CANNOT_JUDGE, reasons=(why,)))
+        findings.insert(
+            0, DatasetDecision(_empty_comparison(SCORE), Outcome.CANNOT_JUDGE, reasons=(why,))
+        )
     remarks = tuple(comparability.remarks(candidate, baseline)) if findings else ()
     return Decision(
         candidate.name, baseline.name, rules, tuple(findings), remarks, bool(candidate.records and baseline.records),
-        turn, known.text, _scope(candidate, baseline, findings), _constant(candidate, baseline, required, rules.split),
+        turn, known.text, _describe_scope(candidate, baseline, findings),
+        _constant_row(candidate, baseline, required, rules.split),
         tuple(f"{row.name}: {said}." for row in (candidate, baseline) if not row.published for said in row.remarks),
     )  # fmt: skip
 
 
-def _constant(candidate: Row, baseline: Row, names: Collection[str], split: Split) -> str:
+def _constant_row(candidate: Row, baseline: Row, names: Collection[str], split: Split) -> str:
     """Which row has the score of a constant answer, and on which datasets: a pass says little there."""
     said = []
     for row in (candidate, baseline):
@@ -90,13 +93,13 @@ def _constant(candidate: Row, baseline: Row, names: Collection[str], split: Spli
 
 def required_of(baseline: Row, rules: Rules) -> list[str]:
     """The datasets that the rules ask for: by default all that the baseline planned or has."""
-    wanted = rules.required
-    if wanted is None:
+    requested = rules.required
+    if requested is None:
         scored = baseline.means(rules.split) or baseline.means()  # numbers without runs are of test
-        wanted = tuple(
+        requested = tuple(
             name for name, one in in_order(baseline.datasets) if one.planned or name in scored
         )
-    return list(dict.fromkeys([*wanted, *rules.limits]))
+    return list(dict.fromkeys([*requested, *rules.limits]))
 
 
 def compared_of(baseline: Row, rules: Rules) -> list[str]:
@@ -109,7 +112,7 @@ def compared_of(baseline: Row, rules: Rules) -> list[str]:
     )
 
 
-def _lines(
+def _compare_datasets(
     candidate: Row, baseline: Row, rules: Rules, only: Collection[str],
     known: Mapping[str, RunVariance], level: float,
 ) -> dict[str, ScoreComparison]:  # fmt: skip
@@ -137,7 +140,7 @@ def _lines(
     return compared(draws) if any(p is not None and p <= near for p in p_drops) else lines
 
 
-def _scope(candidate: Row, baseline: Row, findings: Sequence[DatasetDecision]) -> str:
+def _describe_scope(candidate: Row, baseline: Row, findings: Sequence[DatasetDecision]) -> str:
     """The scope of a decision in words; "" where probes name it themselves, or there are no two checkpoints."""
     judged = [finding for finding in findings if finding.outcome is not Outcome.CANNOT_JUDGE]
     weights = candidate.weights, baseline.weights
@@ -149,11 +152,11 @@ def _scope(candidate: Row, baseline: Row, findings: Sequence[DatasetDecision]) -
     )
 
 
-def _nothing(name: str) -> ScoreComparison:
+def _empty_comparison(name: str) -> ScoreComparison:
     return ScoreComparison(name, None, None, (0, 0), WelchComparison(None))
 
 
-def _unfit(
+def _why_unfit(
     line: ScoreComparison | None,
     name: str,
     candidate: Row,
@@ -179,7 +182,7 @@ def _unfit(
             return f"{what} has {there} of {dataset.planned} seeds"
     if line.other is None:
         return ""
-    for one in comparability.obstacles(
+    for one in comparability.find_obstacles(
         candidate, baseline, comparability.Use.CHECK, name, rules.split
     ):
         if not comparability.is_passed(one, rules.across):
@@ -203,22 +206,22 @@ class _Judged:
         return line.comparison.paired and self.level * MOST_DRAWS <= self.tests
 
 
-def _finding(
+def _make_finding(
     name: str, line: ScoreComparison | None, unfit: str, p_drop: float | None, judged: _Judged
 ) -> DatasetDecision:
     candidate, baseline, rules = judged.candidate, judged.baseline, judged.rules
     if unfit or line is None or line.first is None:
         return DatasetDecision(
-            line or _nothing(name), Outcome.CANNOT_JUDGE, reasons=(unfit or "missing",)
+            line or _empty_comparison(name), Outcome.CANNOT_JUDGE, reasons=(unfit or "missing",)
         )
     limit = rules.limit(name)
-    broken = _broken(line, limit, p_drop, judged)
+    broken = _broken_rules(line, limit, p_drop, judged)
     if broken:
         worse, better = flips(baseline, candidate, name, rules.split)
         return DatasetDecision(line, Outcome.REGRESSION, p_drop, tuple(broken), worse, better)
     if line.other is None and limit.min_score is None:
         return DatasetDecision(line, Outcome.CANNOT_JUDGE, reasons=("missing in the baseline",))
-    if line.other is not None and (unknown := _unknown(line, limit, p_drop, judged)):
+    if line.other is not None and (unknown := _why_unknown(line, limit, p_drop, judged)):
         return DatasetDecision(line, Outcome.CANNOT_JUDGE, p_drop, (unknown,))
     two_sided = 2 * judged.level or LEVEL
     hint = (
@@ -227,7 +230,7 @@ def _finding(
     return DatasetDecision(line, Outcome.PASS, p_drop, hint=hint)
 
 
-def _broken(
+def _broken_rules(
     line: ScoreComparison, limit: Limit, p_drop: float | None, judged: _Judged
 ) -> list[str]:
     """The rules that a dataset or the score breaks, in words."""
@@ -248,7 +251,7 @@ def _broken(
         else "more than runs of one encoder differ"
     )
     level = "" if judged.turn is None else f", level {judged.level:.2g}"
-    chance = f"{why} (p {probability(p_drop)}{level})"
+    chance = f"{why} (p {format_p(p_drop)}{level})"
     if rules.rule == "and":
         return (
             [*broken, f"dropped by {drop:.2f} points, {tolerance}, and {chance}"]
@@ -260,7 +263,7 @@ def _broken(
     return [*broken, f"dropped by {drop:.2f} points, {chance}"] if noise else broken
 
 
-def _unknown(line: ScoreComparison, limit: Limit, p_drop: float | None, judged: _Judged) -> str:
+def _why_unknown(line: ScoreComparison, limit: Limit, p_drop: float | None, judged: _Judged) -> str:
     """Why a dataset that breaks no rule does not pass either; "" if it passes."""
     if judged.rules.rule == "and" and limit.max_drop is None:
         return "rule and needs a tolerance, and no max_drop is set"
@@ -311,7 +314,7 @@ def hint_of_pass(
         return ""
     one_run = dict(list(candidate.records_of(line.name).items())[:1])
     count = len(predictions.mistakes(one_run, split)) if one_run else 0
-    beside = f" and {plural(count, 'example')}" if count else ""
+    beside = f" and {count_noun(count, 'example')}" if count else ""
     broken = min(
         USUAL, math.floor(drop * 2 - 1e-9) / 2
     )  # the usual limit, or a lower one of whole or half points

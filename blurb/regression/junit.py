@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 from blurb import records
 from blurb.regression.decision import DatasetDecision, Decision, Outcome
-from blurb.regression.forms import TESTS, FindingRecord, figures, flipped
+from blurb.regression.forms import TESTS, FindingRecord, describe_figures, describe_flips
 
 NO_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 FIGURES = (
@@ -25,7 +25,7 @@ FIGURES = (
 """Keys of a finding in JSON that are properties of its test case, where they are known."""
 
 
-def document(decision: Decision) -> bytes:
+def junit_document(decision: Decision) -> bytes:
     """A test case per dataset: a failure is a regression, an error means that it cannot be judged.
 
     Figures are properties, of a test case those of its dataset. Time stamps are in UTC without a zone, as the schemas
@@ -43,9 +43,9 @@ def document(decision: Decision) -> bytes:
     suite = ElementTree.SubElement(root, "testsuite", {"name": "blurb check", **counts})
     if decision.checked_at is not None:
         suite.set("timestamp", decision.checked_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S"))
-    _properties(suite, _suite_properties(decision))
+    _add_properties(suite, _suite_properties(decision))
     for finding in decision.findings:
-        _case(suite, decision, finding)
+        _add_case(suite, decision, finding)
     if not decision.findings:  # an empty suite would be green
         case = ElementTree.SubElement(
             suite, "testcase", {"classname": "blurb", "name": "anything to compare"}
@@ -84,27 +84,31 @@ def _suite_properties(decision: Decision) -> dict[str, Any]:
     return {name: value for name, value in known.items() if value not in ("", None)}
 
 
-def _case(suite: ElementTree.Element, decision: Decision, finding: DatasetDecision) -> None:
-    names = {"classname": _xml(decision.candidate), "name": _xml(finding.name)}
+def _add_case(suite: ElementTree.Element, decision: Decision, finding: DatasetDecision) -> None:
+    names = {"classname": _valid_xml(decision.candidate), "name": _valid_xml(finding.name)}
     case = ElementTree.SubElement(suite, "testcase", names)
     known = records.of(FindingRecord, finding)
-    _properties(case, {name: known[name] for name in FIGURES if known[name] is not None})
-    ElementTree.SubElement(case, "system-out").text = _xml(figures(finding))
+    _add_properties(case, {name: known[name] for name in FIGURES if known[name] is not None})
+    ElementTree.SubElement(case, "system-out").text = _valid_xml(describe_figures(finding))
     kind = {Outcome.REGRESSION: "failure", Outcome.CANNOT_JUDGE: "error"}.get(finding.outcome)
     if kind:
-        message = _xml("; ".join(finding.reasons))
+        message = _valid_xml("; ".join(finding.reasons))
         entry = ElementTree.SubElement(
             case, kind, {"message": message, "type": finding.outcome.words}
         )
-        entry.text = _xml(flipped(finding)) if finding.worse or finding.better else message
+        entry.text = (
+            _valid_xml(describe_flips(finding)) if finding.worse or finding.better else message
+        )
 
 
-def _properties(parent: ElementTree.Element, values: dict[str, Any]) -> None:
+def _add_properties(parent: ElementTree.Element, values: dict[str, Any]) -> None:
     properties = ElementTree.SubElement(parent, "properties")
     for name, value in values.items():
-        ElementTree.SubElement(properties, "property", {"name": name, "value": _xml(str(value))})
+        ElementTree.SubElement(
+            properties, "property", {"name": name, "value": _valid_xml(str(value))}
+        )
 
 
-def _xml(text: str) -> str:
+def _valid_xml(text: str) -> str:
     """Removes control characters that are invalid in XML."""
     return NO_XML.sub("", text)

@@ -27,7 +27,7 @@ from pathlib import Path
 
 from blurb.messages import SettingsError, StoreError, opt
 from blurb.regression.decision import Decision, Turn
-from blurb.regression.judging import compared_of, decide
+from blurb.regression.judging import compared_of, decide_check
 from blurb.regression.rules import Rules
 from blurb.regression.variances import squares_of
 from blurb.results.row import Row
@@ -112,13 +112,15 @@ class LookSeries:
             plan.level,
             spent,
             repeated,
-            _apart(series, weights),
+            _one_a_checkpoint(series, weights),
             why,
             str(where),
         )
 
 
-def _apart(looks: Mapping[str, Look], known: Sequence[str]) -> dict[str, dict[str, Squares]]:
+def _one_a_checkpoint(
+    looks: Mapping[str, Look], known: Sequence[str]
+) -> dict[str, dict[str, Squares]]:
     """Variance estimates, one a checkpoint: of several looks at one, that with most runs.
 
     :param known: weights to leave out
@@ -151,7 +153,7 @@ def identity(row: Row, split: Split, names: Sequence[str] | None = None) -> str:
         for name, dataset in row.datasets.items()
         if names is None or name in names
     }
-    return _digest(
+    return _digest_of(
         [short_weights(row.weights), {name: known for name, known in scores.items() if known}]
     )
 
@@ -176,15 +178,15 @@ def agreed(series: LookSeries, rules: Rules, where: Path) -> Rules:
         unsaid = name in ("looks", "sd") and theirs is None
         if mine != theirs and not unsaid:
             raise SettingsError(
-                f"{name} is {_shown(mine)} in this series and {_shown(theirs)} in the rules of this check, and stays "
-                "the same for all looks",
+                f"{name} is {_show_value(mine)} in this series and {_show_value(theirs)} in the rules of this check, "
+                "and stays the same for all looks",
                 where=where,
                 fix=f"give the former, or {NEW_FILE}.",
             )
     return replace(rules, looks=plan.looks, sd=plan.sd)
 
 
-def _shown(value: object) -> str:
+def _show_value(value: object) -> str:
     return "not stated" if value is None else str(value)
 
 
@@ -200,7 +202,7 @@ def write(path: Path, series: LookSeries) -> None:
         "looks": looks,
         "spent": spent,
     }
-    write_json(path, {**content, "digest": _digest(content)})
+    write_json(path, {**content, "digest": _digest_of(content)})
 
 
 def read(path: Path) -> LookSeries:
@@ -218,7 +220,7 @@ def read(path: Path) -> LookSeries:
             where=path,
             fix="update blurb.",
         )
-    if content.pop("digest") != _digest(content):
+    if content.pop("digest") != _digest_of(content):
         raise StoreError(
             "was edited or is damaged: its digest does not fit its content",
             where=path,
@@ -246,7 +248,7 @@ def read(path: Path) -> LookSeries:
         ) from None
 
 
-def _digest(content: object) -> str:
+def _digest_of(content: object) -> str:
     return hashlib.sha256(
         json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
     ).hexdigest()
@@ -263,17 +265,17 @@ def decide_in_series(candidate: Row, baseline: Row, rules: Rules, state: Path) -
     state = Path(
         os.path.realpath(state)
     )  # to replace a link would leave its file behind, with fewer looks
-    _check(state, rules)
+    _check_state(state, rules)
     with leases.held(state.with_name(f".{state.name}.lease")):
         series = read(state) if os.path.lexists(state) else begun(rules, baseline)
         merged = agreed(series, rules, state)
         names = compared_of(baseline, merged)
         candidate_hash = identity(candidate, merged.split, names)
         if candidate_hash == identity(baseline, merged.split, names):  # no checkpoint of the series
-            return decide(candidate, baseline, merged)
+            return decide_check(candidate, baseline, merged)
         weights = [short_weights(row.weights) for row in (candidate, baseline) if row.weights]
         turn = series.turn(candidate_hash, identity(baseline, merged.split), state, weights)
-        decision = decide(candidate, baseline, merged, turn)
+        decision = decide_check(candidate, baseline, merged, turn)
         if not decision.tested:
             return decision if turn.refused else replace(decision, turn=None)
         if not turn.repeated:
@@ -292,7 +294,7 @@ def decide_in_series(candidate: Row, baseline: Row, rules: Rules, state: Path) -
     return decision
 
 
-def _check(state: Path, rules: Rules) -> None:
+def _check_state(state: Path, rules: Rules) -> None:
     if not rules.level:
         raise SettingsError(
             "level 0 turns the test off, and a state file divides a level",

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from blurb import fields, tasks, tasks as known
-from blurb.fields import POINTS, SPREAD, Field, declared
+from blurb.fields import POINTS, SPREAD, Field, declare_field
 from blurb.messages import ErrorCollector, SettingsError, opt
 from blurb.results import ACROSS
 from blurb.results.score import SCORE
@@ -34,11 +34,11 @@ class Limit:
     :param min_score: minimum of the mean
     """
 
-    max_drop: float | None = declared(None, POINTS)
-    min_score: float | None = declared(None, Field())
+    max_drop: float | None = declare_field(None, POINTS)
+    min_score: float | None = declare_field(None, Field())
 
     def __post_init__(self) -> None:
-        fields.check(self)
+        fields.check_fields(self)
 
 
 @dataclass(frozen=True)
@@ -57,16 +57,16 @@ class Rules:
     :param across: what may differ all the same (`comparability.ACROSS`); never of a file, as it must be typed
     """
 
-    split: known.Split = declared("dev", Field(choices=known.SCORED))
-    level: float = declared(0.05, Field(low=0, below=1))
+    split: known.Split = declare_field("dev", Field(choices=known.SCORED))
+    level: float = declare_field(0.05, Field(low=0, below=1))
     default: Limit = Limit()
     overall: Limit = Limit()
     limits: Mapping[str, Limit] = field(default_factory=dict)
-    rule: Rule = declared("or", Field(choices=RULES))
-    looks: int | None = declared(None, Field(low=1, most=MOST_LOOKS))
-    sd: float | None = declared(None, SPREAD)
+    rule: Rule = declare_field("or", Field(choices=RULES))
+    looks: int | None = declare_field(None, Field(low=1, most=MOST_LOOKS))
+    sd: float | None = declare_field(None, SPREAD)
     required: tuple[str, ...] | None = None
-    across: Sequence[str] = declared((), Field(choices=ACROSS, noun="value of across"))
+    across: Sequence[str] = declare_field((), Field(choices=ACROSS, noun="value of across"))
 
     def __post_init__(self) -> None:
         limits = (*self.limits.values(),) if isinstance(self.limits, Mapping) else (None,)
@@ -74,7 +74,7 @@ class Rules:
             raise SettingsError(
                 "default and overall must be a Limit, and limits a mapping of datasets to Limits."
             )
-        fields.check(self)
+        fields.check_fields(self)
         if self.rule != "or" and not self.level:
             raise SettingsError(
                 f"level 0 turns the test off, and rule {self.rule} needs it", fix="set a level."
@@ -88,7 +88,7 @@ class Rules:
         )
 
 
-def load(path: Path) -> Rules:
+def load_rules(path: Path) -> Rules:
     """Reads the rules of a file; raises all that is wrong with it, by file and key.
 
     version = 1
@@ -107,8 +107,10 @@ def load(path: Path) -> Rules:
     min_score = 80.0
     """
     errors = ErrorCollector()
-    values = fields.read(text_files.read_toml(path), Field(dict, keys=_keys()), path, errors)
-    errors.tell()
+    values = fields.read_table(
+        text_files.read_toml(path), Field(dict, keys=_file_keys()), path, errors
+    )
+    errors.stop()
     values["default"] = Limit(values.pop("max_drop", None))
     named = {"datasets": "limits", "tasks": "required"}
     try:
@@ -119,7 +121,7 @@ def load(path: Path) -> Rules:
         raise SettingsError(error.what, where=path, fix=error.fix) from None
 
 
-def _keys() -> dict[str, Field]:
+def _file_keys() -> dict[str, Field]:
     """The keys of a file."""
     limit = fields.of(Limit)
     of_dataset = Field(dict, keys=limit, parse=lambda table: Limit(**table))
@@ -132,7 +134,7 @@ def _keys() -> dict[str, Field]:
         "tasks": dataclasses.replace(
             fields.TEXTS,
             must="be names or types, as a text or a list of texts",
-            parse=lambda wanted: tuple(task.name for task in tasks.select(wanted)),
+            parse=lambda wanted: tuple(task.name for task in tasks.select_tasks(wanted)),
         ),
         "overall": of_dataset,
         "datasets": Field(
@@ -166,16 +168,18 @@ def read_rules(
                 "this is a pipe or a device and no file", where=rules, fix="remove it."
             )
     wrong, give = ErrorCollector(), f"name it with {opt('state')} of blurb check."
-    combined = wrong.tried(load, Path(rules)) if isinstance(rules, str | Path) else rules
-    named = None if tasks is None else wrong.tried(known.select, tasks)
+    with wrong:
+        combined = (load_rules(Path(rules)) if isinstance(rules, str | Path) else rules) or Rules()
+    with wrong:
+        named = None if tasks is None else known.select_tasks(tasks)
     options = {"split": split, "rule": rule, "looks": looks, "sd": sd, "across": tuple(across)}
     typed = {name: value for name, value in options.items() if value is not None}
-    given = fields.read(typed, Field(dict, keys=fields.of(Rules)), None, wrong)
-    limit = None if max_drop is None else wrong.tried(Limit, max_drop)
+    given = fields.read_table(typed, Field(dict, keys=fields.of(Rules)), None, wrong)
+    with wrong:
+        limit = None if max_drop is None else Limit(max_drop)
     if looks is not None and not in_series:
         wrong.add(SettingsError(f"{opt('looks', looks)} {NEEDS_STATE}", fix=give))
-    wrong.tell()
-    combined = combined or Rules()
+    wrong.stop()
     if combined.looks is not None and looks is None and not in_series:
         raise SettingsError(f"{combined.looks} looks, as the rules say, {NEEDS_STATE}", fix=give)
     if limit is not None:

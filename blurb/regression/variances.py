@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from blurb.messages import plural, probability
+from blurb.messages import count_noun, format_p
 from blurb.regression.decision import Turn
 from blurb.regression.rules import Rules
 from blurb.results.row import Row
 from blurb.statistics.levels import holm
-from blurb.statistics.pooled import RunVariance, Squares, homogeneity, pool, stated
+from blurb.statistics.pooled import RunVariance, Squares, bartlett_p, pool_variance, stated_variance
 from blurb.tasks import Split
 
 UNEQUAL = 0.01
@@ -35,7 +35,7 @@ def squares_of(row: Row, names: Sequence[str], split: Split) -> dict[str, Square
     return {name: squares for name, squares in found.items() if squares.degrees}
 
 
-def variances(
+def series_variances(
     candidate: Row, baseline: Row, names: Sequence[str], rules: Rules, turn: Turn | None
 ) -> Variances:
     """Those of datasets in a series: pooled over its checkpoints, or stated where none has two runs.
@@ -56,20 +56,22 @@ def variances(
     estimated = {
         name: variance
         for name in names
-        if (variance := pool(list(groups[name].values()))) is not None
+        if (variance := pool_variance(list(groups[name].values()))) is not None
     }
     others = (
         {}
         if rules.sd is None
-        else {name: stated(rules.sd) for name in names if name not in estimated}
+        else {name: stated_variance(rules.sd) for name in names if name not in estimated}
     )
     if turn is None:  # what both rows say of their variances is the business of Welch's test
-        return Variances(others, _stated(rules, others, names))
-    text = " ".join(filter(None, (_pooled(estimated, groups), _stated(rules, others, names))))
+        return Variances(others, _stated_for(rules, others, names))
+    text = " ".join(
+        filter(None, (_describe_pool(estimated, groups), _stated_for(rules, others, names)))
+    )
     return Variances({**estimated, **others}, text)
 
 
-def _stated(rules: Rules, known: Mapping[str, RunVariance], names: Sequence[str]) -> str:
+def _stated_for(rules: Rules, known: Mapping[str, RunVariance], names: Sequence[str]) -> str:
     if not known:
         return ""
     where = "" if len(known) == len(names) else f" of {', '.join(known)}"
@@ -78,22 +80,25 @@ def _stated(rules: Rules, known: Mapping[str, RunVariance], names: Sequence[str]
     )
 
 
-def _pooled(known: Mapping[str, RunVariance], groups: Mapping[str, Mapping[str, Squares]]) -> str:
+def _describe_pool(
+    known: Mapping[str, RunVariance], groups: Mapping[str, Mapping[str, Squares]]
+) -> str:
     """Over how many checkpoints it is pooled, and whether their variances are alike."""
     if not known:
         return ""
     degrees = sorted(int(variance.degrees) for variance in known.values())
     between = f"{degrees[0]} to {degrees[-1]}" if degrees[0] != degrees[-1] else f"{degrees[0]}"
     count = max(len(one) for one in groups.values())
-    text = f"The variance between runs is pooled over {plural(count, 'checkpoint')} ({between} degrees of freedom)"
+    text = f"The variance between runs is pooled over {count_noun(count, 'checkpoint')} ({between} degrees of freedom)"
     tested = {
-        name: p for name in known if (p := homogeneity(list(groups[name].values()))) is not None
+        name: p for name in known if (p := bartlett_p(list(groups[name].values()))) is not None
     }
     corrected = dict(zip(tested, holm(list(tested.values())), strict=True))
     unequal = {name: p for name, p in corrected.items() if p is not None and p < UNEQUAL}
     if unequal:
         parts = "; ".join(
-            f"{name}: {_range(groups[name])}, p {probability(p)}" for name, p in unequal.items()
+            f"{name}: {_range_of_variances(groups[name])}, p {format_p(p)}"
+            for name, p in unequal.items()
         )
         return (
             f"{text}. It is not the same for all of them, so these tests are not exact ({parts})."
@@ -103,7 +108,7 @@ def _pooled(known: Mapping[str, RunVariance], groups: Mapping[str, Mapping[str, 
     return f"{text}; Bartlett's test shows no difference between them."
 
 
-def _range(checkpoints: Mapping[str, Squares]) -> str:
+def _range_of_variances(checkpoints: Mapping[str, Squares]) -> str:
     deviations = {name: one.sd or 0.0 for name, one in checkpoints.items()}
     largest = max(deviations, key=lambda name: deviations[name])
     return (

@@ -119,17 +119,17 @@ class Obstacle:
         return f"{self.noun}: {first} / {other}"
 
 
-def obstacles(
+def find_obstacles(
     first: Row, other: Row, use: Use, task: str = "", split: Split = "test"
 ) -> list[Obstacle]:
     """All that keeps two rows apart, in a fixed order; of a dataset too, if one is named."""
-    reasons = [_learner(first, other, use)]
+    reasons = [_other_learner(first, other, use)]
     if use is not Use.COMPARE:
         reasons += [_row_fact(of, first, other) for of in ROW_FACTS]
     if task:
         sides = tuple(row.datasets.get(task, DatasetScores(task)) for row in (first, other))
         if use is not Use.COMPARE:
-            reasons.append(_equal(Reason.PLUGINS, sides[0].plugins, sides[1].plugins))
+            reasons.append(_why_unequal(Reason.PLUGINS, sides[0].plugins, sides[1].plugins))
         if (
             use is not Use.RANK
             and split != "test"
@@ -142,7 +142,7 @@ def obstacles(
                     f"{Reason.SPLIT.value}: numbers without runs are from test",
                 )
             )
-        reasons += [_data(*sides), _metrics(*sides), _examples(*sides)]
+        reasons += [_other_data(*sides), _other_metrics(*sides), _other_examples(*sides)]
     return [each for each in reasons if each is not None]
 
 
@@ -156,7 +156,7 @@ def is_passed(obstacle: Obstacle, across: Collection[str]) -> bool:
 def is_latest(row: Row) -> bool:
     """Whether it is of a baseline with its own latest recipe: the numbers of two baselines count by themselves."""
     own = (
-        learners.named().get(learners.name_in(row.weights))
+        learners.named_kinds().get(learners.name_in(row.weights))
         if learners.is_named(row.weights)
         else None
     )
@@ -176,7 +176,7 @@ def _row_fact(of: Reason, first: Row, other: Row) -> Obstacle | None:
     if of is Reason.RECIPE and is_latest(first) and is_latest(other):
         return None
     one, two = (None if row.published else ROW_FACTS[of](row) for row in (first, other))
-    obstacle = _equal(of, one, two)
+    obstacle = _why_unequal(of, one, two)
     if obstacle is None or of is not Reason.PROTOCOL or obstacle.reason is Reason.UNKNOWN:
         return obstacle
     names = first.configuration.protocol, other.configuration.protocol
@@ -185,11 +185,13 @@ def _row_fact(of: Reason, first: Row, other: Row) -> Obstacle | None:
     return Obstacle(of, names)
 
 
-def _equal(of: Reason, first: str | None, other: str | None, words: str = "") -> Obstacle | None:
+def _why_unequal(
+    of: Reason, first: str | None, other: str | None, words: str = ""
+) -> Obstacle | None:
     return None if first is not None and first == other else Obstacle(of, (first, other), words)
 
 
-def _learner(first: Row, other: Row, use: Use) -> Obstacle | None:
+def _other_learner(first: Row, other: Row, use: Use) -> Obstacle | None:
     alike = first.kind.measures_like(other.kind)
     if first.learner == other.learner or (use is Use.COMPARE and alike):
         return None
@@ -202,7 +204,7 @@ def _learner(first: Row, other: Row, use: Use) -> Obstacle | None:
     return Obstacle(Reason.LEARNER, (first.learner, other.learner), words)
 
 
-def _data(first: DatasetScores, other: DatasetScores) -> Obstacle | None:
+def _other_data(first: DatasetScores, other: DatasetScores) -> Obstacle | None:
     hashes = [
         frozenset(each[:SHORT] for each in side.known("data_hash")) for side in (first, other)
     ]
@@ -214,12 +216,14 @@ def _data(first: DatasetScores, other: DatasetScores) -> Obstacle | None:
     return Obstacle(Reason.DATA, tuple("same" if each else None for each in hashes))  # type: ignore[arg-type]
 
 
-def _metrics(first: DatasetScores, other: DatasetScores) -> Obstacle | None:
+def _other_metrics(first: DatasetScores, other: DatasetScores) -> Obstacle | None:
     one, two = ("/".join(sorted(side.known("metrics_version"))) or None for side in (first, other))
-    return _equal(Reason.METRICS, one, two, f"{Reason.METRICS.value}: run blurb rescore on both")
+    return _why_unequal(
+        Reason.METRICS, one, two, f"{Reason.METRICS.value}: run blurb rescore on both"
+    )
 
 
-def _examples(first: DatasetScores, other: DatasetScores) -> Obstacle | None:
+def _other_examples(first: DatasetScores, other: DatasetScores) -> Obstacle | None:
     most = first.limit("max_eval"), other.limit("max_eval")
     words = [None if count is None else f"at most {count:,}" if count else "all" for count in most]
     if most[0] != most[1] or None in most:
@@ -233,12 +237,12 @@ def _examples(first: DatasetScores, other: DatasetScores) -> Obstacle | None:
         for seed in (first.limit("eval_seed"), other.limit("eval_seed"))
     )
     text = f"{Reason.EXAMPLES.value}: they were sampled with different seeds (eval_seed)"
-    return _equal(Reason.EXAMPLES, one, two, text)
+    return _why_unequal(Reason.EXAMPLES, one, two, text)
 
 
 def remarks(first: Row, other: Row) -> list[str]:
     """All that differs between two rows, and what is not known of both: shown above a comparison, never a refusal."""
-    apart = obstacles(first, other, Use.CHECK)
+    apart = find_obstacles(first, other, Use.CHECK)
     weights = short_weights(first.weights), short_weights(other.weights)
     texts = []
     if (
@@ -254,7 +258,7 @@ def remarks(first: Row, other: Row) -> list[str]:
     datasets = by_key(
         ((obstacle.of, obstacle.reason is Reason.UNKNOWN), name)
         for name in (name for name in first.datasets if name in other.datasets)
-        for obstacle in obstacles(first, other, Use.CHECK, name)[len(apart) :]
+        for obstacle in find_obstacles(first, other, Use.CHECK, name)[len(apart) :]
     )
     for (of, unknown), names in datasets.items():
         texts.append(

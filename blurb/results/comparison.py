@@ -12,16 +12,16 @@ from enum import StrEnum
 from typing import Annotated, NamedTuple, TypedDict
 
 from blurb import tasks
-from blurb.messages import probability, signed
+from blurb.messages import format_p, format_signed
 from blurb.records import Count, Probability
 from blurb.results import predictions
-from blurb.results.comparability import Reason, Use, is_passed, obstacles
+from blurb.results.comparability import Reason, Use, find_obstacles, is_passed
 from blurb.results.row import Row
 from blurb.results.score import SCORE, dataset_weights, type_weights
 from blurb.statistics import bootstrap, pooled
 from blurb.statistics.levels import holm
-from blurb.statistics.welch import WelchComparison, combined, compare
-from blurb.store.record import bounds
+from blurb.statistics.welch import WelchComparison, combine_tests, welch_test
+from blurb.store.record import score_bounds
 from blurb.tasks import Split
 
 PAIRED = (
@@ -111,7 +111,10 @@ class ScoreComparison:
         if known is None:
             return None
         shares = {**type_weights(), SCORE: dataset_weights()}.get(self.name, {self.name: 1.0})
-        widest = sum(share * (bounds(name)[1] - bounds(name)[0]) for name, share in shares.items())
+        widest = sum(
+            share * (score_bounds(name)[1] - score_bounds(name)[0])
+            for name, share in shares.items()
+        )
         return max(known[0], -widest), min(known[1], widest)
 
     def unseen(self, level: float) -> str:
@@ -125,7 +128,7 @@ class ScoreComparison:
         ):
             return ""
         return (
-            f"{signed(self.difference or 0.0)} points are not shown to be more than chance; with "
+            f"{format_signed(self.difference or 0.0)} points are not shown to be more than chance; with "
             f"{self.runs[0]} / {self.runs[1]} runs {seen_alone(detectable)}"
         )
 
@@ -165,17 +168,17 @@ def compare_rows(
     :param variances: between runs, of datasets of which more is known than these two rows say
     :param draws: of the paired test of probes
     """
-    asked = _ComparisonRequest(split, with_units, across, variances or {}, draws)
+    requested = _ComparisonRequest(split, with_units, across, variances or {}, draws)
     there = {
         *first.means(split),
         *other.means(split),
-        *_elsewhere(first, split),
-        *_elsewhere(other, split),
+        *_means_of_other_splits(first, split),
+        *_means_of_other_splits(other, split),
     }
     names = [task.name for task in tasks.all() if task.name in there]
     names += sorted(there - set(names))  # tasks that are not installed here
     names = [name for name in names if only is None or name in only]
-    lines = [_dataset(name, first, other, asked) for name in names]
+    lines = [_compare_dataset(name, first, other, requested) for name in names]
     lines = [
         replace(line, p=p)
         for line, p in zip(lines, holm([line.comparison.p for line in lines]), strict=True)
@@ -185,7 +188,7 @@ def compare_rows(
     return lines + [
         line
         for name, parts in groups.items()
-        if (line := _mean(name, parts, by_name)) and len(parts) > 1
+        if (line := _compare_mean(name, parts, by_name)) and len(parts) > 1
     ]
 
 
@@ -199,20 +202,22 @@ class _ComparisonRequest(NamedTuple):
     draws: int
 
 
-def _dataset(name: str, first: Row, other: Row, asked: _ComparisonRequest) -> ScoreComparison:
-    split = asked.split
-    mine, theirs = _shown(first, name, split), _shown(other, name, split)
+def _compare_dataset(
+    name: str, first: Row, other: Row, requested: _ComparisonRequest
+) -> ScoreComparison:
+    split = requested.split
+    own, theirs = _shown_mean(first, name, split), _shown_mean(other, name, split)
     sides = first.values(name, split), other.values(name, split)
     runs = (len(sides[0]), len(sides[1]))
-    if mine is None or theirs is None:
+    if own is None or theirs is None:
         return ScoreComparison(
-            name, mine, theirs, runs, WelchComparison(None), reason="missing in one row"
+            name, own, theirs, runs, WelchComparison(None), reason="missing in one row"
         )
-    plain = ScoreComparison(name, mine, theirs, runs, WelchComparison(mine - theirs))
+    plain = ScoreComparison(name, own, theirs, runs, WelchComparison(own - theirs))
     apart = [
         one
-        for one in obstacles(first, other, Use.COMPARE, name, split)
-        if not is_passed(one, asked.across)
+        for one in find_obstacles(first, other, Use.COMPARE, name, split)
+        if not is_passed(one, requested.across)
     ]
     known = [one for one in apart if one.reason is not Reason.UNKNOWN]
     if known:
@@ -222,35 +227,38 @@ def _dataset(name: str, first: Row, other: Row, asked: _ComparisonRequest) -> Sc
     if apart:
         return replace(plain, incomparable=apart[0].reason, reason=apart[0].text())
     if first.kind.paired or other.kind.paired:
-        return _paired(plain, first, other, asked)
-    if name in asked.variances:
-        result = pooled.compare(sides[0], sides[1], asked.variances[name])
+        return _compare_paired(plain, first, other, requested)
+    if name in requested.variances:
+        result = pooled.compare(sides[0], sides[1], requested.variances[name])
     elif runs == (1, 1):
         return replace(
-            plain, reason=_hint(name, first, other, split) if asked.with_units else "one run each"
+            plain,
+            reason=_hint_at_single_runs(name, first, other, split)
+            if requested.with_units
+            else "one run each",
         )
     else:
-        both = _units(name, first, other, split) if asked.with_units else None
+        both = _scored_units(name, first, other, split) if requested.with_units else None
         variance, clusters = (
             (bootstrap.difference_variance(*both, name), len(both[0].names)) if both else (0.0, 0)
         )
-        result = compare(sides[0], sides[1], variance, clusters)
+        result = welch_test(sides[0], sides[1], variance, clusters)
     return replace(
         plain, comparison=result, reason="" if result.standard_error else "no variance between runs"
     )
 
 
-def _paired(
-    line: ScoreComparison, first: Row, other: Row, asked: _ComparisonRequest
+def _compare_paired(
+    line: ScoreComparison, first: Row, other: Row, requested: _ComparisonRequest
 ) -> ScoreComparison:
     """The line of two probes: a paired test over test examples, valid for these two checkpoints only."""
-    both = _units(line.name, first, other, asked.split)
+    both = _scored_units(line.name, first, other, requested.split)
     if both is None or both[0].runs != 1 or both[1].runs != 1:
         return replace(
             line, reason="comparing probes needs the predictions of both on the same examples"
         )
     error = math.sqrt(bootstrap.difference_variance(*both, line.name))
-    draws = bootstrap.swapped(both[1], both[0], line.name, asked.draws)
+    draws = bootstrap.swapped(both[1], both[0], line.name, requested.draws)
     count = len(both[0].names)
     degrees_of_freedom = count - 1 if error and count > 1 else None
     return replace(
@@ -258,14 +266,14 @@ def _paired(
     )
 
 
-def _shown(row: Row, name: str, split: Split) -> float | None:
+def _shown_mean(row: Row, name: str, split: Split) -> float | None:
     """The mean of a dataset; for numbers without runs always that of test."""
     dataset = row.datasets.get(name)
     mean = None if dataset is None else dataset.mean(split)
     return mean if dataset is None or mean is not None else dataset.means.get("test")
 
 
-def _elsewhere(row: Row, split: Split) -> dict[str, float]:
+def _means_of_other_splits(row: Row, split: Split) -> dict[str, float]:
     """Means without runs from a split other than `split`: shown but never compared."""
     return (
         {}
@@ -274,16 +282,16 @@ def _elsewhere(row: Row, split: Split) -> dict[str, float]:
     )
 
 
-def _hint(name: str, first: Row, other: Row, split: Split) -> str:
+def _hint_at_single_runs(name: str, first: Row, other: Row, split: Split) -> str:
     """Why two single runs get no verdict, with the p-value for these two runs."""
-    both = _units(name, first, other, split)
+    both = _scored_units(name, first, other, split)
     if both is None:
         return "one run each"
     p = bootstrap.paired_permutation_test(*both, name)
-    return f"one run each (p {probability(p)} over test examples, valid for these two runs but not for their encoders)"
+    return f"one run each (p {format_p(p)} over test examples, valid for these two runs but not for their encoders)"
 
 
-def _units(
+def _scored_units(
     name: str, first: Row, other: Row, split: Split
 ) -> tuple[bootstrap.Clusters, bootstrap.Clusters] | None:
     """The scored examples of both rows; None without predictions, or if the examples differ."""
@@ -296,7 +304,7 @@ def _units(
     return both[0], both[1]
 
 
-def _mean(
+def _compare_mean(
     name: str, shares: Mapping[str, float], lines: Mapping[str, ScoreComparison]
 ) -> ScoreComparison | None:
     """The line of a weighted mean; None unless both rows have all of its datasets."""
@@ -304,7 +312,7 @@ def _mean(
     if any(part is None or part.first is None or part.other is None for part in parts):
         return None
     whole = [(shares[part.name], part) for part in parts if part is not None]
-    mean = combined([(share, part.comparison) for share, part in whole])
+    mean = combine_tests([(share, part.comparison) for share, part in whole])
     without = next(
         (part for _, part in whole if part.reason and not part.comparison.standard_error), None
     )

@@ -16,7 +16,7 @@ from typing import Annotated, TypedDict
 
 from blurb import tasks
 from blurb.grouping import by_key
-from blurb.messages import signed
+from blurb.messages import format_signed
 from blurb.records import From
 from blurb.results.comparison import ScoreComparison
 from blurb.results.score import SCORE, dataset_weights, weights_of_12
@@ -101,7 +101,7 @@ class Decomposition:
             return ""
         text = (
             f"{part.name} with its {size} test examples carries {part.share:.0%} of the difference "
-            f"({signed(part.points)} of {signed(self.total)})"
+            f"({format_signed(part.points)} of {format_signed(self.total)})"
         )
         error = binomial_error(part.name, min(self.scores[part.name]))
         if error is None:
@@ -125,7 +125,7 @@ def binomial_error(dataset: str, score: float) -> float | None:
     return 100 * math.sqrt(share * (1 - share) / task.sizes["test"])
 
 
-def decompose(
+def decompose_difference(
     lines: Sequence[ScoreComparison], weights: Mapping[str, float] | None = None
 ) -> Decomposition | None:
     """The parts of the difference of two rows; None unless both have all thirteen datasets, or all but BioASQ.
@@ -142,11 +142,11 @@ def decompose(
     )
     for of, shares in means.items():
         if set(shares) <= known:
-            return _decomposed(of, shares, by_name)
+            return _decompose_mean(of, shares, by_name)
     return None
 
 
-def _decomposed(
+def _decompose_mean(
     of: str, weights: Mapping[str, float], lines: Mapping[str, ScoreComparison]
 ) -> Decomposition:
     points = {name: weight * (lines[name].difference or 0.0) for name, weight in weights.items()}

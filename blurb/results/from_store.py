@@ -19,7 +19,7 @@ from blurb.results.dataset_scores import (
     plugins_text,
 )
 from blurb.results.groups import UNREAD
-from blurb.results.row import Origin, Row, RowIdentity, labelled
+from blurb.results.row import Origin, Row, RowIdentity, label_rows
 from blurb.store import index, row_trials
 from blurb.store.index import TrialFacts
 from blurb.store.record import Record, SplitFigures
@@ -46,7 +46,7 @@ def read(store: Store, tell: Tell = tell_damage, near: str = "") -> list[Row]:
         finished = index.read_facts(store, keys, tell)
         scales: Scales = {}
         rows = [_make_row(store, row, folder, finished, scales) for row, folder in planned]
-    return labelled(
+    return label_rows(
         sorted([row for row in rows if any(one.runs for one in row.datasets.values())], key=_order)
     )
 

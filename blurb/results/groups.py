@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from blurb import learners
 from blurb.grouping import by_key
-from blurb.messages import distinct
+from blurb.messages import make_distinct
 from blurb.protocols import protocol
 from blurb.results.comparability import SHORT, is_latest
 from blurb.results.dataset_scores import DatasetScores
@@ -120,7 +120,7 @@ def standing(row: Row, claimed: bool = False, together: bool = False) -> Standin
         return Standing(("published", str(learners.DEFAULT.recipe)), mark=kind.mark)
     configuration = row.configuration
     plain = configuration.protocol.partition("@")[0]
-    states = {name: _state(row, name, one) for name, one in row.datasets.items()}
+    states = {name: _state_of_dataset(row, name, one) for name, one in row.datasets.items()}
     why = (
         "the recipe or the protocol is not known"
         if not (row.recipe and configuration.protocol_hash)
@@ -153,7 +153,7 @@ def standing(row: Row, claimed: bool = False, together: bool = False) -> Standin
     if (
         kind.beside_papers
         and plain in OF_PAPERS
-        and configuration.protocol_hash[:SHORT] == _hash(plain)[:SHORT]
+        and configuration.protocol_hash[:SHORT] == _hash_of_shipped(plain)[:SHORT]
         and not any(
             dataset.limit(name)
             for dataset in row.datasets.values()
@@ -168,12 +168,12 @@ def standing(row: Row, claimed: bool = False, together: bool = False) -> Standin
 
 
 @cache
-def _hash(name: str) -> str:
+def _hash_of_shipped(name: str) -> str:
     """The hash of a protocol that comes with blurb."""
-    return protocol.load(name).hash
+    return protocol.load_protocol_file(name).hash
 
 
-def _state(row: Row, name: str, dataset: DatasetScores) -> State:
+def _state_of_dataset(row: Row, name: str, dataset: DatasetScores) -> State:
     data, metrics = dataset.known("data_hash"), dataset.known("metrics_version")
     most, seed, code = dataset.limit("max_eval"), dataset.limit("eval_seed"), dataset.plugins
     why = ""
@@ -202,7 +202,7 @@ def parts(standings: Sequence[Standing], column: str) -> list[RankingPart]:
         groups.values(), key=lambda places: (standings[places[0]].place, standings[places[0]].title)
     )
     firsts = [standings[places[0]] for places in ordered]
-    titles = distinct(
+    titles = make_distinct(
         [one.title for one in firsts], [(*one.key, "", "", "", "")[2:4] for one in firsts]
     )
     return [
@@ -231,9 +231,10 @@ def _group_parts(
     )
     first, *others = [states[state] for state in order] or [[]]
     apart = [
-        f"{title or 'protocols of papers'}, {_difference(order[0], state)}" for state in order[1:]
+        f"{title or 'protocols of papers'}, {_describe_difference(order[0], state)}"
+        for state in order[1:]
     ]
-    headings = distinct(
+    headings = make_distinct(
         apart, [(str(apart[: place + 1].count(text)),) for place, text in enumerate(apart)]
     )
     return [
@@ -242,7 +243,7 @@ def _group_parts(
     ]
 
 
-def _difference(first: Sequence[State], other: Sequence[State]) -> str:
+def _describe_difference(first: Sequence[State], other: Sequence[State]) -> str:
     """In what the figures of a part differ from those of the first part of its group."""
     differing = {
         text

@@ -11,7 +11,7 @@ from blurb.learners import row_name
 from blurb.messages import FIRST, ErrorCollector
 from blurb.results import schema
 from blurb.results.dataset_scores import DATASETS, DatasetScores, in_order
-from blurb.results.row import Origin, Published, Row, labelled
+from blurb.results.row import Origin, Published, Row, label_rows
 from blurb.results.schema import ASKED, KEY, MODEL, Line, Numbered
 from blurb.statistics.welch import t_critical
 from blurb.table_files import FileLine
@@ -51,11 +51,14 @@ def rows(lines: Iterable[Numbered], errors: ErrorCollector = FIRST) -> list[Row]
     :param errors: gets the lines (file, line) of a row that occurs twice or has an invalid number
     """
     seen: dict[tuple[str, ...], FileLine] = {}
-    rows = [errors.tried(_row, at, line, seen) for at, line in lines]
-    return labelled([row for row in rows if row is not None])
+    rows = []
+    for at, line in lines:
+        with errors:
+            rows.append(_row_of_line(at, line, seen))
+    return label_rows(rows)
 
 
-def _row(at: FileLine, line: Line, seen: dict[tuple[str, ...], FileLine]) -> Row:
+def _row_of_line(at: FileLine, line: Line, seen: dict[tuple[str, ...], FileLine]) -> Row:
     first = seen.setdefault(tuple(line[column] for column in (*KEY, "source")), at)
     if first is not at:
         raise at.error(f"duplicate of line {first.number}", "remove one.")
@@ -69,7 +72,9 @@ def _row(at: FileLine, line: Line, seen: dict[tuple[str, ...], FileLine]) -> Row
     if not re.fullmatch("[0-9]{0,9}", line["max_eval"]):
         schema.check_cell(line["max_eval"], at, "max_eval")
     there = {
-        name: _dataset(name, values[name], line) for name in (*DATASETS, *own) if name in values
+        name: _dataset_of_line(name, values[name], line)
+        for name in (*DATASETS, *own)
+        if name in values
     }
     identity = schema.identity(line)
     identity = replace(identity, configuration=replace(identity.configuration, note=line["note"]))
@@ -88,19 +93,19 @@ def _row(at: FileLine, line: Line, seen: dict[tuple[str, ...], FileLine]) -> Row
     )
 
 
-def _dataset(name: str, mean: float, line: Line) -> DatasetScores:
+def _dataset_of_line(name: str, mean: float, line: Line) -> DatasetScores:
     """A dataset with what the line says of all of them."""
     seeds, planned = (
         schema.value_of(line["seeds"], name),
         schema.planned_seeds(line["plan"]).get(name, 0),
     )
-    facts = {"verdict": _verdict(line["data"], name), "plugins": line["plugins"]}
+    facts = {"verdict": _verdict_on_dataset(line["data"], name), "plugins": line["plugins"]}
     facts |= {column: schema.value_of(line[column], name) for column in FACTS}
     count = int(seeds) if re.fullmatch(r"[0-9]{1,9}", seeds) else 0
     return DatasetScores(name, means={"test": mean}, count=count, planned=planned, facts=facts)
 
 
-def _verdict(data: str, name: str) -> str:
+def _verdict_on_dataset(data: str, name: str) -> str:
     """The verdict on a dataset in the column `data`: `verified`, `synthetic`, or a list of what is not identical."""
     doubts = dict(part.partition(" ")[::2] for part in data.split("; "))
     return "" if data in ("", "not known", "synthetic") else doubts.get(name, "identical")
@@ -144,7 +149,7 @@ def line_of(row: Row) -> Line:
         **schema.identity_columns(row),
         "source": row.edition if isinstance(row, Published) else "",
         **{name: f"{value:.2f}" for name, value in figures_of(row).items()},
-        "seeds": _seeds(row),
+        "seeds": _seeds_cell(row),
         "plan": schema.plan_of(row),
         "complete": "yes" if row.complete else "no",
         "data": row.data,
@@ -159,7 +164,7 @@ def line_of(row: Row) -> Line:
     }
 
 
-def _seeds(row: Row) -> str:
+def _seeds_cell(row: Row) -> str:
     """`5` if all datasets have five seeds, else the number per dataset; "" without runs."""
     counts = (
         {}

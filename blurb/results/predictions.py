@@ -28,7 +28,7 @@ def load(
     """
     runs = []
     for _, record in sorted(records.items()):
-        formulation, columns = _formulation(record), record.predictions(split)
+        formulation, columns = _formulation_of(record), record.predictions(split)
         kept = [place for place, name in enumerate(columns["id"]) if name not in drop]
         if formulation is None or not kept:
             return None
@@ -66,10 +66,10 @@ def mistakes(records: Mapping[int, Record], split: Split) -> dict[str, float]:
     """
     mean: dict[str, float] = {}
     for record in records.values():
-        formulation = _formulation(record)
+        formulation = _formulation_of(record)
         if formulation is None:
             return {}
-        counts, names, _ = _scored(formulation, record.predictions(split))
+        counts, names, _ = _score_examples(formulation, record.predictions(split))
         for name, wrong in zip(
             names, metrics.get(formulation.task.metric).mistakes(counts), strict=True
         ):
@@ -77,7 +77,7 @@ def mistakes(records: Mapping[int, Record], split: Split) -> dict[str, float]:
     return mean
 
 
-def _formulation(record: Record) -> formulations.Formulation | None:
+def _formulation_of(record: Record) -> formulations.Formulation | None:
     """How the trial put its task to the model; None if its task, type or metric is a plug-in that is not installed."""
     try:
         formulation = formulations.bind(record.task, record.trial.settings)
@@ -87,7 +87,7 @@ def _formulation(record: Record) -> formulations.Formulation | None:
     return formulation
 
 
-def _scored(
+def _score_examples(
     formulation: formulations.Formulation, columns: Mapping[str, Sequence[Any]]
 ) -> tuple[metrics.Counts, list[str], Sequence[str | None]]:
     """Sums, name and document of every scored unit: an example, or a document of examples."""
@@ -119,7 +119,7 @@ def _run_sums(
     formulation: formulations.Formulation, columns: Mapping[str, Sequence[Any]]
 ) -> tuple[metrics.Counts, list[str], bool]:
     """Sums of each cluster, their names, and whether they are documents."""
-    counts, names, documents = _scored(formulation, columns)
+    counts, names, documents = _score_examples(formulation, columns)
     if None in documents:
         return counts, names, False
     place = {name: number for number, name in enumerate(dict.fromkeys(documents))}

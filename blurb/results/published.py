@@ -92,24 +92,24 @@ def read(path: Path, errors: ErrorCollector = FIRST) -> list[Published]:
     if head_of(path)[0] != COLUMNS:
         errors.add(DataError(f"expected the columns {', '.join(COLUMNS)}.", path, 1))
         return []
-    return _rows(table_of(path, errors, short=True), errors)
+    return _rows_of_table(table_of(path, errors, short=True), errors)
 
 
 @cache
 def shipped() -> tuple[Published, ...]:
     """The rows that come with blurb."""
-    return _shipped("published.csv")
+    return _read_shipped("published.csv")
 
 
 @cache
 def ablations() -> tuple[Published, ...]:
     """The variants of PubMedBERT that the paper prints (`ABLATIONS`), which are in no ranking."""
-    return _shipped("published_ablations.csv")
+    return _read_shipped("published_ablations.csv")
 
 
-def _shipped(name: str) -> tuple[Published, ...]:
+def _read_shipped(name: str) -> tuple[Published, ...]:
     return tuple(
-        _rows(
+        _rows_of_table(
             table_of(Path(name), text=(files("blurb.results") / name).read_text(encoding="utf-8")),
             FIRST,
         )
@@ -126,15 +126,16 @@ def best_of_paper() -> dict[str, tuple[float, str]]:
     return best
 
 
-def _rows(table: Table, errors: ErrorCollector) -> list[Published]:
+def _rows_of_table(table: Table, errors: ErrorCollector) -> list[Published]:
     rows: dict[tuple[str, ...], Printed] = {}
     seen: dict[tuple[str, ...], FileLine] = {}
     for at, line in table.rows:
-        errors.tried(_add, at, line, rows, seen)
+        with errors:
+            _add_line(at, line, rows, seen)
     return [each.row for each in rows.values()]
 
 
-def _add(
+def _add_line(
     at: FileLine,
     line: dict[str, str],
     rows: dict[tuple[str, ...], Printed],

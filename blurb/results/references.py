@@ -20,9 +20,9 @@ from blurb.messages import (
     opt,
     tell_damage,
 )
-from blurb.names import known_as
+from blurb.names import resolve_name
 from blurb.results import from_store, leaderboard_csv, published, results_csv, tables
-from blurb.results.row import Published, Row, labelled
+from blurb.results.row import Published, Row, label_rows
 from blurb.results.schema import KEY, Numbered
 from blurb.store.record import Record
 from blurb.store.store import Store
@@ -102,9 +102,9 @@ def resolve(reference: str, store: Path, tell: Tell = tell_damage) -> Row:
     :raises DataError: (file, line) if a file is invalid
     """
     if mine := _store_rows(store, reference, tell):  # whatever folders have its name
-        return pick(mine, reference, str(store))
+        return pick_row(mine, reference, str(store))
     name = RowName.parse(reference)
-    return pick(name.rows(store, tell), name.row, name.where(store))
+    return pick_row(name.rows(store, tell), name.row, name.where(store))
 
 
 def resolve_all(reference: str, store: Path) -> list[Row]:
@@ -113,7 +113,7 @@ def resolve_all(reference: str, store: Path) -> list[Row]:
     there = name.rows(store)
     fits = fitting(there, name.row)
     if not fits:
-        raise unknown(there, name.row, f"row (in {name.where(store)})")
+        raise unknown_row(there, name.row, f"row (in {name.where(store)})")
     return fits
 
 
@@ -162,7 +162,7 @@ def fitting(rows: Sequence[Row], wanted: str) -> list[Row]:
     )
 
 
-def pick(rows: Sequence[Row], wanted: str, where: str) -> Row:
+def pick_row(rows: Sequence[Row], requested: str, where: str) -> Row:
     """The one row that a name means; of a run that of its last checkpoint; the only row if no name is given.
 
     :param where: what the rows are of, for messages
@@ -171,11 +171,11 @@ def pick(rows: Sequence[Row], wanted: str, where: str) -> Row:
         raise SettingsError(
             "no finished row yet", fix="blurb run and blurb score --add make rows.", where=where
         )
-    fits = last_of_a_run(fitting(rows, wanted))
+    fits = last_of_a_run(fitting(rows, requested))
     if not fits:
-        raise unknown(rows, wanted, f"row (in {where})")
+        raise unknown_row(rows, requested, f"row (in {where})")
     if len(fits) > 1:
-        several = f"several rows of {wanted}" if wanted else "several rows"
+        several = f"several rows of {requested}" if requested else "several rows"
         listed = ", ".join(f"'{row.name}'" for row in fits)
         raise SettingsError(f"{where} has {several}", fix=f"choose one: {listed}.")
     return fits[0]
@@ -190,7 +190,7 @@ def last_of_a_run(rows: list[Row]) -> list[Row]:
     return [row for row in rows if steps[row.name] == max(known)]
 
 
-def unknown(rows: Sequence[Row], wanted: str, kind: str = "row") -> UnknownName:
+def unknown_row(rows: Sequence[Row], wanted: str, kind: str = "row") -> UnknownName:
     """The error for a name that no row has; it lists models, and of a model with several rows their names, too."""
     models = Counter(row.model for row in rows)
     sources = dict.fromkeys(row.source for row in rows if isinstance(row, Published))
@@ -210,14 +210,16 @@ def _is_folder(name: str) -> bool:
         return False
 
 
-def trial(reference: str, store: Path, task: str | None = None, seed: int | None = None) -> Record:
+def find_trial(
+    reference: str, store: Path, task: str | None = None, seed: int | None = None
+) -> Record:
     """The trial of a reference: its folder, or a reference to a row (`resolve`) with a dataset and a seed.
 
     :raises SettingsError: if it is unfinished or damaged; and what `resolve` and `trial_of` raise
     """
     folder = Path(reference)
     if task is not None:
-        task = _typed(task)
+        task = _typed_task(task)
     if (folder / "spec.json").is_file():
         found = Store(folder.resolve().parent.parent.parent)
         if not found.is_done(folder):
@@ -226,22 +228,26 @@ def trial(reference: str, store: Path, task: str | None = None, seed: int | None
             )
         return found.read(folder)
     wrong = ErrorCollector()
-    row = wrong.tried(resolve, reference, store)
-    if row is None and task is not None:
-        wrong.tried(tasks.get, task)  # both may be mistyped
-    wrong.tell()
-    assert row is not None
+    with wrong:
+        row = resolve(reference, store)
+    if wrong.errors and task is not None:  # both may be mistyped
+        with wrong:
+            tasks.get(task)
+    wrong.stop()
     return trial_of(row, task, seed)
 
 
-def trials(
+def find_trials(
     references: Sequence[str], store: Path, task: str | None = None, seed: int | None = None
 ) -> list[Record]:
     """The trial of each reference, as of `trial`; all that is wrong with them is one error."""
-    found = ErrorCollector()
-    records = [found.tried(trial, reference, store, task, seed) for reference in references]
-    found.tell()
-    return [record for record in records if record is not None]
+    hits = ErrorCollector()
+    records = []
+    for reference in references:
+        with hits:
+            records.append(find_trial(reference, store, task, seed))
+    hits.stop()
+    return records
 
 
 def trial_of(row: Row, task: str | None = None, seed: int | None = None) -> Record:
@@ -256,7 +262,7 @@ def trial_of(row: Row, task: str | None = None, seed: int | None = None) -> Reco
         raise SettingsError(f"{row.name} has no predictions", fix="name a row of a store.")
     if task is None and len(trials) > 1:
         raise SettingsError(f"Choose a dataset: {opt('task', ' or '.join(trials))}.")
-    name = next(iter(trials)) if task is None else known_as(_typed(task), trials)
+    name = next(iter(trials)) if task is None else resolve_name(_typed_task(task), trials)
     if name not in trials:
         raise UnknownName(f"dataset of {row.name}", name, trials)
     records = trials[name]
@@ -268,7 +274,7 @@ def trial_of(row: Row, task: str | None = None, seed: int | None = None) -> Reco
     return records[min(records) if seed is None else seed]
 
 
-def _typed(task: str) -> str:
+def _typed_task(task: str) -> str:
     """The name of a task that a person typed, whose file is loaded if it is one."""
     return tasks.load(task).name if task.endswith(tasks.SUFFIX) else task
 
@@ -299,29 +305,32 @@ def file_rows(path: Path) -> list[Row]:
     runs = _runs_of(path, lines)
     if runs is None:
         return leaderboard_csv.rows(lines)
-    return labelled(
+    return label_rows(
         [*runs, *leaderboard_csv.rows([numbered for numbered in lines if numbered[1]["source"]])]
     )
 
 
 def _runs_of(path: Path, lines: Sequence[Numbered]) -> list[Row] | None:
     """The rows of the long table that has all rows of a `leaderboard.csv`; None if there is none, or none is needed."""
-    mine = {tuple(line[column] for column in KEY) for _, line in lines if not line["source"]}
+    own = {tuple(line[column] for column in KEY) for _, line in lines if not line["source"]}
     beside = tables.results_beside(path)
-    if not mine or not beside.is_file():
+    if not own or not beside.is_file():
         return None
     runs = results_csv.read_lines(beside)
-    if not mine <= {tuple(line[column] for column in KEY) for _, line in runs}:
+    if not own <= {tuple(line[column] for column in KEY) for _, line in runs}:
         return None
     return results_csv.rows(line for _, line in runs)
 
 
 def rows_of(rows: Sequence[RowReference], output: Path | str) -> list[Row]:
     """The rows that are meant; all that is wrong with the references is one error."""
-    found = ErrorCollector()
-    there = [found.tried(row_of, row, output) for row in rows]
-    found.tell()
-    return [row for row in there if row is not None]
+    hits = ErrorCollector()
+    meant = []
+    for row in rows:
+        with hits:
+            meant.append(row_of(row, output))
+    hits.stop()
+    return meant
 
 
 def row_of(row: RowReference, output: Path | str, tell: Tell = tell_damage) -> Row:

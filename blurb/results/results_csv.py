@@ -19,7 +19,7 @@ from blurb.results.dataset_scores import (
     Run,
     in_order,
 )
-from blurb.results.row import Origin, Row, labelled
+from blurb.results.row import Origin, Row, label_rows
 from blurb.results.schema import KEY, Line, Numbered
 from blurb.system.files import writing_whole
 from blurb.table_files import FileLine, head_of
@@ -53,8 +53,10 @@ def read_lines(
         errors.add(DataError(what, path, 1))
         return []
     seen: dict[tuple[str, ...], FileLine] = {}
-    there = schema.read_lines(path, COLUMNS, errors)
-    lines = [numbered for numbered in there if errors.tried(_checked, *numbered, seen) is not None]
+    lines = []
+    for at, line in schema.read_lines(path, COLUMNS, errors):
+        with errors:
+            lines.append((at, _checked_line(at, line, seen)))
     check_alike(lines, columns, errors)
     return lines
 
@@ -83,7 +85,7 @@ def check_alike(
             errors.add(at.error(what))
 
 
-def _checked(at: FileLine, line: Line, seen: dict[tuple[str, ...], FileLine]) -> Line:
+def _checked_line(at: FileLine, line: Line, seen: dict[tuple[str, ...], FileLine]) -> Line:
     """The line of a run; DataError if it occurs twice, or a split or number is invalid."""
     first = seen.setdefault(tuple(line[column] for column in RUN), at)
     if first is not at:
@@ -109,17 +111,17 @@ def rows(lines: Iterable[Line]) -> list[Row]:
         rows.setdefault(tuple(line[column] for column in KEY), {}).setdefault(
             line["task"], []
         ).append(line)
-    return labelled([_row(list(datasets.values())) for datasets in rows.values()])
+    return label_rows([_row_of_lines(list(datasets.values())) for datasets in rows.values()])
 
 
-def _row(datasets: Sequence[Sequence[Line]]) -> Row:
+def _row_of_lines(datasets: Sequence[Sequence[Line]]) -> Row:
     line = datasets[0][0]
-    there = {lines[0]["task"]: _dataset(lines) for lines in datasets}
+    there = {lines[0]["task"]: _dataset_of_lines(lines) for lines in datasets}
     completed = schema.completed(there, [one["plan"] for lines in datasets for one in lines])
     return Row(schema.identity(line), completed, Origin.RESULTS)
 
 
-def _dataset(lines: Sequence[Line]) -> DatasetScores:
+def _dataset_of_lines(lines: Sequence[Line]) -> DatasetScores:
     task = lines[0]["task"]
     # The first in the table if the task or its metric is not installed here.
     known = metrics.known(next((each.metric for each in tasks.all() if each.name == task), ""))
@@ -128,18 +130,17 @@ def _dataset(lines: Sequence[Line]) -> DatasetScores:
         task,
         type=lines[0]["type"],
         metric=lines[0]["metric"] if known is None else known.main,
-        runs={seed: _run(of_seed) for seed, of_seed in seeds.items()},
+        runs={seed: _run_of_lines(of_seed) for seed, of_seed in seeds.items()},
         planned=max(int(line["planned"]) for line in lines),
     )
 
 
-def _run(lines: Sequence[Line]) -> Run:
+def _run_of_lines(lines: Sequence[Line]) -> Run:
     figures: dict[tasks.Split, dict[str, Figure]] = {}
     for line in lines:
         majority = float(line["majority"]) if line["majority"] else None
-        figures.setdefault(line["split"], {})[line["metric"]] = Figure(
-            float(line["value"]), majority
-        )  # type: ignore[arg-type]
+        of_split = figures.setdefault(line["split"], {})  # type: ignore[arg-type]
+        of_split[line["metric"]] = Figure(float(line["value"]), majority)
     first = lines[0]
     return Run(
         figures=figures,

@@ -14,11 +14,18 @@ from functools import cached_property
 from typing import TypeVar
 
 from blurb import learners, tasks
-from blurb.messages import distinct
+from blurb.messages import make_distinct
 from blurb.results import comparability
 from blurb.results.comparability import Reason, Use
 from blurb.results.dataset_scores import DATASETS, DatasetScores
-from blurb.results.score import Spread, blurb_12, blurb_score, spread, type_means, type_weights
+from blurb.results.score import (
+    Spread,
+    blurb_12,
+    blurb_score,
+    score_spread,
+    type_means,
+    type_weights,
+)
 from blurb.store.record import Record
 from blurb.store.row_trials import RowTrials
 from blurb.store.trial import Configuration, short_weights
@@ -247,7 +254,7 @@ class Row:
         hashed = [
             name
             for name in names
-            if (task := tasks.known(name)) and set(task.hashes) >= set(tasks.SPLITS)
+            if (task := tasks.known_task(name)) and set(task.hashes) >= set(tasks.SPLITS)
         ]
         verdicts = filter(None, (self.datasets[name].known("verdict") for name in hashed))
         return len({verdict == {"identical"} for verdict in verdicts}) > 1
@@ -289,7 +296,7 @@ class Row:
         for name in self.blurb_means():
             values = self.values(name)
             deviations[name] = (statistics.stdev(values) if len(values) > 1 else 0.0, len(values))
-        return spread(deviations)
+        return score_spread(deviations)
 
     def comparable_with(
         self, other: Row, use: Use, task: str = "", split: Split = "test"
@@ -300,7 +307,8 @@ class Row:
         :param task: a dataset, of which data, metric and scored examples must be equal, too
         """
         return next(
-            (one.reason for one in comparability.obstacles(self, other, use, task, split)), None
+            (one.reason for one in comparability.find_obstacles(self, other, use, task, split)),
+            None,
         )
 
     @property
@@ -408,7 +416,7 @@ class Published(Row):
 RowT = TypeVar("RowT", bound=Row)
 
 
-def labelled(rows: Sequence[RowT]) -> list[RowT]:
+def label_rows(rows: Sequence[RowT]) -> list[RowT]:
     """The rows with distinct names, extended by further properties if rows have the same name."""
-    names = distinct([row.plain_name for row in rows], [row.details for row in rows])
+    names = make_distinct([row.plain_name for row in rows], [row.details for row in rows])
     return [replace(row, label=name) for row, name in zip(rows, names, strict=True)]

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from blurb.messages import FIRST, DataError, ErrorCollector, escaped
+from blurb.messages import FIRST, DataError, ErrorCollector, escape_controls
 from blurb.results.dataset_scores import DatasetScores, in_order
 from blurb.results.row import Row, RowIdentity
 from blurb.store.record import admits_in_tables
@@ -41,14 +41,14 @@ def read_lines(
 
     :param columns: columns that it must have
     """
-    there, rows = table_of(path, errors)
+    present, rows = table_of(path, errors)
     version = rows[0][1].get("schema", "") if rows else SCHEMA
     if version != SCHEMA:
-        end = "" if remedy(version) else "."
+        end = "" if schema_remedy(version) else "."
         what = f"schema version {version or 'none'}, but this version of blurb reads {SCHEMA}{end}"
-        errors.add(rows[0][0].error(what, remedy(version)))
+        errors.add(rows[0][0].error(what, schema_remedy(version)))
         return []
-    missing = [column for column in columns if column not in there]
+    missing = [column for column in columns if column not in present]
     if missing:
         errors.add(missing_columns(missing, path))
         return []
@@ -60,10 +60,10 @@ def read_lines(
                 at.error(f"schema version {line['schema'] or 'none'} among rows of {version}.")
             )
     same = [(at, line) for at, line in rows if line["schema"] == version]
-    return [(at, {key: original(cell) for key, cell in line.items()}) for at, line in same]
+    return [(at, {key: undo_neutral(cell) for key, cell in line.items()}) for at, line in same]
 
 
-def remedy(version: str) -> str:
+def schema_remedy(version: str) -> str:
     """Advice for a table of another schema version; "" if the cell is no version."""
     return CONVERT if version in BEFORE else UPDATE if version.isdecimal() else ""
 
@@ -148,10 +148,10 @@ def neutral(cell: str) -> str:
     )
 
 
-def original(cell: str) -> str:
+def undo_neutral(cell: str) -> str:
     """Undoes `neutral`; characters that would command a terminal become escapes for good."""
     cell = cell[1:] if cell.startswith("'") and cell.lstrip("'").startswith(FORMULA) else cell
-    return escaped(cell).replace("\n", "\\n")
+    return escape_controls(cell).replace("\n", "\\n")
 
 
 def write(path: Path, columns: Sequence[str], lines: Sequence[Line]) -> None:

@@ -130,7 +130,7 @@ class Spread(NamedTuple):
     degrees_of_freedom: float | None
 
 
-def spread(deviations: Mapping[str, tuple[float, int]]) -> Spread | None:
+def score_spread(deviations: Mapping[str, tuple[float, int]]) -> Spread | None:
     """How far the score varies over seeds.
 
     :param deviations: dataset -> (sd over seeds, number of seeds); runs of different datasets are independent
@@ -164,7 +164,7 @@ def bounds() -> dict[str, tuple[float, float]]:
     }
 
 
-def skill(dataset: str, score: float) -> float | None:
+def skill_percent(dataset: str, score: float) -> float | None:
     """Per cent of the way; below 0 under the floor, above 100 over the ceiling. None for a dataset without ends.
 
     >>> skill("pubmedqa", 56.2), skill("pubmedqa", 75.4), skill("my-task", 50.0)

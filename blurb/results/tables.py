@@ -14,7 +14,15 @@ from pathlib import Path
 from blurb.messages import DataError, StoreError, Tell, opt, tell_damage
 from blurb.results import from_store, leaderboard_csv, published, results_csv
 from blurb.results.row import Published, Row
-from blurb.results.schema import KEY, SCHEMA, Numbered, cell_of, most_planned, original, remedy
+from blurb.results.schema import (
+    KEY,
+    SCHEMA,
+    Numbered,
+    cell_of,
+    most_planned,
+    schema_remedy,
+    undo_neutral,
+)
 from blurb.store import row_trials
 from blurb.store.store import SCHEMA_FILE, Store
 from blurb.store.trial import short_weights
@@ -60,7 +68,7 @@ def rebuild(store: Store, leaderboard: Path, tell: Tell = tell_damage) -> list[R
             lease.check()
             results_csv.write(results_beside(leaderboard), rows)
             leaderboard_csv.write(leaderboard, [*rows, *others])
-            noted, own = _noted(folder), _store_place(store, leaderboard)
+            noted, own = _noted_owner(folder), _store_place(store, leaderboard)
             if own not in (HERE, noted.get(leaderboard.name)):
                 write_json(folder / NOTE, {**noted, leaderboard.name: own})
             return rows
@@ -117,18 +125,18 @@ def check_schema(path: Path, columns: Sequence[str], option: str = opt("leaderbo
             f"{path} is a folder, a pipe or a device and no table", fix=f"choose another {option}."
         )
     try:
-        there, line = head_of(path)
-        version = ((line.get("schema") if line else SCHEMA) or "") if "schema" in there else ""
+        present, line = head_of(path)
+        version = ((line.get("schema") if line else SCHEMA) or "") if "schema" in present else ""
     except DataError:
-        there, version = (), ""
+        present, version = (), ""
     if version != SCHEMA:
         raise StoreError(
             f"{path} has schema version {version or 'none'}, but this version of blurb writes {SCHEMA}. "
             "It was not changed",
-            fix=remedy(version) or f"choose another {option}, or move it away.",
+            fix=schema_remedy(version) or f"choose another {option}, or move it away.",
         )
-    if ("metric" in there) != ("metric" in columns):
-        kind = "a table of runs" if "metric" in there else "a leaderboard"
+    if ("metric" in present) != ("metric" in columns):
+        kind = "a table of runs" if "metric" in present else "a leaderboard"
         raise StoreError(f"{path} is {kind} and was not changed", fix=f"choose another {option}.")
 
 
@@ -140,7 +148,7 @@ HERE = "."
 
 def check_owner(store: Store, leaderboard: Path, results: Path) -> None:
     """Raises a StoreError if the tables belong to another store, whose rows would be lost."""
-    noted = _noted(leaderboard.parent).get(leaderboard.name)
+    noted = _noted_owner(leaderboard.parent).get(leaderboard.name)
     if _store_place(store, leaderboard) in (HERE, noted):
         return
     other = leaderboard.parent / noted if noted else None
@@ -150,7 +158,7 @@ def check_owner(store: Store, leaderboard: Path, results: Path) -> None:
         and (leaderboard.exists() or results.exists())
     ):
         reason = f"they belong to the store {other}"
-    elif foreign := _foreign(store, leaderboard, results):
+    elif foreign := _first_foreign(store, leaderboard, results):
         reason = f"they have {foreign}, which is not in {store.root}"
     else:
         return
@@ -165,12 +173,12 @@ def forget_owner(leaderboard: Path) -> None:
 
     The caller holds the lease of the tables.
     """
-    noted = _noted(leaderboard.parent)
+    noted = _noted_owner(leaderboard.parent)
     if noted.pop(leaderboard.name, None) is not None:
         write_json(leaderboard.parent / NOTE, noted)
 
 
-def _noted(folder: Path) -> dict[str, str]:
+def _noted_owner(folder: Path) -> dict[str, str]:
     try:
         return {str(name): str(place) for name, place in read_json(folder / NOTE).items()}
     except StoreError:  # not there, or damaged: as if nothing were known
@@ -181,7 +189,7 @@ def _store_place(store: Store, leaderboard: Path) -> str:
     return os.path.relpath(store.root.resolve(), leaderboard.parent.resolve())
 
 
-def _foreign(store: Store, leaderboard: Path, results: Path) -> str:
+def _first_foreign(store: Store, leaderboard: Path, results: Path) -> str:
     """The first row or trial of the tables that is not in the store; "" if all are."""
     rows = row_trials.read(store, lambda text: None)
     trials = {
@@ -206,7 +214,7 @@ def _cells_of(path: Path, *columns: str) -> list[dict[str, str]]:
     if not path.exists():
         return []
     return [
-        {column: original(line[column]) for column in columns}
+        {column: undo_neutral(line[column]) for column in columns}
         for _, line in table_of(path, needed=columns).rows
     ]
 
@@ -271,12 +279,12 @@ def _asked_most(
 ) -> list[Numbered]:
     """The merged lines, with the largest number of planned seeds in any file for their dataset, and all plans."""
     most: dict[tuple[str, ...], int] = {}
-    asked: dict[tuple[str, ...], list[str]] = {}
+    requested: dict[tuple[str, ...], list[str]] = {}
     for _, line in places:
         row = tuple(line[column] for column in KEY)
-        asked.setdefault(row, []).append(line["plan"])
+        requested.setdefault(row, []).append(line["plan"])
         most[*row, line["task"]] = max(most.get((*row, line["task"]), 0), int(line["planned"]))
-    plan = {row: cell_of(most_planned(cells)) for row, cells in asked.items()}
+    plan = {row: cell_of(most_planned(cells)) for row, cells in requested.items()}
     return [
         (at, {**line, "planned": str(most[*row, line["task"]]), "plan": plan[row]})
         for at, line in merged.values()

@@ -64,7 +64,7 @@ class RowFiles:
         return not learners.row_kind(self.about["learner"]).paired
 
 
-def read(folder: Path) -> RowFiles:
+def read_row_files(folder: Path) -> RowFiles:
     """The row in a folder.
 
     :raises DataError: (file) if it is not what `blurb export row` writes; whatever is wrong, nothing was run
@@ -72,9 +72,9 @@ def read(folder: Path) -> RowFiles:
     _check_folder(folder)
     if not os.path.lexists(folder / ABOUT):
         raise DataError(f"has no {ABOUT}, so it is no row.", folder, fix=EXPORT)
-    names = _names(folder)
+    names = _file_names(folder)
     manifest = manifest_of(folder)
-    about = _about(folder / ABOUT)
+    about = _read_about(folder / ABOUT)
     wanted = {ABOUT, MANIFEST, *(f"{run['task']}{ENDING}" for run in about["runs"])}
     if names != wanted:
         odd = sorted(names ^ wanted)[0]
@@ -84,11 +84,11 @@ def read(folder: Path) -> RowFiles:
     hashes = read_json(folder / MANIFEST).get("sha256")
     if not isinstance(hashes, dict) or set(hashes) != names - {MANIFEST}:
         raise DataError("does not list the files of the row.", folder / MANIFEST)
-    _checked(folder / ABOUT, hashes)
+    _checked_content(folder / ABOUT, hashes)
     tables = {}
     for task, runs in Counter(run["task"] for run in about["runs"]).items():
         path = folder / f"{task}{ENDING}"
-        tables[task] = _predictions(path, _checked(path, hashes), runs)
+        tables[task] = _read_predictions(path, _checked_content(path, hashes), runs)
     return RowFiles(folder, about, tables, manifest)
 
 
@@ -96,7 +96,7 @@ def rows_in(folder: Path) -> list[RowFiles]:
     """The rows in the folders of a folder, by name; DataError if one of them is none."""
     _check_folder(folder)
     return [
-        read(path)
+        read_row_files(path)
         for path in sorted(folder.iterdir())
         if path.is_dir() and not path.name.startswith(".")
     ]
@@ -124,7 +124,7 @@ def _check_folder(folder: Path) -> None:
         )
 
 
-def _names(folder: Path) -> set[str]:
+def _file_names(folder: Path) -> set[str]:
     """The names in a folder that has nothing but files of ordinary size."""
     names = set()
     for entry in os.scandir(folder):
@@ -142,7 +142,7 @@ def _names(folder: Path) -> set[str]:
 TYPES, RUN_TYPES = stored_types(RowRecord), stored_types(RunRecord)
 
 
-def _about(path: Path) -> RowRecord:
+def _read_about(path: Path) -> RowRecord:
     content = read_json(path)
     check_types(content, TYPES, path)
     missing = [name for name in TYPES if name not in content]
@@ -201,7 +201,7 @@ def _check_run(run: Any, path: Path) -> None:
     if not isinstance(run, dict) or any(name not in run for name in RUN_TYPES):
         raise DataError("a run lacks a field.", path)
     check_types(run, RUN_TYPES, path)
-    task = tasks.known(run["task"])
+    task = tasks.known_task(run["task"])
     if task is None:
         raise DataError(f"{run['task'][:40]!r} is no dataset of blurb.", path)
     if not HASH.fullmatch(run["trial"]):
@@ -231,7 +231,7 @@ def _check_run(run: Any, path: Path) -> None:
             )
 
 
-def _checked(path: Path, hashes: Mapping[str, str]) -> bytes:
+def _checked_content(path: Path, hashes: Mapping[str, str]) -> bytes:
     """The content of a file, which is that of the manifest."""
     content = read_bytes(path)
     if hashlib.sha256(content).hexdigest() != hashes[path.name]:
@@ -239,7 +239,7 @@ def _checked(path: Path, hashes: Mapping[str, str]) -> bytes:
     return content
 
 
-def _predictions(path: Path, content: bytes, runs: int) -> Columns:
+def _read_predictions(path: Path, content: bytes, runs: int) -> Columns:
     try:
         columns = parquet.columns(
             io.BytesIO(content), rows=min(runs * MOST_EXAMPLES, MOST_ROWS), size=MOST_UNPACKED

@@ -12,7 +12,7 @@ from typing import Any
 from blurb import formulations, metrics, tasks
 from blurb.formulations._base import Formulation
 from blurb.learners.base import Subset
-from blurb.protocols.settings import limits
+from blurb.protocols.settings import example_limits
 from blurb.results.dataset_scores import (
     LIMITS,
     PLUGINS,
@@ -31,10 +31,12 @@ from blurb.scoring.columns import Answer, AnswerFile
 from blurb.store.trial import Configuration
 
 
-def scores(row: RowFiles) -> Row:
+def claimed_scores(row: RowFiles) -> Row:
     """The scores that a row claims."""
     about = row.about
-    runs: dict[str, list[RunRecord]] = {task: [] for task in about["planned"] if tasks.known(task)}
+    runs: dict[str, list[RunRecord]] = {
+        task: [] for task in about["planned"] if tasks.known_task(task)
+    }
     for run in about["runs"]:
         runs.setdefault(run["task"], []).append(run)
     configuration = Configuration(
@@ -46,24 +48,28 @@ def scores(row: RowFiles) -> Row:
     )
     names = {name: dict(about)[name] for name in MODEL}
     identity = RowIdentity(configuration=configuration, key=row.folder.name, **names)  # type: ignore[arg-type]
-    datasets = {task: _dataset(task, its, about["planned"].get(task)) for task, its in runs.items()}
+    datasets = {
+        task: _claimed_dataset(task, its, about["planned"].get(task)) for task, its in runs.items()
+    }
     return Row(identity, datasets, Origin.BOARD)
 
 
-def _dataset(name: str, runs: Sequence[RunRecord], planned: Sequence[int] | None) -> DatasetScores:
+def _claimed_dataset(
+    name: str, runs: Sequence[RunRecord], planned: Sequence[int] | None
+) -> DatasetScores:
     task = tasks.get(name)
     metric = metrics.get(task.metric)
     return DatasetScores(
         name,
         type=task.type,
         metric=metric.main,
-        runs={run["seed"]: _run(run, metric.unscaled) for run in runs},
+        runs={run["seed"]: _claimed_run(run, metric.unscaled) for run in runs},
         planned=len(runs if planned is None else planned),
         planned_seeds=tuple(planned or ()),
     )
 
 
-def _run(run: RunRecord, unscaled: frozenset[str]) -> Run:
+def _claimed_run(run: RunRecord, unscaled: frozenset[str]) -> Run:
     settings = run["settings"]
     shown = {name: str(settings.get(name, "")) for name in SETTINGS}
     limits = {name: str(settings.get(name) or "") for name in LIMITS}
@@ -96,11 +102,11 @@ def figures_of(
     :param without: ids of examples that are left out
     :raises DataError: if its predictions are not those of the examples, or are no answers
     """
-    formulation, kept, given = _answered(row, run, split, data)
+    formulation, kept, given = _answers_of_run(row, run, split, data)
     losses = run_losses(row, run, split)
     left = [place for place, (unit, _) in enumerate(kept) if unit["id"] not in without]
     known = [losses[kept[place][1]] for place in left] if losses else None
-    return _figures(
+    return _compute_figures(
         formulation, [kept[place][0] for place in left], [given[place] for place in left], known
     )
 
@@ -112,7 +118,7 @@ def examples_of(
 
     :raises DataError: if its predictions are not those of the examples, or are no answers
     """
-    formulation, kept, given = _answered(row, run, split, data)
+    formulation, kept, given = _answers_of_run(row, run, split, data)
     units = [unit for unit, _ in kept]
     columns = {name: [unit.get(name) for unit in units] for name in ("id", "doc_id")}
     return formulation, {
@@ -122,7 +128,7 @@ def examples_of(
     }
 
 
-def _answered(
+def _answers_of_run(
     row: RowFiles, run: RunRecord, split: tasks.ScoredSplit, data: Path
 ) -> tuple[Formulation, list[tuple[Mapping[str, Any], int]], list[Any]]:
     """The formulation, the scored units with the place of the answer of each, and these answers."""
@@ -137,14 +143,16 @@ def _answered(
     )
     # A row on a part of the examples is on the part that its settings draw, never on the best one.
     units = list(
-        Subset.draw(units, "", *limits(formulation.settings, split, run["seed"]), split).used
+        Subset.draw(
+            units, "", *example_limits(formulation.settings, split, run["seed"]), split
+        ).used
     )
     places, _ = matching.match(file, units, split)
     given = values.read(formulation.task, file, values.Reading("bio", any_scale=True))
     return formulation, list(zip(units, places, strict=True)), [given[place] for place in places]
 
 
-def _figures(
+def _compute_figures(
     formulation: Formulation,
     units: Sequence[Mapping[str, Any]],
     answers: Sequence[Any],

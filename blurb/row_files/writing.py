@@ -93,19 +93,23 @@ def files(row: Row, measured_by: str = "", party: Party = "") -> dict[str, bytes
         precision=configuration.precision,
         suite=configuration.suite,
         planned={task: list(scores.planned_seeds) for task, scores in row.datasets.items()},
-        runs=[_run(record) for records in row.records.values() for record in records.values()],
+        runs=[
+            _run_record(record) for records in row.records.values() for record in records.values()
+        ],
     )
-    contents = {ABOUT: description(about)}
-    contents |= {f"{task}{ENDING}": _predictions(records) for task, records in row.records.items()}
+    contents = {ABOUT: row_json_bytes(about)}
+    contents |= {
+        f"{task}{ENDING}": _predictions_bytes(records) for task, records in row.records.items()
+    }
     return {
         **contents,
-        MANIFEST: manifest(
+        MANIFEST: manifest_bytes(
             {name: hashlib.sha256(each).hexdigest() for name, each in contents.items()}
         ),
     }
 
 
-def manifest(hashes: Mapping[str, str]) -> bytes:
+def manifest_bytes(hashes: Mapping[str, str]) -> bytes:
     """The content of `MANIFEST.json`.
 
     :param hashes: name of a file -> its SHA-256
@@ -113,12 +117,12 @@ def manifest(hashes: Mapping[str, str]) -> bytes:
     return (json.dumps({"sha256": dict(sorted(hashes.items()))}, indent=1) + "\n").encode()
 
 
-def description(about: RowRecord) -> bytes:
+def row_json_bytes(about: RowRecord) -> bytes:
     """The content of `row.json`."""
     return (json.dumps(about, indent=1, allow_nan=False) + "\n").encode()
 
 
-def _run(record: Record) -> RunRecord:
+def _run_record(record: Record) -> RunRecord:
     trial, figures = record.trial, record.metrics
     return RunRecord(
         task=trial.task,
@@ -135,7 +139,7 @@ def _run(record: Record) -> RunRecord:
     )
 
 
-def _predictions(records: Mapping[int, Record]) -> bytes:
+def _predictions_bytes(records: Mapping[int, Record]) -> bytes:
     """The predictions of all seeds of a dataset as Parquet: seed, split, id, prediction, and loss where it is known."""
     import pyarrow
     import pyarrow.parquet

@@ -54,16 +54,16 @@ def closed(properties: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     if not isinstance(value, list):
         raise TypeError
     return value
 
 
-def _mentions(task: Task, value: Any, names: Names) -> list[dict[str, str]]:
+def _mentions_of(task: Task, value: Any, names: Names) -> list[dict[str, str]]:
     read = [
         {"text": each["text"], "type": names[each["type"]]}
-        for each in _listed(value)
+        for each in _as_list(value)
         if len(each) == 2
     ]
     if len(read) < len(value) or not all(isinstance(each["text"], str) for each in read):
@@ -71,17 +71,17 @@ def _mentions(task: Task, value: Any, names: Names) -> list[dict[str, str]]:
     return read
 
 
-def _labels(task: Task, value: Any, names: Names) -> list[str]:
-    chosen = {names[each] for each in _listed(value)}
+def _labels_of(task: Task, value: Any, names: Names) -> list[str]:
+    chosen = {names[each] for each in _as_list(value)}
     return [label for label in task.labels if label in chosen]
 
 
-def _scale(task: Task) -> list[float]:
+def _scale_of(task: Task) -> list[float]:
     return [float(task.metric_options[end]) for end in ("low", "high")]  # type: ignore[arg-type]
 
 
-def _score(task: Task, value: Any, names: Names) -> float:
-    low, high = _scale(task)
+def _score_of(task: Task, value: Any, names: Names) -> float:
+    low, high = _scale_of(task)
     if isinstance(value, bool) or not low <= float(value) <= high:
         raise ValueError
     return float(value)
@@ -109,7 +109,7 @@ FORMS: Mapping[str, AnswerForm] = {
             for each in mentions.of_tags(row["tokens"], row["tags"])
         ],
         classes=lambda row: ["a mention"] if set(row["tags"]) - {"O"} else [NO_LABEL],
-        read=_mentions,
+        read=_mentions_of,
         unreadable=lambda task, unit: ["O"] * len(unit["tokens"]),
     ),
     "label": AnswerForm(
@@ -125,7 +125,7 @@ FORMS: Mapping[str, AnswerForm] = {
         schema=lambda name: {"type": "array", "items": name},
         gold=lambda row, shown: [shown[label] for label in row["labels"]],
         classes=lambda row: row["labels"] or [NO_LABEL],
-        read=_labels,
+        read=_labels_of,
         unreadable=lambda task, unit: [],
     ),
     "score": AnswerForm(
@@ -133,10 +133,10 @@ FORMS: Mapping[str, AnswerForm] = {
         schema=lambda name: {"type": "number"},
         gold=lambda row, shown: row["score"],
         classes=lambda row: [str(round(row["score"]))],
-        read=_score,
+        read=_score_of,
         # The end of the scale that is farther from the right score.
         unreadable=lambda task, unit: max(
-            reversed(_scale(task)), key=lambda end: abs(end - unit["score"])
+            reversed(_scale_of(task)), key=lambda end: abs(end - unit["score"])
         ),
     ),
 }

@@ -56,7 +56,7 @@ FENCE = re.compile(r"```\w*|<\|\w+\|>|[\s`*.]")
 """What may stand around JSON that is the whole answer."""
 
 
-def answers(
+def decode_answers(
     task: Task, replies: Replies, units: Sequence[Example], split: str, faults: Counter[str]
 ) -> list[Any]:
     """One answer for each example, as the formulation of the task predicts it.
@@ -94,17 +94,17 @@ def read(
     task: Task, manifest: Manifest, unit: Example, reply: Reply | None, faults: Counter[str]
 ) -> Any:
     """The answer to an example; None for one that cannot be read, which is counted once."""
-    value, fault = (None, NO_ANSWER) if reply is None else _said(reply, task, manifest)
+    value, fault = (None, NO_ANSWER) if reply is None else _reply_and_fault(reply, task, manifest)
     cut_off = reply is not None and reply.cut_off
     if value is None:
         faults[CUT_OFF if cut_off else fault] += 1
         return None
     faults[CUT_OFF] += cut_off
     faults[AROUND] += fault == AROUND
-    return tags(task, unit, value, faults) if "tags" in unit else value
+    return tags_of_mentions(task, unit, value, faults) if "tags" in unit else value
 
 
-def _said(reply: Reply, task: Task, manifest: Manifest) -> tuple[Any, str]:
+def _reply_and_fault(reply: Reply, task: Task, manifest: Manifest) -> tuple[Any, str]:
     """What a model said, or None, and what is wrong with it.
 
     It is the last whole object that has the key of the schema, behind what is marked as thoughts. A label or a number
@@ -146,7 +146,7 @@ def _last_object(text: str, key: str) -> str:
     return last
 
 
-def tags(
+def tags_of_mentions(
     task: Task, unit: Example, mentions: Sequence[Mapping[str, str]], faults: Counter[str]
 ) -> list[str]:
     """The tags of a sentence by its mentions."""

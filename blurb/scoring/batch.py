@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from blurb.messages import DataError, notify, plural
+from blurb.messages import DataError, count_noun, notify
 from blurb.scoring import bodies, requests
 from blurb.scoring.requests import Manifest
-from blurb.system.files import ordinary
-from blurb.system.text_files import HEAD_BYTES, decode, refuse_binary
+from blurb.system.files import open_ordinary
+from blurb.system.text_files import HEAD_BYTES, decode_text, refuse_binary
 from blurb.table_files import FileLine
 
 LONGEST, SNIFFED = 50_000_000, 65_536
@@ -78,18 +78,18 @@ class Replies:
         }
 
 
-def files(path: Path) -> list[Path]:
+def batch_files(path: Path) -> list[Path]:
     """The file, if it is of a batch service, or the files of a folder that have answers of one."""
     if path.is_dir():
-        return [each for each in sorted(path.iterdir()) if _beginning(each) == "answers"]
-    return [path] if _beginning(path) else []
+        return [each for each in sorted(path.iterdir()) if _kind_by_beginning(each) == "answers"]
+    return [path] if _kind_by_beginning(path) else []
 
 
-def _beginning(path: Path) -> str:
+def _kind_by_beginning(path: Path) -> str:
     """What a file has by its first bytes: "answers", "requests" or neither, ""; also if its first line is cut."""
     if not path.is_file():
         return ""
-    with open(path, "rb", opener=ordinary) as file:
+    with open(path, "rb", opener=open_ordinary) as file:
         head = file.read(SNIFFED)
     first = re.search(rb'"(response|error|body|method)"\s*:', head)
     if b'"custom_id"' not in head:
@@ -97,8 +97,8 @@ def _beginning(path: Path) -> str:
     return "requests" if first and first[1] in (b"body", b"method") else "answers"
 
 
-def _lines(path: Path) -> Iterator[tuple[FileLine, dict[str, Any]]]:
-    with open(path, "rb", opener=ordinary) as file:
+def _json_lines(path: Path) -> Iterator[tuple[FileLine, dict[str, Any]]]:
+    with open(path, "rb", opener=open_ordinary) as file:
         refuse_binary(file.read(HEAD_BYTES), path)
         file.seek(0)
         for number, raw in enumerate(iter(lambda: file.readline(LONGEST + 1), b""), 1):
@@ -107,7 +107,7 @@ def _lines(path: Path) -> Iterator[tuple[FileLine, dict[str, Any]]]:
                 raise line.error(f"a line of more than {LONGEST:,} bytes is no answer.")
             if raw.strip():
                 try:
-                    content = json.loads(decode(raw, path, number))
+                    content = json.loads(decode_text(raw, path, number))
                 except (ValueError, RecursionError) as error:
                     fix = (
                         f"if the file was cut while it was written, remove this line, then {AGAIN}"
@@ -127,7 +127,7 @@ def read(paths: Sequence[Path]) -> dict[str, Replies]:
     by_digits: dict[str, Replies] = {}
     strange: list[tuple[FileLine, str]] = []
     for each in _all_files(paths):
-        for line, content in _lines(each):
+        for line, content in _json_lines(each):
             name, _, rest = str(content.get("custom_id", "")).partition("/")
             key, _, digits = rest.rpartition("/")
             manifest = (
@@ -142,7 +142,7 @@ def read(paths: Sequence[Path]) -> dict[str, Replies]:
                 )
             by_digits.setdefault(digits, Replies(manifest, line))
             try:
-                _take(by_digits[digits], key, line, content)
+                _take_line(by_digits[digits], key, line, content)
             except (AttributeError, TypeError, ValueError, LookupError, OverflowError):
                 response = content.get("response", None if "error" in content else content)
                 body = response.get("body", response) if isinstance(response, dict) else response
@@ -151,14 +151,14 @@ def read(paths: Sequence[Path]) -> dict[str, Replies]:
         places = ", ".join(f"{line.path.name}:{line.number}" for line, _ in strange[:SHOWN])
         raise strange[0][0].error(
             f"this is no answer of a batch service that blurb understands: it looks like {strange[0][1]}. "
-            f"In all, {plural(len(strange), 'line')} cannot be understood, the first: {places}",
+            f"In all, {count_noun(len(strange), 'line')} cannot be understood, the first: {places}",
             fix="docs/language-models.md lists the forms that are read.",
         )
     by_task: dict[str, Replies] = {}
     for replies in by_digits.values():
         if lost := [line for key, line in replies.failed.items() if key not in replies.by_id]:
             what = f"the server answered with an error: {replies.failure}"
-            count = plural(len(lost), "request")
+            count = count_noun(len(lost), "request")
             raise lost[0].error(f"{what}. In all, {count} of {replies.manifest.task} failed", AGAIN)
         if by_task.setdefault(replies.manifest.task, replies) is not replies:
             what = f"these answer other requests of {replies.manifest.task} than those before"
@@ -170,14 +170,14 @@ def _all_files(paths: Sequence[Path]) -> list[Path]:
     """The files of answers that were given, each once, or that are in the folders that were given."""
     taken = []
     for path in paths:
-        there = files(path)
+        present = batch_files(path)
         others = [
-            each for each in (path.iterdir() if path.is_dir() else [path]) if each not in there
+            each for each in (path.iterdir() if path.is_dir() else [path]) if each not in present
         ]
         others = [
             each
             for each in others
-            if each.name != requests.MANIFEST and _beginning(each) != "requests"
+            if each.name != requests.MANIFEST and _kind_by_beginning(each) != "requests"
         ]
         if path in others:
             raise DataError(
@@ -186,22 +186,24 @@ def _all_files(paths: Sequence[Path]) -> list[Path]:
         if others:
             names = ", ".join(sorted(each.name for each in others))
             notify(f"{path}: left out, as they are no answers of a batch service: {names}.")
-        taken += there
+        taken += present
     if double := [path for path, count in Counter(map(Path.resolve, taken)).items() if count > 1]:
         raise DataError("this file is given twice.", double[0], fix="give it once.")
     return taken
 
 
-def _filled(error: Any) -> Any:
+def _error_with_value(error: Any) -> Any:
     """The error of a service; some send one without a value beside each answer."""
     return error if not isinstance(error, dict) or any(error.values()) else None
 
 
-def _take(replies: Replies, key: str, line: FileLine, content: Mapping[str, Any]) -> None:
+def _take_line(replies: Replies, key: str, line: FileLine, content: Mapping[str, Any]) -> None:
     """Takes a line of a batch service; what it raises, but a DataError, is a form that is not understood."""
     response = content.get("response") or {}
     status, body = response.get("status_code"), response.get("body")
-    error = _filled(content.get("error")) or (isinstance(body, dict) and _filled(body.get("error")))
+    error = _error_with_value(content.get("error")) or (
+        isinstance(body, dict) and _error_with_value(body.get("error"))
+    )
     if error or str(status or 200) not in FINE:
         replies.failed.setdefault(key, line)
         replies.failure = replies.failure or json.dumps(error or response)[:200]
@@ -212,9 +214,9 @@ def _take(replies: Replies, key: str, line: FileLine, content: Mapping[str, Any]
         replies.twice += known is not reply and known is replies.by_id[key]
     most = replies.manifest.requests
     if max(len(replies.by_id), len(replies.failed), replies.twice // REPEATS) > most:
-        raise line.error(f"more answers than the {plural(most, 'request')}.")
+        raise line.error(f"more answers than the {count_noun(most, 'request')}.")
     body = body if isinstance(body, dict) else {}  # an error may have any
-    usage, model = body.get("usage") or {}, _named(body.get("model"))
+    usage, model = body.get("usage") or {}, _name_of_model(body.get("model"))
     if model and replies.model and model != replies.model:
         raise line.error(
             f"an answer of {model}, after those of {replies.model}", "score each model by itself."
@@ -224,7 +226,7 @@ def _take(replies: Replies, key: str, line: FileLine, content: Mapping[str, Any]
     replies.tokens_out += int(usage.get("completion_tokens") or usage.get("output_tokens") or 0)
 
 
-def _named(model: object) -> str:
+def _name_of_model(model: object) -> str:
     """The name of a model without the folders of somebody's machine; `ORG/NAME` stays.
 
     >>> _named("/home/me/models/Qwen3-8B"), _named("Qwen/Qwen3-8B"), _named("./tiny")

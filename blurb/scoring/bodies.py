@@ -52,7 +52,7 @@ def read(body: Any) -> tuple[str, bool, str]:
     :returns: the last is `REFUSED` or `FILTERED`, else ""
     :raises LookupError: or TypeError or ValueError for a form that is not understood
     """
-    message, reason = _message(body)
+    message, reason = _message_of(body)
     content = message.get("content")
     parts = (
         [{"type": "text", "text": content or ""}] if isinstance(content, str | None) else content
@@ -84,7 +84,7 @@ def read(body: Any) -> tuple[str, bool, str]:
     )  # half an emoji at the end
 
 
-def _message(body: Any) -> tuple[Mapping[str, Any], object]:
+def _message_of(body: Any) -> tuple[Mapping[str, Any], object]:
     """The message of a body as chat completions have it, and why it ended."""
     match body:
         case {"choices": []}:

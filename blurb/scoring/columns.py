@@ -63,7 +63,7 @@ class AnswerFile:
 
 
 @contextlib.contextmanager
-def reading(
+def reading_values(
     path: Path, line: int | None, what: Callable[[], str] = lambda: UNKNOWN
 ) -> Iterator[None]:
     """The one place where whatever the values of strangers raise becomes an error with their file and line."""
@@ -177,7 +177,7 @@ def from_records(records: Records, task: Task, path: Path, column: str) -> Answe
     numbers = (
         []
         if key
-        else _numbering(rows, [name for name in others if name not in (words, text)], path)
+        else _numbering_column(rows, [name for name in others if name not in (words, text)], path)
     )
     answers = []
     for place, (line, record) in enumerate(rows):
@@ -188,7 +188,7 @@ def from_records(records: Records, task: Task, path: Path, column: str) -> Answe
         name, tokens, known = (
             None if one is None else record.get(one) for one in (key, words, text)
         )
-        with reading(path, line):
+        with reading_values(path, line):
             name = str(name).strip() if name is not None else numbers[place] if numbers else ""
             tokens = [str(word) for word in tokens] if isinstance(tokens, list) else None
             value = _of_sample(record) if answer == SAMPLES else record[answer]
@@ -214,7 +214,7 @@ NUMBER = re.compile(r"\A\D*?0*(\d+)(\.0)?\Z")
 """A number as tools write it: `12`, `00012`, `12.0` of a column with gaps, `test.12`, `q12`."""
 
 
-def _numbering(
+def _numbering_column(
     rows: Sequence[tuple[int, Mapping[str, Any]]], names: Sequence[str], path: Path
 ) -> list[str]:
     """The column that says by number, in another order than the file's, which example an answer belongs to."""
@@ -266,7 +266,7 @@ def from_python(given: Any, task: Task, column: str = "") -> AnswerFile:
     :param given: of tables: a frame of pandas, a dataset, records, or columns by name
     :raises DataError: for what is none of these
     """
-    with reading(PATH, None):
+    with reading_values(PATH, None):
         if hasattr(given, "reset_index") and _has_ids(given):
             given = (
                 given.reset_index()
@@ -285,7 +285,7 @@ def from_python(given: Any, task: Task, column: str = "") -> AnswerFile:
             return from_records(table, task, PATH, column)
         pairs = given.items() if isinstance(given, Mapping) else (("", value) for value in given)
         answers = [
-            Answer(place, str(key), _plain(value, place))
+            Answer(place, str(key), _plain_value(value, place))
             for place, (key, value) in enumerate(pairs, 1)
         ]
     if column or not answers:
@@ -305,14 +305,16 @@ def _has_ids(given: Any) -> bool:
 def _named_columns(given: Any, task: Task) -> Records | None:
     """The given object as a table with named columns; None for predictions alone."""
     if hasattr(given, "itertuples"):
-        return _records([*map(str, given.columns)], list(given.itertuples(index=False, name=None)))
+        return _make_records(
+            [*map(str, given.columns)], list(given.itertuples(index=False, name=None))
+        )
     if isinstance(given, Mapping):
         names = [*map(str, given)]
         listed = all(
             isinstance(cells, list | tuple) or hasattr(cells, "tolist") for cells in given.values()
         )
         return (
-            _records(names, list(zip(*given.values(), strict=True)))
+            _make_records(names, list(zip(*given.values(), strict=True)))
             if listed and is_header(names, task)
             else None
         )
@@ -322,20 +324,22 @@ def _named_columns(given: Any, task: Task) -> Records | None:
     if not is_header(names, task):
         return None  # probabilities of labels
     return Records(
-        names, lambda needed: ((place, _plain(row, place)) for place, row in enumerate(given, 1))
+        names,
+        lambda needed: ((place, _plain_value(row, place)) for place, row in enumerate(given, 1)),
     )
 
 
-def _records(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> Records:
+def _make_records(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> Records:
     named = (dict(zip(names, row, strict=True)) for row in rows)
     return Records(
-        names, lambda needed: ((place, _plain(row, place)) for place, row in enumerate(named, 1))
+        names,
+        lambda needed: ((place, _plain_value(row, place)) for place, row in enumerate(named, 1)),
     )
 
 
-def _plain(value: Any, place: int) -> Any:
+def _plain_value(value: Any, place: int) -> Any:
     """A value as JSON has it, with the numbers of numpy and torch as those of Python."""
-    with reading(PATH, place):
+    with reading_values(PATH, place):
         value = value.tolist() if hasattr(value, "tolist") else value
         return json.loads(
             json.dumps(

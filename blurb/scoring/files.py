@@ -8,20 +8,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from blurb.messages import DataError, opt, plural
+from blurb.messages import DataError, count_noun, opt
 from blurb.scoring.columns import PREDICTION, Answer, AnswerFile, Records, from_records, is_header
 from blurb.system import parquet
-from blurb.system.files import ordinary
+from blurb.system.files import open_ordinary
 from blurb.system.text_files import refuse_separators
 from blurb.table_files import (
     FileLine,
     cells_of,
-    conll,
     csv_rows,
     json_lines,
     json_object,
     lines_of,
-    numbered,
+    numbered_lines,
+    read_conll,
     text_of,
 )
 from blurb.tasks import Task
@@ -44,7 +44,7 @@ def read(path: Path, task: Task, form: str = "", column: str = "") -> AnswerFile
             f"the file has {path.stat().st_size:,} bytes; predictions take a few million.", path
         )
     if path.suffix.lower() != ".parquet" and path.is_file():
-        with open(path, "rb", opener=ordinary) as file:
+        with open(path, "rb", opener=open_ordinary) as file:
             if (
                 sum(part.count(b"\n") for part in iter(functools.partial(file.read, 1 << 20), b""))
                 > MOST
@@ -64,7 +64,7 @@ def read(path: Path, task: Task, form: str = "", column: str = "") -> AnswerFile
     ):
         name = "conll"  # a word and its tag, separated by a tab
     if name == "json":
-        return _json(path, column)
+        return _read_json(path, column)
     if name == "conll":
         rows = [(line.number, text.split()) for line, text in lines_of(path)]
         if not column and all(
@@ -73,18 +73,18 @@ def read(path: Path, task: Task, form: str = "", column: str = "") -> AnswerFile
             return AnswerFile(
                 path, [Answer(line, "", cells) for line, cells in rows], padded=True
             )  # of run_ner
-        return AnswerFile(path, list(_conll(path, column)))
+        return AnswerFile(path, list(_read_tags(path, column)))
     return from_records(FORMATS[name](path, task, column), task, path, column)
 
 
-def _jsonl(path: Path, task: Task, column: str) -> Records:
+def _read_jsonl(path: Path, task: Task, column: str) -> Records:
     rows = [(line.number, record) for line, record in json_lines(path)]
     return Records(
         list(dict.fromkeys(name for _, record in rows for name in record)), lambda needed: rows
     )
 
 
-def _json(path: Path, column: str) -> AnswerFile:
+def _read_json(path: Path, column: str) -> AnswerFile:
     """BLURB's submission form, or an object of id -> prediction alone."""
     content = json_object(text_of(path), FileLine(path, 1))
     predictions = content.get("predictions", content)
@@ -100,18 +100,20 @@ def _json(path: Path, column: str) -> AnswerFile:
     return AnswerFile(path, answers, str(content.get("dataset_name", "")))
 
 
-def _csv(path: Path, task: Task, column: str) -> Records:
-    return _table(list(csv_rows(_text(path, task, column), path)), task, column)
+def _read_csv(path: Path, task: Task, column: str) -> Records:
+    return _read_table(list(csv_rows(_text_of_table(path, task, column), path)), task, column)
 
 
-def _tsv(path: Path, task: Task, column: str) -> Records:
+def _read_tsv(path: Path, task: Task, column: str) -> Records:
     lines = [
-        (line, text) for line, text in numbered(_text(path, task, column), path) if text.strip()
+        (line, text)
+        for line, text in numbered_lines(_text_of_table(path, task, column), path)
+        if text.strip()
     ]
-    return _table(list(cells_of(lines, None)), task, column)
+    return _read_table(list(cells_of(lines, None)), task, column)
 
 
-def _table(table: Sequence[tuple[FileLine, list[str]]], task: Task, column: str) -> Records:
+def _read_table(table: Sequence[tuple[FileLine, list[str]]], task: Task, column: str) -> Records:
     """With a header, by its names; without, one column of predictions, or two of ids and predictions."""
     width = len(table[0][1])
     for line, cells in table:
@@ -146,20 +148,20 @@ def _table(table: Sequence[tuple[FileLine, list[str]]], task: Task, column: str)
     return Records(names, records)
 
 
-def _text(path: Path, task: Task, column: str) -> str:
+def _text_of_table(path: Path, task: Task, column: str) -> str:
     """The text of a table, whose cells are not separated by semicolons.
 
     A `;` may also separate the labels of a document.
     """
     text = text_of(path)
-    rows = [line for _, line in numbered(text, path) if line.strip()]
+    rows = [line for _, line in numbered_lines(text, path) if line.strip()]
     named = is_header([cell.strip('"') for cell in rows[0].split(";")], task, column)
     if named or ("labels" not in task.task_type.columns and all(";" in row for row in rows)):
         refuse_separators(rows[0], path, ";", "commas or TABs")
     return text
 
 
-def _conll(path: Path, column: str) -> Iterator[Answer]:
+def _read_tags(path: Path, column: str) -> Iterator[Answer]:
     """A word and its tag a line, in the first and the last column; a blank line ends a sentence."""
     if column and not re.fullmatch(r"-?\d{1,4}", column):
         raise DataError(
@@ -168,11 +170,11 @@ def _conll(path: Path, column: str) -> Iterator[Answer]:
             fix=f"Give its number, from 0: {opt('column', '1')}.",
         )
     place = int(column or -1)
-    for line, sentence in conll(path):
+    for line, sentence in read_conll(path):
         width = len(sentence.rows[0])
         if width < 2 or not -width <= place < width:
             raise line.error(
-                f"expected a word and its tag in column {place}; found {plural(width, 'column')}."
+                f"expected a word and its tag in column {place}; found {count_noun(width, 'column')}."
             )
         tags, words = [row[place] for row in sentence.rows], [row[0] for row in sentence.rows]
         yield Answer(
@@ -185,9 +187,9 @@ def _conll(path: Path, column: str) -> Iterator[Answer]:
 
 
 FORMATS: Mapping[str, Callable[[Path, Task, str], Records]] = {
-    "tsv": _tsv,
-    "csv": _csv,
-    "jsonl": _jsonl,
+    "tsv": _read_tsv,
+    "csv": _read_csv,
+    "jsonl": _read_jsonl,
     "parquet": lambda path, task, column: Records(
         parquet.names(path), functools.partial(parquet.records, path)
     ),

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from blurb import __version__, formulations
-from blurb.data.loading import identity, path_of, read_split
-from blurb.data.schema import Example, texts
+from blurb.data.loading import hash_and_verdict, path_of, read_split
+from blurb.data.schema import Example, input_texts
 from blurb.grouping import by_key
-from blurb.messages import BlurbError, plural
+from blurb.messages import BlurbError, count_noun
 from blurb.scoring.columns import Answer, AnswerFile, are_numbers
 from blurb.store import plugins
 from blurb.store.trial import from_json
-from blurb.system.cache import home
+from blurb.system.cache import cache_home
 from blurb.system.files import read_json, write_json
 from blurb.tasks import SPLITS, Split, Task
 
@@ -38,21 +38,24 @@ def match(file: AnswerFile, units: Sequence[Example], split: str) -> tuple[list[
         raise file.error("an answer without an id, although others have one.", nameless)
     if named and not _are_numbers(file, units, split):
         places = _by_id(file, units, split)
-        _compare(file, units, places)
+        _compare_content(file, units, places)
         return places, "by id"
     if len(file.answers) != len(units):
         pairs = zip(units, file.answers, strict=False)
         wrong = next(
-            (found for unit, answer in pairs if (found := _difference(answer, unit, set()))), None
+            (found for unit, answer in pairs if (found := _first_difference(answer, unit, set()))),
+            None,
         )
-        counts = f"{plural(len(file.answers), 'answer')}, but {split} has {len(units):,} examples"
+        counts = (
+            f"{count_noun(len(file.answers), 'answer')}, but {split} has {len(units):,} examples"
+        )
         if wrong is not None:
             raise file.error(f"{wrong[0]} (The file has {counts}.)", wrong[1])
         last = file.answers[min(len(units), len(file.answers) - 1)] if file.answers else None
         raise file.error(f"{counts}.", last)
     places = sorted(range(len(units)), key=lambda place: int(file.answers[place].id or place))
     how = "by order" if places == [*range(len(units))] else "by number"
-    return places, how + _compare(file, units, places)
+    return places, how + _compare_content(file, units, places)
 
 
 def by_sentence(file: AnswerFile, units: Sequence[Example]) -> AnswerFile:
@@ -79,10 +82,10 @@ def by_sentence(file: AnswerFile, units: Sequence[Example]) -> AnswerFile:
 def _are_numbers(file: AnswerFile, units: Sequence[Example], split: str) -> bool:
     """Whether the "ids" only count the examples, and are none of them."""
     ids = [answer.id for answer in file.answers]
-    return are_numbers(ids) and not _keys(units, split).keys() >= {*ids}
+    return are_numbers(ids) and not _places_by_id(units, split).keys() >= {*ids}
 
 
-def _keys(units: Sequence[Example], split: str) -> Mapping[str, int]:
+def _places_by_id(units: Sequence[Example], split: str) -> Mapping[str, int]:
     """Place of a unit by its id, with and without the name of the split, as submissions have it."""
     keys: dict[str, int] = {}
     for place, unit in enumerate(units):
@@ -91,7 +94,7 @@ def _keys(units: Sequence[Example], split: str) -> Mapping[str, int]:
 
 
 def _by_id(file: AnswerFile, units: Sequence[Example], split: str) -> list[int]:
-    keys = _keys(units, split)
+    keys = _places_by_id(units, split)
     places: dict[int, int] = {}
     for place, answer in enumerate(file.answers):
         unit = keys.get(answer.id)
@@ -111,22 +114,24 @@ def _by_id(file: AnswerFile, units: Sequence[Example], split: str) -> list[int]:
     if missing:
         more = f" and {len(missing) - SHOWN:,} more" if len(missing) > SHOWN else ""
         raise file.error(
-            f"{plural(len(missing), 'example')} of {split} without an answer: {', '.join(missing[:SHOWN])}{more}."
+            f"{count_noun(len(missing), 'example')} of {split} without an answer: {', '.join(missing[:SHOWN])}{more}."
         )
     return [places[place] for place in range(len(units))]
 
 
-def _compare(file: AnswerFile, units: Sequence[Example], places: Sequence[int]) -> str:
+def _compare_content(file: AnswerFile, units: Sequence[Example], places: Sequence[int]) -> str:
     """Compares words, texts and numbers of tags; returns what was compared, as words."""
     compared: set[str] = set()
     for unit, place in zip(units, places, strict=True):
-        wrong = _difference(file.answers[place], unit, compared)
+        wrong = _first_difference(file.answers[place], unit, compared)
         if wrong:
             raise file.error(*wrong)
     return f" and {' and '.join(sorted(compared))}" if compared else ""
 
 
-def _difference(answer: Answer, unit: Example, compared: set[str]) -> tuple[str, Answer] | None:
+def _first_difference(
+    answer: Answer, unit: Example, compared: set[str]
+) -> tuple[str, Answer] | None:
     """The fault of an answer that does not fit its unit, with its place."""
     words: Any = unit.get("tokens")
     if words is not None and answer.words is not None:
@@ -142,7 +147,7 @@ def _difference(answer: Answer, unit: Example, compared: set[str]) -> tuple[str,
     if words is None and answer.text is not None:
         compared.add("texts")
         if answer.text.split() not in [
-            text.split() for text in (*texts(unit), " ".join(texts(unit)))
+            text.split() for text in (*input_texts(unit), " ".join(input_texts(unit)))
         ]:
             return f"the text is not that of {unit['id']}.", answer
     return None
@@ -174,11 +179,11 @@ def facts(task: Task, folder: Path) -> DataFacts:
     :raises DataError: if a file is missing or invalid
     """
     paths = {split: path_of(task, folder, split) for split in SPLITS}
-    place = home() / FOLDER / f"{_cache_key(task, paths)}.json"
+    place = cache_home() / FOLDER / f"{_cache_key(task, paths)}.json"
     with contextlib.suppress(BlurbError, OSError):
         return from_json(DataFacts, read_json(place), place)
     rows = {split: read_split(task, folder, split) for split in SPLITS if paths[split].exists()}
-    digest, verdict = identity(task, rows)
+    digest, verdict = hash_and_verdict(task, rows)
     formulation = formulations.bind(task)
     majority = (
         formulation.constants(formulation.units(rows["train"]))[0] if "train" in rows else None

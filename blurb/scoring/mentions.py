@@ -26,7 +26,7 @@ def of_tags(words: Sequence[str], tags: Sequence[str]) -> list[dict[str, str]]:
     """
     return [
         {"text": " ".join(words[start:end]), "type": kind}
-        for start, end, kind in tagging.spans(tags)
+        for start, end, kind in tagging.decode_spans(tags)
     ]
 
 

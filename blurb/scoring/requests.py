@@ -19,7 +19,7 @@ from typing import Any
 from blurb import formulations
 from blurb.data.loading import read_split
 from blurb.data.schema import Example, hash_rows
-from blurb.fields import Field, check, declared
+from blurb.fields import Field, check_fields, declare_field
 from blurb.formulations._base import Formulation
 from blurb.grouping import by_key
 from blurb.learners.base import Subset
@@ -29,8 +29,8 @@ from blurb.scoring.answer_forms import NO_LABEL
 from blurb.scoring.bodies import TOOL
 from blurb.scoring.prompts import Prompts
 from blurb.store.trial import from_json
-from blurb.system.cache import home
-from blurb.system.files import read_json, replacing, write_json
+from blurb.system.cache import cache_home
+from blurb.system.files import read_json, replacing_file, write_json
 from blurb.tasks import SCORED, ScoredSplit, Split, Task
 
 MANIFEST, CACHE, DIGITS = "manifest.json", "requests", 8
@@ -57,16 +57,16 @@ class Manifest:
     :param answer_tokens: upper bound of those of all answers; 0 if the prompts set none
     """
 
-    task: str = declared(MISSING, Field())
-    split: ScoredSplit = declared(MISSING, Field(choices=SCORED))
-    examples: str = declared(MISSING, Field())
-    limit: int = declared(MISSING, COUNT)
-    prompts: str = declared(MISSING, Field())
-    prompts_hash: str = declared(MISSING, Field())
-    shots: int = declared(MISSING, COUNT)
-    seed: int = declared(MISSING, COUNT)
-    shot_ids: Sequence[str] = declared(MISSING, Field(many=True))
-    names: Mapping[str, str] = declared(
+    task: str = declare_field(MISSING, Field())
+    split: ScoredSplit = declare_field(MISSING, Field(choices=SCORED))
+    examples: str = declare_field(MISSING, Field())
+    limit: int = declare_field(MISSING, COUNT)
+    prompts: str = declare_field(MISSING, Field())
+    prompts_hash: str = declare_field(MISSING, Field())
+    shots: int = declare_field(MISSING, COUNT)
+    seed: int = declare_field(MISSING, COUNT)
+    shot_ids: Sequence[str] = declare_field(MISSING, Field(many=True))
+    names: Mapping[str, str] = declare_field(
         MISSING,
         Field(
             must="map names to labels",
@@ -75,11 +75,11 @@ class Manifest:
             ),
         ),
     )
-    requests: int = declared(MISSING, COUNT)
-    words: int = declared(MISSING, COUNT)
-    tokens: int = declared(MISSING, COUNT)
-    answer_tokens: int = declared(MISSING, COUNT)
-    version: int = declared(1, COUNT)
+    requests: int = declare_field(MISSING, COUNT)
+    words: int = declare_field(MISSING, COUNT)
+    tokens: int = declare_field(MISSING, COUNT)
+    answer_tokens: int = declare_field(MISSING, COUNT)
+    version: int = declare_field(1, COUNT)
 
     @cached_property
     def digits(self) -> str:
@@ -106,10 +106,10 @@ def known(digits: str, near: Path) -> Manifest | None:
 
     :raises DataError: for a file that is there and is none
     """
-    for path in (near / MANIFEST, home() / CACHE / f"{digits}.json"):
+    for path in (near / MANIFEST, cache_home() / CACHE / f"{digits}.json"):
         try:
             for content in read_json(path).get("requests", {}).values() if path.is_file() else ():
-                check(manifest := from_json(Manifest, content, path))
+                check_fields(manifest := from_json(Manifest, content, path))
                 if manifest.digits == digits:
                     return manifest
         except (BlurbError, AttributeError) as error:
@@ -159,11 +159,11 @@ def export(
     manifests = []
     for batch in batches:
         name, units = batch.task.name, asked(batch.task, folder, split, limit)[1]
-        manifest = _write(out / f"{name}.jsonl", batch, units, split, limit, seed)
+        manifest = _write_requests(out / f"{name}.jsonl", batch, units, split, limit, seed)
         entries[name] = asdict(manifest)
         write_json(out / MANIFEST, {"schema": 1, "requests": entries})
         with contextlib.suppress(BlurbError, OSError):
-            copy = home() / CACHE / f"{manifest.digits}.json"
+            copy = cache_home() / CACHE / f"{manifest.digits}.json"
             copy.parent.mkdir(parents=True, exist_ok=True)
             write_json(copy, {"schema": 1, "requests": {name: asdict(manifest)}})
         manifests.append(manifest)
@@ -247,7 +247,7 @@ def gold_answer(task: Task, example: Example, names: Mapping[str, str]) -> dict[
     return {form.key: form.gold(example, {label: name for name, label in names.items()})}
 
 
-def _write(
+def _write_requests(
     path: Path,
     batch: TaskRequests,
     units: Sequence[Example],
@@ -276,7 +276,7 @@ def _write(
         * max(batch.prompts.request.get(name, 0) for name in prompts.ANSWER_LIMITS),
     )
     named = {"model": batch.model} if batch.model else {}
-    with replacing(path) as aside, aside.open("w", encoding="utf-8") as file:
+    with replacing_file(path) as aside, aside.open("w", encoding="utf-8") as file:
         for unit, question in zip(units, questions, strict=True):
             line = {
                 "custom_id": f"{batch.task.name}/{unit['id']}/{manifest.digits}",

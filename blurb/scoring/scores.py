@@ -19,11 +19,11 @@ from blurb.results.groups import TOLD, UNREAD
 from blurb.results.predictions import clusters_of
 from blurb.results.published import best_of_paper
 from blurb.scoring import matching, requests, values
-from blurb.scoring.answers import SHORT, answers, tags
+from blurb.scoring.answers import SHORT, decode_answers, tags_of_mentions
 from blurb.scoring.batch import Replies
 from blurb.scoring.columns import AnswerFile
 from blurb.statistics import bootstrap
-from blurb.store.record import bounds
+from blurb.store.record import score_bounds
 from blurb.tasks import SCORED, Split, Task
 
 RELEASED, ORDER = ("identical", "counts only"), "by order"
@@ -164,7 +164,7 @@ class MatchedAnswers:
         }
 
 
-def fingerprint(columns: Mapping[str, Sequence[Any]]) -> str:
+def hash_predictions(columns: Mapping[str, Sequence[Any]]) -> str:
     """SHA-256 of predictions by split and id; no text and no gold answer is part of it."""
     lines = zip(columns["split"], columns["id"], columns["prediction"], strict=True)
     text = "".join(json.dumps(line) + "\n" for line in sorted(lines, key=lambda line: line[:2]))
@@ -212,7 +212,8 @@ def matched(
     placed, facts = [read[place] for place in places], matching.facts(task, folder)
     if file.mentions:
         placed = [
-            tags(task, unit, each, faults) for unit, each in zip(examples, placed, strict=True)
+            tags_of_mentions(task, unit, each, faults)
+            for unit, each in zip(examples, placed, strict=True)
         ]
     return MatchedAnswers(
         formulation, split, examples, placed, facts, how, file.gold_column, +faults
@@ -220,10 +221,10 @@ def matched(
 
 
 def replied(task: Task, replies: Replies, folder: Path, split: Split) -> MatchedAnswers:
-    """The answers of a language model with their examples; errors as of `blurb.scoring.answers.answers`."""
+    """The answers of a language model with their examples; errors as of `blurb.scoring.answers.decode_answers`."""
     formulation, units = requests.asked(task, folder, split, replies.manifest.limit)
     faults = Counter[str]()
-    given = answers(task, replies, units, split, faults)
+    given = decode_answers(task, replies, units, split, faults)
     facts = matching.facts(task, folder)
     return MatchedAnswers(
         formulation, split, units, given, facts, "by id", faults=+faults, replies=replies
@@ -251,7 +252,7 @@ def score(matched_answers: MatchedAnswers, file: Path, resamples: int = RESAMPLE
         split=matched_answers.split,
         file=file,
         score=100 * formulation.main_metric(figures),
-        interval=_interval(matched_answers, resamples) if resamples else None,
+        interval=_interval_of(matched_answers, resamples) if resamples else None,
         metric=next(iter(figures)),
         figures={
             name: value if name in unscaled else 100 * value for name, value in figures.items()
@@ -263,7 +264,7 @@ def score(matched_answers: MatchedAnswers, file: Path, resamples: int = RESAMPLE
         examples=len(matched_answers.units),
         matched=matched_answers.matched,
         verdict=matched_answers.facts.verdict,
-        predictions=fingerprint(columns),
+        predictions=hash_predictions(columns),
         missing=matched_answers.facts.missing,
         gold_column=matched_answers.gold_column,
         is_gold=matched_answers.is_gold,
@@ -272,13 +273,13 @@ def score(matched_answers: MatchedAnswers, file: Path, resamples: int = RESAMPLE
     )
 
 
-def _interval(found: MatchedAnswers, resamples: int) -> tuple[float, float]:
+def _interval_of(found: MatchedAnswers, resamples: int) -> tuple[float, float]:
     """95 % over the choice of test examples, by documents where the source names them, as for every row."""
     name = found.formulation.task.name
     clusters = clusters_of([(found.formulation, found.columns)])
     assert clusters is not None  # of one run
     ends = bootstrap.spread(clusters, name, resamples).interval
-    least, most = bounds(name)
+    least, most = score_bounds(name)
     return max(ends[0], least), min(ends[1], most)
 
 
@@ -331,6 +332,6 @@ class ScoreLine(TypedDict):
     remarks: Annotated[list[str], "what to know before the score is compared with others"]
 
 
-def lines(scores: Iterable[Score]) -> list[dict[str, Any]]:
+def score_lines(scores: Iterable[Score]) -> list[dict[str, Any]]:
     """The scores as lines."""
     return [records.of(ScoreLine, each) for each in scores]

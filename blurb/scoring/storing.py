@@ -14,7 +14,7 @@ from blurb.formulations._base import Formulation
 from blurb.learners import EXTERNAL, PROMPTED
 from blurb.messages import SettingsError, opt
 from blurb.results.groups import TOLD
-from blurb.scoring.scores import MatchedAnswers, Score, fingerprint
+from blurb.scoring.scores import MatchedAnswers, Score, hash_predictions
 from blurb.store import rescore, row_trials
 from blurb.store.record import PREDICTIONS, write_predictions
 from blurb.store.store import Store
@@ -48,14 +48,14 @@ def add(
     :param dev: dataset -> predictions on dev, of those that have them
     :raises SettingsError: for a name that would be something else
     """
-    _check(model, predictions)
+    _check_names(model, predictions)
     like, store = _row_of(model, suite, [*predictions, *dev.values()]), Store(root)
     with store.locked():
         store.claim(model)
     trials = {}
     for answers, score in zip(predictions, scores, strict=True):
-        columns = _columns(answers, dev.get(score.task.name))
-        trial = _trial(like, seed, answers, fingerprint(columns))
+        columns = _columns_of_splits(answers, dev.get(score.task.name))
+        trial = _make_trial(like, seed, answers, hash_predictions(columns))
         origin = Provenance(
             data_verdict=answers.facts.verdict,
             model=model,
@@ -64,7 +64,7 @@ def add(
             facts={"file": score.file.name, "matched": answers.matched, **_of_model(answers)},
             environment={"blurb": __version__},
         )
-        _write(store, trial, origin, answers.formulation, columns)
+        _write_trial(store, trial, origin, answers.formulation, columns)
         trials[trial.task] = trial
     hashes = {task: {seed: trial.hash} for task, trial in trials.items()}
     families = {task: trial.family for task, trial in trials.items()}
@@ -123,7 +123,7 @@ def _of_model(answers: MatchedAnswers) -> dict[str, Any]:
     return faults if answers.replies is None else {**answers.replies.facts, **faults}
 
 
-def _check(model: str, predictions: Sequence[MatchedAnswers]) -> None:
+def _check_names(model: str, predictions: Sequence[MatchedAnswers]) -> None:
     if learners.is_named(model) or not model.strip():
         raise SettingsError(f"'{model}' is no name for predictions of another tool.")
     for answers in predictions:
@@ -135,7 +135,7 @@ def _check(model: str, predictions: Sequence[MatchedAnswers]) -> None:
             )
 
 
-def _columns(test: MatchedAnswers, dev: MatchedAnswers | None) -> dict[str, list[Any]]:
+def _columns_of_splits(test: MatchedAnswers, dev: MatchedAnswers | None) -> dict[str, list[Any]]:
     """The columns of both splits, dev first as in every trial."""
     columns = test.columns
     if dev is not None and dev.formulation.options != test.formulation.options:
@@ -150,7 +150,7 @@ def _columns(test: MatchedAnswers, dev: MatchedAnswers | None) -> dict[str, list
     )
 
 
-def _trial(
+def _make_trial(
     row: row_trials.RowTrials, seed: int, answers: MatchedAnswers, predictions: str
 ) -> Trial:
     """The trial of some predictions.
@@ -177,7 +177,7 @@ def _trial(
     return Trial(*identity, learner=row.learner, predictions=predictions)
 
 
-def _write(
+def _write_trial(
     store: Store,
     trial: Trial,
     origin: Provenance,

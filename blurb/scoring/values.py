@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from blurb.data.readers._examples import label_text, telling_cuts, trimmed
+from blurb.data.readers._examples import label_text, telling_cuts, trim_label
 from blurb.inputs import tagging
-from blurb.messages import SettingsError, opt, option
-from blurb.scoring.columns import MENTIONS, Answer, AnswerFile, reading
+from blurb.messages import SettingsError, opt, option_to_paste
+from blurb.scoring.columns import MENTIONS, Answer, AnswerFile, reading_values
 from blurb.system.parquet import UNREADABLE
 from blurb.tasks import Task
 
@@ -49,11 +49,13 @@ def shaped(task: Task, file: AnswerFile) -> AnswerFile:
 
     :raises DataError: (file, line) for a value of another kind
     """
-    form = _form(task, file)
+    form = _form_of(task, file)
     noun = form.noun.format(task.name)
 
     def final(answer: Answer) -> Answer:
-        with reading(file.path, answer.line, lambda: f"{_quoted(answer.value)} is no {noun}."):
+        with reading_values(
+            file.path, answer.line, lambda: f"{_quote_value(answer.value)} is no {noun}."
+        ):
             return replace(answer, value=form.shape(task, file, answer))
 
     with telling_cuts(file.path):
@@ -71,15 +73,15 @@ def read(task: Task, file: AnswerFile, written: Reading) -> list[Any]:
         raise SettingsError(
             f"{opt('map')} leads to {', '.join(unknown)}, but the labels of {task.name} are {', '.join(task.labels)}."
         )
-    return _form(task, file).read(task, file, written)
+    return _form_of(task, file).read(task, file, written)
 
 
-def _form(task: Task, file: AnswerFile) -> Form:
+def _form_of(task: Task, file: AnswerFile) -> Form:
     name = next(name for name in task.task_type.columns if name in FORMS)
     return FORMS[MENTIONS if file.mentions and name == "tags" else name]
 
 
-def _quoted(value: Any) -> str:
+def _quote_value(value: Any) -> str:
     try:
         text = value if isinstance(value, str) else json.dumps(value, default=str)
     except UNREADABLE:  # too deep, or a number of thousands of digits
@@ -87,27 +89,27 @@ def _quoted(value: Any) -> str:
     return repr(text if len(text) <= QUOTED else f"{text[:QUOTED]}...")
 
 
-def _label(task: Task, file: AnswerFile, answer: Answer) -> str:
+def _read_label(task: Task, file: AnswerFile, answer: Answer) -> str:
     """The text of a label, or of the most probable one."""
     if isinstance(answer.value, dict):
-        shares = _probabilities(answer.value, file, answer, whole=True)
+        shares = _read_probabilities(answer.value, file, answer, whole=True)
         return max(shares, key=lambda name: shares[name])  # the first of equal ones
     return label_text(answer.value)
 
 
-def _labels(task: Task, file: AnswerFile, answer: Answer) -> list[str]:
+def _read_labels(task: Task, file: AnswerFile, answer: Answer) -> list[str]:
     """A list, a text with `|`, `;` or `,` between labels, or those that are rather right by their probabilities."""
     given = answer.value
     if isinstance(given, dict):
         return [
             name
-            for name, share in _probabilities(given, file, answer, whole=False).items()
+            for name, share in _read_probabilities(given, file, answer, whole=False).items()
             if share > 0.5
         ]
     if not isinstance(given, str) or given.strip().startswith("["):
-        return [label_text(each) for each in _list(given)]
+        return [label_text(each) for each in _read_list(given)]
     if given.strip() in task.labels:  # which may have a comma in its name
-        return [trimmed(given)]
+        return [trim_label(given)]
     return [
         part.strip()
         for part in given.split(next((mark for mark in "|;," if mark in given), "|"))
@@ -115,20 +117,20 @@ def _labels(task: Task, file: AnswerFile, answer: Answer) -> list[str]:
     ]
 
 
-def _tags(task: Task, file: AnswerFile, answer: Answer) -> list[str]:
+def _read_tags(task: Task, file: AnswerFile, answer: Answer) -> list[str]:
     given = answer.value
     if isinstance(given, str) and not given.strip().startswith("["):
         return given.replace(",", " ").split()
-    tags = _list(given)
+    tags = _read_list(given)
     if not all(isinstance(tag, str) for tag in tags):
         raise TypeError
-    return list(map(trimmed, tags))
+    return list(map(trim_label, tags))
 
 
-def _mentions(task: Task, file: AnswerFile, answer: Answer) -> list[dict[str, Any]]:
+def _read_entities(task: Task, file: AnswerFile, answer: Answer) -> list[dict[str, Any]]:
     """Entities with their texts or places, and what their keys say of their types."""
     mentions: list[dict[str, Any]] = []
-    for each in _list(answer.value):
+    for each in _read_list(answer.value):
         entity = {"text": each} if isinstance(each, str) else {**each}
         text = entity.get("text", entity.get("entity" if "type" in entity else "word"))
         types = [
@@ -163,16 +165,19 @@ def _mentions(task: Task, file: AnswerFile, answer: Answer) -> list[dict[str, An
     return mentions
 
 
-def mentions(task: Task, file: AnswerFile, written: Reading) -> list[list[dict[str, Any]]]:
+def read_mentions(task: Task, file: AnswerFile, written: Reading) -> list[list[dict[str, Any]]]:
     """Mentions with the types of the task; those that `O` is the name of are left out."""
     typed = (
-        [{**each, "type": _type(task, file, answer, each, written.names)} for each in answer.value]
+        [
+            {**each, "type": _type_of_mention(task, file, answer, each, written.names)}
+            for each in answer.value
+        ]
         for answer in file.answers
     )
     return [[each for each in row if each["type"] != "O"] for row in typed]
 
 
-def _type(
+def _type_of_mention(
     task: Task,
     file: AnswerFile,
     answer: Answer,
@@ -191,10 +196,10 @@ def _type(
     if not types and mention["known"] and len(task.labels) == 1:
         return task.labels[0]
     if types and not known:
-        return _known(task, file, answer, types[0], names)
+        return _known_label(task, file, answer, types[0], names)
     if len(known) != 1:
         raise file.error(
-            f"the mention {_quoted(mention['given'])} has {'two types' if known else 'no type'} of {task.name}, "
+            f"the mention {_quote_value(mention['given'])} has {'two types' if known else 'no type'} of {task.name}, "
             f"which are {', '.join(task.labels)}.",
             answer,
             fix="Name it by the key 'type'.",
@@ -202,7 +207,7 @@ def _type(
     return known.pop()
 
 
-def _probabilities(
+def _read_probabilities(
     value: Mapping[str, Any], file: AnswerFile, answer: Answer, whole: bool
 ) -> dict[str, float]:
     """The probability of each label.
@@ -229,7 +234,7 @@ def _probabilities(
     return shares
 
 
-def _list(given: Any) -> list[Any]:
+def _read_list(given: Any) -> list[Any]:
     """A list, or the text of one in JSON or as Python writes it."""
     if isinstance(given, str):
         try:
@@ -244,31 +249,35 @@ def _list(given: Any) -> list[Any]:
     return given
 
 
-def _number(task: Task, file: AnswerFile, answer: Answer) -> float:
+def _read_number(task: Task, file: AnswerFile, answer: Answer) -> float:
     number = math.nan if isinstance(answer.value, bool) else float(answer.value)
     if not math.isfinite(number):
         raise ValueError
     return number
 
 
-def _known(
+def _known_label(
     task: Task, file: AnswerFile, answer: Answer, text: str, names: Mapping[str, str]
 ) -> str:
     label = names.get(text, text)
     if label not in task.labels:
-        known = f"{_quoted(label)} is no label of {task.name}, which are {', '.join(task.labels)}."
-        raise file.error(known, answer, fix=_mapping(label, task))
+        known = (
+            f"{_quote_value(label)} is no label of {task.name}, which are {', '.join(task.labels)}."
+        )
+        raise file.error(known, answer, fix=_mapping_hint(label, task))
     return label
 
 
-def _mapping(name: str, task: Task) -> str:
+def _mapping_hint(name: str, task: Task) -> str:
     name = name if 0 < len(name) <= QUOTED else "NAME"
-    return f"If the file has other names for them, say which:{option('--map', f'{name}={task.labels[0]}')}."
+    return f"If the file has other names for them, say which:{option_to_paste('--map', f'{name}={task.labels[0]}')}."
 
 
 def labels(task: Task, file: AnswerFile, written: Reading) -> list[str]:
     """One label an example, by name."""
-    return [_known(task, file, answer, answer.value, written.names) for answer in file.answers]
+    return [
+        _known_label(task, file, answer, answer.value, written.names) for answer in file.answers
+    ]
 
 
 def label_lists(task: Task, file: AnswerFile, written: Reading) -> list[list[str]]:
@@ -276,7 +285,7 @@ def label_lists(task: Task, file: AnswerFile, written: Reading) -> list[list[str
     names = {**{short: label for label, short in task.short_labels.items()}, **written.names}
     answers = []
     for answer in file.answers:
-        chosen = {_known(task, file, answer, each, names) for each in answer.value}
+        chosen = {_known_label(task, file, answer, each, names) for each in answer.value}
         answers.append([label for label in task.labels if label in chosen])
     return answers
 
@@ -308,7 +317,7 @@ def tags(task: Task, file: AnswerFile, written: Reading) -> list[list[str]]:
     for answer in file.answers:
         for place, tag in enumerate(answer.value):
             if tag not in canonical:
-                canonical[tag] = _tag(task, tag, scheme, written.names)
+                canonical[tag] = _typed_tag(task, tag, scheme, written.names)
             if canonical[tag] is None:
                 _no_tag(task, file, answer, place, tag, scheme, written)
         answers.append([str(canonical[tag]) for tag in answer.value])
@@ -321,13 +330,13 @@ def tags(task: Task, file: AnswerFile, written: Reading) -> list[list[str]]:
     )
     is_bio = written.scheme.lower() == "bio" or (not written.scheme and begun)
     if scheme != "bio" or not is_bio:
-        answers = [tagging.convert(row, scheme, "bio") for row in answers]
+        answers = [tagging.convert_tags(row, scheme, "bio") for row in answers]
     if task.task_type.borders:
         return answers
     return [[tag if tag == "O" else f"I-{tag[2:]}" for tag in row] for row in answers]
 
 
-def _tag(task: Task, tag: str, scheme: str, names: Mapping[str, str]) -> str | None:
+def _typed_tag(task: Task, tag: str, scheme: str, names: Mapping[str, str]) -> str | None:
     """A tag with a type of the task; None if it is none of the scheme."""
     if tag in OUTSIDE or names.get(tag) == "O":
         return "O"
@@ -351,11 +360,11 @@ def _no_tag(
 ) -> None:
     line = answer.lines[place] if answer.lines else answer.line
     kind = tag.partition("-")[2]
-    fix = _mapping(kind or tag, task)
+    fix = _mapping_hint(kind or tag, task)
     if given.names.get(kind, kind) in task.labels:
         fix = f"Leave out {opt('scheme')}, or give that of the file."
     raise file.error(
-        f"{_quoted(tag)} is no {scheme.upper()} tag of {task.name}, whose types are {', '.join(task.labels)}.",
+        f"{_quote_value(tag)} is no {scheme.upper()} tag of {task.name}, whose types are {', '.join(task.labels)}.",
         Answer(line, answer.id, None),
         fix=fix,
     )
@@ -375,10 +384,10 @@ class Form(NamedTuple):
 
 
 FORMS: Mapping[str, Form] = {
-    "tags": Form("list of tags", _tags, tags),
-    MENTIONS: Form("list of mentions with text and type", _mentions, mentions),
-    "label": Form("label of {}", _label, labels),
-    "labels": Form("list of labels", _labels, label_lists),
-    "score": Form("number", _number, numbers),
+    "tags": Form("list of tags", _read_tags, tags),
+    MENTIONS: Form("list of mentions with text and type", _read_entities, read_mentions),
+    "label": Form("label of {}", _read_label, labels),
+    "labels": Form("list of labels", _read_labels, label_lists),
+    "score": Form("number", _read_number, numbers),
 }
 """How answers are read, by the column of the gold answer."""

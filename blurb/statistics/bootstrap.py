@@ -161,12 +161,12 @@ def resampled(units: Clusters, random: np.random.Generator, resamples: int) -> F
     flat = units.counts.transpose(1, 0, 2).reshape(clusters, runs * summands)
     chunks = [
         units.metric.score((weights @ flat).reshape(len(weights), runs, summands))
-        for weights in _weights(clusters, random, resamples)
+        for weights in _draw_weights(clusters, random, resamples)
     ]
     return 100 * np.concatenate(chunks)
 
 
-def _weights(clusters: int, random: np.random.Generator, resamples: int) -> Iterator[Floats]:
+def _draw_weights(clusters: int, random: np.random.Generator, resamples: int) -> Iterator[Floats]:
     """Yields how often each cluster was drawn, (some resamples, clusters), until there are enough."""
     at_once = max(1, CHUNK // clusters)
     for start in range(0, resamples, at_once):

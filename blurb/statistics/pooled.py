@@ -55,7 +55,7 @@ class RunVariance:
     degrees: float
 
 
-def pool(checkpoints: Sequence[Squares]) -> RunVariance | None:
+def pool_variance(checkpoints: Sequence[Squares]) -> RunVariance | None:
     """The variance within checkpoints; None if none has two runs.
 
     >>> pool([Squares(2.0, 2), Squares(0.0, 0), Squares(4.0, 4)])
@@ -69,7 +69,7 @@ def pool(checkpoints: Sequence[Squares]) -> RunVariance | None:
     )
 
 
-def stated(sd: float) -> RunVariance:
+def stated_variance(sd: float) -> RunVariance:
     """A variance that somebody states, as a standard deviation in points, and that is taken as known."""
     return RunVariance(sd * sd, math.inf)
 
@@ -99,7 +99,7 @@ def compare(
     )
 
 
-def homogeneity(checkpoints: Sequence[Squares]) -> float | None:
+def bartlett_p(checkpoints: Sequence[Squares]) -> float | None:
     """p of the hypothesis that all checkpoints have one variance between runs, by Bartlett's test (1937).
 
     None if fewer than two checkpoints have two runs, or any of those does not vary. The test also rejects for scores
@@ -111,7 +111,7 @@ def homogeneity(checkpoints: Sequence[Squares]) -> float | None:
     from scipy.special import chdtrc
 
     known = [each for each in checkpoints if each.degrees]
-    whole = pool(known)
+    whole = pool_variance(known)
     if len(known) < 2 or whole is None or any(each.total / each.degrees < NOISE for each in known):
         return None
     logs = [each.degrees * math.log(each.total / each.degrees) for each in known]
@@ -122,7 +122,7 @@ def homogeneity(checkpoints: Sequence[Squares]) -> float | None:
     return float(chdtrc(len(known) - 1, max(0.0, excess / shrinkage)))
 
 
-def weighted(parts: Sequence[tuple[float, RunVariance]]) -> RunVariance:
+def weighted_variance(parts: Sequence[tuple[float, RunVariance]]) -> RunVariance:
     """The variance of a weighted mean of independent scores, such as the BLURB score (Satterthwaite's degrees).
 
     :param parts: weight and variance of each
@@ -209,7 +209,7 @@ def runs_for(
         count = runs_needed(difference, math.sqrt(variance.value), level, chance)
         return None if count is None else max(pilot, count)
     count = math.ceil(
-        2 * variance.value * (_quantiles(variance.degrees, level, chance) / difference) ** 2
+        2 * variance.value * (_errors_needed(variance.degrees, level, chance) / difference) ** 2
     )
     return max(pilot, count) if count <= MOST else None
 
@@ -228,15 +228,15 @@ def detectable(
         return None
     error = math.sqrt(2 * variance.value / runs)
     if not math.isinf(variance.degrees):
-        return _quantiles(variance.degrees, level, chance) * error
-    most = error * _quantiles(1, level, chance)
+        return _errors_needed(variance.degrees, level, chance) * error
+    most = error * _errors_needed(1, level, chance)
     deviation = math.sqrt(variance.value)
     return float(
         brentq(lambda difference: power(difference, deviation, runs, level) - chance, 0.0, most)
     )
 
 
-def _quantiles(degrees: float, level: float, chance: float) -> float:
+def _errors_needed(degrees: float, level: float, chance: float) -> float:
     """Standard errors of a difference that a two-sided test tells with that chance, as Stein counts them."""
     from scipy.special import stdtrit
 

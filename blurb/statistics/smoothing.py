@@ -39,7 +39,7 @@ class Noise:
     freedom: float
 
 
-def logarithmic(*runs: Sequence[int]) -> bool:
+def needs_log_axis(*runs: Sequence[int]) -> bool:
     """Whether the steps of any run are spaced so unequally that a linear axis hides the first ones."""
     ordered = (sorted({step for step in steps if step > 0}) for steps in runs)
     return any(
@@ -47,7 +47,7 @@ def logarithmic(*runs: Sequence[int]) -> bool:
     )
 
 
-def places(steps: Sequence[float], logarithmic: bool) -> Floats:
+def axis_places(steps: Sequence[float], logarithmic: bool) -> Floats:
     """Where steps stand on their axis; on a logarithmic one, step 0 is half of the first that is not."""
     there = np.asarray(steps, dtype=np.float64)
     if not logarithmic:
@@ -64,7 +64,7 @@ def noise(curves: Sequence[tuple[Floats, Floats]]) -> Noise | None:
     for where, values in curves:
         if len(values) < LEAST:
             continue
-        beside = _beside(where)
+        beside = _distance_to_neighbours(where)
         total += float(np.sum((beside @ values) ** 2))
         form = (
             beside @ beside.T
@@ -74,7 +74,7 @@ def noise(curves: Sequence[tuple[Floats, Floats]]) -> Noise | None:
     return Noise(math.sqrt(total / rank), rank**2 / square) if rank else None
 
 
-def _beside(where: Floats) -> Floats:
+def _distance_to_neighbours(where: Floats) -> Floats:
     """(n - 2, n): each inner point minus the line through its neighbours, of the variance of a single point."""
     rows = np.zeros((len(where) - 2, len(where)))
     for row in range(len(rows)):
@@ -168,13 +168,13 @@ def ratio_by_chance(
 
     They are drawn (`DRAWS` times, with one seed), with the noise itself drawn from its distribution.
     """
-    there = [where for where, values in curves if len(values) >= LEAST]
-    if pooled is None or not there:
+    present = [where for where, values in curves if len(values) >= LEAST]
+    if pooled is None or not present:
         return None
     generator = np.random.default_rng(0)
     ranges = [
         np.ptp(generator.standard_normal((DRAWS, len(where))) @ smoother(where).T, axis=1)
-        for where in there
+        for where in present
     ]
     estimated = np.sqrt(generator.chisquare(pooled.freedom, DRAWS) / pooled.freedom)
     return float(np.quantile(np.mean(ranges, axis=0) / estimated, 1 - level))
@@ -186,14 +186,17 @@ def fall_by_chance(curves: Sequence[tuple[Floats, Floats]], level: float = 0.05)
     Drawn as a whole, noise included: a fall is among the differences that the noise is estimated from, so quantiles of
     Student's t would be far too high.
     """
-    there = [where for where, values in curves if len(values) >= LEAST]
-    if not there:
+    present = [where for where, values in curves if len(values) >= LEAST]
+    if not present:
         return None
     generator = np.random.default_rng(0)
     total, rank = np.zeros(5 * DRAWS), 0.0
     largest = np.full(5 * DRAWS, -np.inf)
-    for where in there:
-        drawn, beside = generator.standard_normal((5 * DRAWS, len(where))), _beside(where)
+    for where in present:
+        drawn, beside = (
+            generator.standard_normal((5 * DRAWS, len(where))),
+            _distance_to_neighbours(where),
+        )
         total += np.sum((drawn @ beside.T) ** 2, axis=1)
         rank += float(np.trace(beside @ beside.T))
         largest = np.maximum(largest, np.max(drawn[:, :-1] - drawn[:, 1:], axis=1))

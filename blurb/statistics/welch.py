@@ -96,7 +96,7 @@ class WelchComparison:
     def p(self) -> float | None:
         """Two-sided: how often runs of one encoder (if `paired`: swapped answers) would differ at least as much."""
         if self.swapped is not None and self.difference is not None:
-            return _share(np.abs(self.swapped) >= abs(self.difference) - SAME)
+            return _share_as_far(np.abs(self.swapped) >= abs(self.difference) - SAME)
         if self.difference is None or not self.standard_error or self.degrees_of_freedom is None:
             return None
         p = two_sided(self.difference / self.standard_error, self.degrees_of_freedom)
@@ -106,7 +106,7 @@ class WelchComparison:
     def p_drop(self) -> float | None:
         """One-sided: how often runs of one encoder would drop at least as much."""
         if self.swapped is not None and self.difference is not None:
-            return _share(self.swapped <= self.difference + SAME)
+            return _share_as_far(self.swapped <= self.difference + SAME)
         if self.p is None or self.difference is None:
             return None
         return self.p / 2 if self.difference < 0 else 1 - self.p / 2
@@ -145,12 +145,12 @@ class WelchComparison:
         return "significant" if self.p < LEVEL else "not significant"
 
 
-def _share(as_far: npt.NDArray[np.bool_]) -> float:
+def _share_as_far(as_far: npt.NDArray[np.bool_]) -> float:
     """Fraction of draws; the observed difference counts as one of them."""
     return (int(as_far.sum()) + 1) / (len(as_far) + 1)
 
 
-def compare(
+def welch_test(
     values: Sequence[float], default: Sequence[float], unit_variance: float = 0.0, units: int = 0
 ) -> WelchComparison:
     """Welch's t-test of the scores of two sets of runs, one score per seed; sizes and variances may differ.
@@ -202,7 +202,7 @@ def _comparison_of_parts(difference: float, parts: Sequence[tuple[float, int]]) 
     return WelchComparison(difference, math.sqrt(variance), degrees_of_freedom)
 
 
-def combined(parts: Sequence[tuple[float, WelchComparison]]) -> WelchComparison:
+def combine_tests(parts: Sequence[tuple[float, WelchComparison]]) -> WelchComparison:
     """The comparison of weighted means, such as the BLURB score, from those of independent datasets.
 
     :param parts: weight and comparison of each
@@ -210,9 +210,9 @@ def combined(parts: Sequence[tuple[float, WelchComparison]]) -> WelchComparison:
     if not parts or any(part.difference is None for _, part in parts):
         return WelchComparison(None)
     if any(part.of_runs for _, part in parts):
-        whole = combined([(weight, replace(part, of_runs=None)) for weight, part in parts])
+        whole = combine_tests([(weight, replace(part, of_runs=None)) for weight, part in parts])
         return replace(
-            whole, of_runs=combined([(weight, part.of_runs or part) for weight, part in parts])
+            whole, of_runs=combine_tests([(weight, part.of_runs or part) for weight, part in parts])
         )
     difference = sum(weight * (part.difference or 0.0) for weight, part in parts)
     if any(part.standard_error is None for _, part in parts):
@@ -241,7 +241,7 @@ def combined(parts: Sequence[tuple[float, WelchComparison]]) -> WelchComparison:
     return WelchComparison(difference, math.sqrt(variance), variance**2 / certainty, swapped)
 
 
-def within(comparison: WelchComparison) -> float | None:
+def equivalence_margin(comparison: WelchComparison) -> float | None:
     """The smallest margin within which both are equivalent at the 5 % level; None if nothing is known of the variance.
 
     The greater bound of the 90 % interval of the difference: both one-sided tests reject outside of it.

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from blurb.messages import BlurbError, StoreError, Tell, followed
-from blurb.store.record import Figures, Record, SplitFigures, admits
+from blurb.messages import BlurbError, StoreError, Tell, with_effect
+from blurb.store.record import Figures, Record, SplitFigures, admits_figure
 from blurb.store.store import FILES, LEFT_OUT, Store, left_out
 from blurb.store.trial import Provenance
 from blurb.system import cache
@@ -111,7 +111,7 @@ def _keep_entries(store: Store, entries: list[tuple[str, bytes, bytes]]) -> None
 def _file_of(store: Store) -> Path:
     """The file of a store's index; BlurbError if there is no cache folder."""
     digest = hashlib.sha256(os.path.abspath(store.root).encode(errors="surrogateescape"))
-    return cache.home() / "trials" / f"{digest.hexdigest()[:16]}.sqlite"
+    return cache.cache_home() / "trials" / f"{digest.hexdigest()[:16]}.sqlite"
 
 
 def _state(folder: str) -> bytes:
@@ -145,7 +145,7 @@ def _read_folder(store: Store, key: str, tell: Tell) -> tuple[bytes, bytes] | No
             return None
         facts = json.dumps(_collect_facts(Record(str(path)))).encode()
     except StoreError as error:
-        tell(followed(error, LEFT_OUT))
+        tell(with_effect(error, LEFT_OUT))
         return None
     return _stamp(state, facts), facts
 
@@ -175,7 +175,7 @@ def _check_figures(task: str, figures: SplitFigures) -> dict[str, dict[str, floa
     for split in SCORED:
         for name, value in figures[split].items():
             number = isinstance(value, int | float) and not isinstance(value, bool)
-            if not number or not abs(value) <= EXACT or not admits(task, name, value):
+            if not number or not abs(value) <= EXACT or not admits_figure(task, name, value):
                 raise ValueError(f"{name} of {task} cannot be {value!r}")
             checked[split][name] = float(value)
     return checked

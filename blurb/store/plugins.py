@@ -16,7 +16,7 @@ from typing import Any
 
 from blurb import formulations
 from blurb.heads import heads, poolings
-from blurb.heads._spec import resolved
+from blurb.heads._spec import resolve_options
 from blurb.learners import LearnerKind, kinds
 from blurb.messages import SettingsError
 from blurb.registry import Registry
@@ -35,16 +35,16 @@ def identity(task: Task, settings: Mapping[str, Any], kind: LearnerKind) -> dict
         text = str(settings.get(setting, ""))
         name = text.split(",")[0].strip()
         if text and registry.is_plugin(name):
-            hashes[setting] = _hash(registry.get(name), resolved(registry, text))
+            hashes[setting] = _hash_of_plugin(registry.get(name), resolve_options(registry, text))
     hashes[f"formulation {task.type}"] = formulation_hash(task)
     if kinds.is_plugin(kind.name):
-        hashes["learner"] = _hash(kind.load("learner"), {})
+        hashes["learner"] = _hash_of_plugin(kind.load("learner"), {})
     return {setting: digest for setting, digest in hashes.items() if digest}
 
 
 def formulation_hash(task: Task) -> str:
     """Hash of the formulation of a task; "" if it is built in."""
-    return _hash(formulations.of(task), {})
+    return _hash_of_plugin(formulations.of(task), {})
 
 
 Typed = Mapping[str, Mapping[str, Path | None]]
@@ -75,7 +75,7 @@ def load_all(tables: Iterable[Mapping[str, Any]]) -> None:
                 load(setting, str(table[setting]))
 
 
-def _hash(plugin: type, options: Mapping[str, Any]) -> str:
+def _hash_of_plugin(plugin: type, options: Mapping[str, Any]) -> str:
     """Hash of a plug-in's source and options; "" for a built-in class."""
     if plugin.__module__.partition(".")[0] == "blurb":
         return ""

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Annotated, Any, TypedDict, cast
 
 from blurb import metrics, tasks
-from blurb.inputs.tagging import spans
+from blurb.inputs.tagging import decode_spans
 from blurb.messages import StoreError, UnknownName
 from blurb.protocols.settings import FIELDS
 from blurb.store.trial import IN_JSON, PROVENANCE, Provenance, Trial, from_json, read_provenance
 from blurb.system import parquet
-from blurb.system.files import check_types, ordinary, read_json
+from blurb.system.files import check_types, open_ordinary, read_json
 from blurb.tasks import SCORED, ScoredSplit, Split, Task
 
 
@@ -65,7 +65,7 @@ def _are_tags(answers: Sequence[Any]) -> bool:
     if not _are_lists(answers):
         return False
     try:
-        spans(
+        decode_spans(
             sorted(set(chain.from_iterable(answers)))
         )  # each once, as one that is no tag is none anywhere
     except ValueError:
@@ -103,7 +103,7 @@ class Figures(SplitFigures):
     majority: Annotated[SplitFigures, "those of the majority answer"]
 
 
-def admits(task: str, name: str, value: float) -> bool:
+def admits_figure(task: str, name: str, value: float) -> bool:
     """Whether a figure of a task can be this number, as a fraction or a count.
 
     :param name: of one of the values of the task's metric
@@ -113,7 +113,7 @@ def admits(task: str, name: str, value: float) -> bool:
     """
     if not math.isfinite(value):
         return False
-    known = _metric(task)
+    known = _metric_of(task)
     if known is not None:
         return known.admits(name, value)
     return any(one.admits(name, value) for one in metrics.usable())
@@ -123,35 +123,35 @@ def admits_in_tables(task: str, name: str, value: float) -> bool:
     """The same of a number times 100, as tables have all but counts and losses."""
     if not math.isfinite(value):
         return False
-    known = _metric(task)
+    known = _metric_of(task)
     every = [known] if known is not None else metrics.usable()
     return any(one.admits(name, value if name in one.unscaled else value / 100) for one in every)
 
 
-def bounds(task: str) -> tuple[float, float]:
+def score_bounds(task: str) -> tuple[float, float]:
     """The least and the greatest score of a task, times 100.
 
     >>> bounds("gad"), bounds("biosses")
     ((0.0, 100.0), (-100.0, 100.0))
     """
-    known = _metric(task)
+    known = _metric_of(task)
     return (-100.0 if known is None else 100 * known.low), 100.0
 
 
-def within(low: float, high: float, task: str) -> tuple[float, float]:
+def clip_interval(low: float, high: float, task: str) -> tuple[float, float]:
     """The ends of an interval of a score, cut at its bounds: nobody has a score beyond.
 
     >>> within(-4.0, 113.5, "gad"), within(-123.0, 50.0, "biosses")
     ((0.0, 100.0), (-100.0, 50.0))
     """
-    least, most = bounds(task)
+    least, most = score_bounds(task)
     return max(low, least), min(high, most)
 
 
 @lru_cache(maxsize=256)
-def _metric(task: str) -> metrics.Metric | None:
+def _metric_of(task: str) -> metrics.Metric | None:
     """The metric of a task that is known here; None for a task or a metric that is not installed."""
-    known = tasks.known(task)
+    known = tasks.known_task(task)
     return None if known is None else metrics.known(known.metric)
 
 
@@ -227,7 +227,7 @@ def read_spec(path: Path) -> Trial:
     return trial
 
 
-def foreign(path: Path) -> list[str]:
+def foreign_files(path: Path) -> list[str]:
     """The file by which a trial is another than that which its folder is named after, if somebody put it there."""
     try:
         spec = read_spec(path)
@@ -280,7 +280,7 @@ def read_predictions(
     """The columns of `write_predictions`, optionally only some of them or only one split."""
     wanted = names if names is None or split is None else [*dict.fromkeys((*names, "split"))]
     try:
-        with open(path, "rb", opener=ordinary) as opened:
+        with open(path, "rb", opener=open_ordinary) as opened:
             columns = parquet.columns(opened, wanted)
     except parquet.UNREADABLE as error:
         fix = "blurb runs verify finds all that is damaged; after it the same run makes it again."

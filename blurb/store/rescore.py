@@ -15,9 +15,9 @@ from blurb.messages import (
     SettingsError,
     StoreError,
     Tell,
-    followed,
     notify,
     tell_damage,
+    with_effect,
 )
 from blurb.store import index
 from blurb.store.record import LOSS, Figures, SplitFigures, read_predictions
@@ -96,7 +96,7 @@ def refresh(store: Store, path: Path) -> bool:
     spec = store.read_spec(path)
     formulation = formulations.bind(read_provenance(path).task(spec.task), spec.settings)
     content = figures(formulation, read_predictions(path / "predictions.parquet"))
-    if not store.damage(path) and _same(read_json(path / "metrics.json"), content):
+    if not store.damage(path) and _are_alike(read_json(path / "metrics.json"), content):
         return False
     before = path.stat()
     write_json(path / "metrics.json", content)
@@ -108,18 +108,18 @@ def refresh(store: Store, path: Path) -> bool:
     return True
 
 
-def _same(stored: Any, computed: Any) -> bool:
+def _are_alike(stored: Any, computed: Any) -> bool:
     """Whether figures are alike but for the last bits, in which sums of two processors may differ."""
     if isinstance(stored, Mapping) and isinstance(computed, Mapping):
         return stored.keys() == computed.keys() and all(
-            _same(stored[name], computed[name]) for name in computed
+            _are_alike(stored[name], computed[name]) for name in computed
         )
     if isinstance(stored, float) and isinstance(computed, float):
         return math.isclose(stored, computed, rel_tol=ROUNDING, abs_tol=ROUNDING)
     return bool(stored == computed)
 
 
-def rescore(store: Store, tell: Tell = tell_damage) -> tuple[int, int]:
+def rescore_store(store: Store, tell: Tell = tell_damage) -> tuple[int, int]:
     """Recomputes the metrics of all finished trials; returns how many there are and how many changed.
 
     A trial with a damaged metrics file, and no other damage, is repaired. One that a process runs is left to it.
@@ -150,7 +150,7 @@ def rescore(store: Store, tell: Tell = tell_damage) -> tuple[int, int]:
             ValueError,
         ) as error:  # ValueError: of a metric
             tell(
-                followed(
+                with_effect(
                     error
                     if isinstance(error, StoreError)
                     else StoreError(f"{error!r}", where=path),

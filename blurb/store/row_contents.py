@@ -55,7 +55,7 @@ def trials(store: Store, row: RowTrials) -> list[TrialState]:
     """The trials of a row by task and seed."""
     known = index.read_facts(store, map(index.key_of, paths(store, row)), lambda damage: None)
     return [
-        _state(store, task, seed, path, index.key_of(path) in known)
+        _state_of_trial(store, task, seed, path, index.key_of(path) in known)
         for task, seeds in row.trials.items()
         for seed, hash_ in sorted(seeds.items())
         for path in [store.path(row.model, task, hash_)]
@@ -91,7 +91,7 @@ def failure_of(path: Path) -> Path:
     return path.with_name(f"{path.name}.failed.json")
 
 
-def _state(store: Store, task: str, seed: int, path: Path, is_whole: bool) -> TrialState:
+def _state_of_trial(store: Store, task: str, seed: int, path: Path, is_whole: bool) -> TrialState:
     size = size_of(path) if path.is_dir() else 0
     if is_running(store, path):
         return TrialState(task, seed, path, "running", size=size)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb import names
-from blurb.messages import BlurbError, StoreError, Tell, followed, tell_damage
+from blurb.messages import BlurbError, StoreError, Tell, tell_damage, with_effect
 from blurb.store.store import Store, begin_store
 from blurb.store.trial import Configuration, Provenance, Trial, from_json, read_provenance
 from blurb.system.files import read_json, write_json
@@ -125,13 +125,13 @@ def read(store: Store, tell: Tell = tell_damage, near: str = "") -> list[RowTria
     :param near: the name of a row or of its model: only those that it may be of, and all of equal names
     """
     rows: list[RowTrials] = []
-    for model in _folders(store):
+    for model in _model_folders(store):
         if not near or names.related(model, near):
             rows += _folder_rows(store.root / model / FOLDER, tell)
     return rows
 
 
-def _folders(store: Store) -> list[str]:
+def _model_folders(store: Store) -> list[str]:
     """The folders that may be of models."""
     try:
         return sorted(os.listdir(store.root), key=names.by_number)
@@ -146,16 +146,16 @@ def write(store: Store, row: RowTrials, tell: Tell = tell_damage) -> RowTrials:
     """
     begin_store(store.root)
     store.claim(row.model)
-    own = _path(store, row)
+    own = _row_path(store, row)
     if own.exists():
         try:
-            before = _parsed(own)
+            before = _parse_row(own)
         except BlurbError:
             aside = own.with_suffix(".damaged")
             own.replace(aside)
             done = f"renamed it to {aside.name} and rebuilt its row from the trials of the store."
             tell(StoreError(f"could not be read; {done}", where=own))
-            before = _recovered(store, row)
+            before = _recover_row(store, row)
         row = row.over(before)
     own.parent.mkdir(parents=True, exist_ok=True)
     write_json(own, row.content)
@@ -164,14 +164,14 @@ def write(store: Store, row: RowTrials, tell: Tell = tell_damage) -> RowTrials:
 
 def remove(store: Store, row: RowTrials) -> None:
     """Removes a row, and leaves its trials where they are; the caller holds the lock of the store."""
-    _path(store, row).unlink(missing_ok=True)
+    _row_path(store, row).unlink(missing_ok=True)
 
 
-def _path(store: Store, row: RowTrials) -> Path:
+def _row_path(store: Store, row: RowTrials) -> Path:
     return store.root / store.folder(row.model) / FOLDER / f"{row.key}.json"
 
 
-def _recovered(store: Store, row: RowTrials) -> RowTrials:
+def _recover_row(store: Store, row: RowTrials) -> RowTrials:
     """Rebuilds a row from the trials that belong to it; planned trials that never ran are lost."""
     recovered = replace(row, trials={}, families={}, plugins={})
     for path in sorted((store.root / store.folder(row.model)).glob("*/*/spec.json")):
@@ -198,21 +198,21 @@ def _folder_rows(folder: Path, tell: Tell) -> list[RowTrials]:
         return []
     for name in there:
         try:
-            planned.append(_parsed(folder / name))
+            planned.append(_parse_row(folder / name))
         except BlurbError as error:
             fix = "run its blurb run command again to rebuild it, without training."
-            tell(followed(error, "Its row is left out", fix))
+            tell(with_effect(error, "Its row is left out", fix))
     return planned
 
 
-def _parsed(path: Path) -> RowTrials:
+def _parse_row(path: Path) -> RowTrials:
     """The row in a file; StoreError, or SettingsError of a name, if it cannot be read."""
     try:
         return _row_from_content(read_json(path), path)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         if isinstance(error, BlurbError):
             raise
-        raise StoreError(f"not a valid row file: {_said(error)}", where=path) from error
+        raise StoreError(f"not a valid row file: {_message_of(error)}", where=path) from error
 
 
 def _row_from_content(content: dict[str, Any], path: Path) -> RowTrials:
@@ -234,20 +234,20 @@ def _row_from_content(content: dict[str, Any], path: Path) -> RowTrials:
     )
     if f"{row.key}.json" != path.name:
         raise ValueError("the file name does not match the content")
-    _check(row, path)
+    _check_row(row, path)
     # A dataset that lost its trials would be one that nobody asked for, and a check would pass without it.
     if lost := [task for task in families if not trials.get(task)]:
         raise ValueError(f"no trials of {', '.join(lost)}, which it has planned")
     return row
 
 
-def _said(error: Exception) -> str:
+def _message_of(error: Exception) -> str:
     if isinstance(error, ValueError):
         return str(error)
     return f"{error} is missing" if isinstance(error, KeyError) else "a field has the wrong type"
 
 
-def _check(row: RowTrials, path: Path) -> None:
+def _check_row(row: RowTrials, path: Path) -> None:
     """Raises a ValueError or BlurbError if a field of a row is invalid."""
     configuration = row.configuration
     scalars = [*configuration.overrides.values(), *row.unread.values()]

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from blurb import names
 from blurb.messages import StoreError
-from blurb.store.record import PREDICTIONS, Record, foreign, read_spec
+from blurb.store.record import PREDICTIONS, Record, foreign_files, read_spec
 from blurb.store.trial import PROVENANCE, Trial
 from blurb.system import leases
-from blurb.system.files import beside, file_hash, read_json, write_json
+from blurb.system.files import file_hash, hidden_name, read_json, write_json
 
 OWNERS = "models.json"
 """File in a model's folder with the names of the models that have claimed it."""
@@ -102,8 +102,8 @@ class Store:
             return ["DONE.json"]
         # `or ""`: a file that is missing in both is missing.
         return [
-            name for name in FILES if done["sha256"].get(name) != (_sha256(path / name) or "")
-        ] or foreign(path)
+            name for name in FILES if done["sha256"].get(name) != (_hash_or_none(path / name) or "")
+        ] or foreign_files(path)
 
     @contextmanager
     def writing(self, path: Path, lease: leases.Lease | None = None) -> Iterator[Path]:
@@ -117,7 +117,7 @@ class Store:
         """A temporary folder beside that of a trial, removed at the end; the caller holds the trial's lease."""
         begin_store(self.root)
         self.clean(path)
-        aside = beside(path, NEW)
+        aside = hidden_name(path, NEW)
         aside.mkdir(parents=True)
         try:
             yield aside
@@ -127,7 +127,7 @@ class Store:
     def clean(self, path: Path) -> None:
         """Removes what processes without the lease of a trial left beside its folder; the caller holds the lease."""
         self.recover(path)
-        for left in leftovers(path):
+        for left in leftover_folders(path):
             shutil.rmtree(left, ignore_errors=True)
 
     def put(
@@ -155,7 +155,7 @@ class Store:
                 if not replace and self.is_done(path):
                     return False
                 with contextlib.suppress(FileNotFoundError):  # another was quicker
-                    moved.append(path.rename(beside(path, OLD)))
+                    moved.append(path.rename(hidden_name(path, OLD)))
                 if (
                     moved and not replace and self.is_done(moved[-1])
                 ):  # put there since it was looked at
@@ -179,7 +179,7 @@ class Store:
 
     def seal(self, path: Path) -> None:
         """Writes `DONE.json` with the hashes of the current files."""
-        hashes = {name: _sha256(path / name) for name in FILES}
+        hashes = {name: _hash_or_none(path / name) for name in FILES}
         missing = [name for name, value in hashes.items() if value is None]
         if missing:
             raise StoreError(
@@ -206,7 +206,7 @@ class Store:
         )
 
 
-def leftovers(path: Path) -> list[Path]:
+def leftover_folders(path: Path) -> list[Path]:
     """Temporary folders of a trial: of processes at work, or of such as were killed."""
     return sorted(
         {
@@ -228,7 +228,7 @@ def left_out(path: Path, damage: Sequence[str]) -> StoreError:
     return StoreError(f"{', '.join(damage)} missing or damaged. {LEFT_OUT}", where=path, fix=fix)
 
 
-def _sha256(path: Path) -> str | None:
+def _hash_or_none(path: Path) -> str | None:
     try:
         return file_hash(path)
     except OSError:

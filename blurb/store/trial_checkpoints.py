@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blurb.messages import BlurbError, safe_message
-from blurb.system.files import damage, read_json, seal, write_json
+from blurb.system.files import damaged_files, read_json, seal_folder, write_json
 from blurb.system.leases import Lease
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class TrialCheckpoints:
         folders = sorted(folder_of(self.path).glob("*"))
         if not folders:
             return None
-        lost = damage(folders[-1])
+        lost = damaged_files(folders[-1])
         reason = f"{', '.join(lost)} missing or damaged" if lost else ""
         try:
             if not reason:
@@ -62,7 +62,7 @@ class TrialCheckpoints:
                     file.stem: {name: value.clone() for name, value in load_file(file).items()}
                     for file in folders[-1].glob("*.safetensors")
                     if file.is_file()  # a pipe would be waited for
-                }, values
+                }, values  # type: ignore[possibly-undefined]
         except (BlurbError, OSError, SafetensorError) as error:
             reason = safe_message(error)
         self.set_aside(reason)
@@ -85,14 +85,14 @@ class TrialCheckpoints:
                 whole = {key: value.detach().cpu().contiguous() for key, value in each.items()}
                 save_file(whole, new / f"{name}.safetensors")
             write_json(new / VALUES, {"about": self.about, **values})
-            seal(new)
+            seal_folder(new)
             target.parent.mkdir(exist_ok=True)
             shutil.rmtree(
                 target, ignore_errors=True
             )  # after the last step of an epoch, and again after its dev
             new.rename(target)
         except (BlurbError, OSError, ValueError, SafetensorError) as error:
-            _warn(f"no checkpoint was written, and the trial goes on: {safe_message(error)}")
+            _warn_once(f"no checkpoint was written, and the trial goes on: {safe_message(error)}")
             shutil.rmtree(new, ignore_errors=True)
             return
         for other in target.parent.iterdir():
@@ -105,7 +105,7 @@ class TrialCheckpoints:
         aside = place.with_name(f"{place.name}-aside")
         shutil.rmtree(aside, ignore_errors=True)
         place.rename(aside)
-        _warn(
+        _warn_once(
             f"the checkpoint of trial {self.path.name} is not used ({reason}), and the trial begins anew: {aside}"
         )
 
@@ -143,7 +143,7 @@ def remove(path: Path) -> None:
         shutil.rmtree(each, ignore_errors=True)
 
 
-def _warn(text: str) -> None:
+def _warn_once(text: str) -> None:
     log.warning(text)
     warnings.warn(
         text, stacklevel=3

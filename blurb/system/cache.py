@@ -11,7 +11,7 @@ from pathlib import Path
 import platformdirs
 
 from blurb.messages import BlurbError
-from blurb.system.files import beside, nearest, size_of
+from blurb.system.files import hidden_name, nearest_existing, size_of
 
 KINDS = {
     "features": "tokenised data",
@@ -28,7 +28,7 @@ KINDS = {
 """Folders below `home()` and their contents, all of which can be recreated or downloaded again."""
 
 
-def home() -> Path:
+def cache_home() -> Path:
     """The cache folder: `$BLURB_HOME`, or by default the user's cache folder.
 
     :raises BlurbError: if there is no place for it, as for a user of a container without a home
@@ -40,7 +40,9 @@ def home() -> Path:
         )
     except RuntimeError:
         path = None
-    if path is None or not (os.environ.get("BLURB_HOME") or os.access(nearest(path), os.W_OK)):
+    if path is None or not (
+        os.environ.get("BLURB_HOME") or os.access(nearest_existing(path), os.W_OK)
+    ):
         raise BlurbError(
             f"There is no cache folder: {path or 'the home folder'} cannot be {'written' if path else 'determined'}.",
             fix="Set BLURB_HOME to a folder of yours.",
@@ -64,7 +66,8 @@ class Usage:
 def usage() -> list[Usage]:
     """The entries and bytes of every kind; files that another process removes meanwhile are ignored."""
     return [
-        Usage(kind, len(list(_entries(kind))), sum(map(size_of, _entries(kind)))) for kind in KINDS
+        Usage(kind, len(list(_entries_of(kind))), sum(map(size_of, _entries_of(kind))))
+        for kind in KINDS
     ]
 
 
@@ -75,8 +78,8 @@ def clear(kind: str) -> int:
     that is reading its demo data or its scratch encoder at that moment fails; reading features is safe.
     """
     freed = 0
-    for entry in list(_entries(kind)):
-        doomed = beside(entry, "cleared")
+    for entry in list(_entries_of(kind)):
+        doomed = hidden_name(entry, "cleared")
         try:
             size = size_of(entry)
             entry.rename(doomed)
@@ -90,6 +93,6 @@ def clear(kind: str) -> int:
     return freed
 
 
-def _entries(kind: str) -> Iterator[Path]:
-    folder = home() / kind
+def _entries_of(kind: str) -> Iterator[Path]:
+    folder = cache_home() / kind
     return folder.iterdir() if folder.is_dir() else iter(())

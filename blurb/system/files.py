@@ -16,7 +16,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from blurb.messages import COMMANDS, BlurbError, DataError, StoreError, escaped, may_command_runner
+from blurb.messages import (
+    COMMANDS,
+    BlurbError,
+    DataError,
+    StoreError,
+    escape_controls,
+    may_command_runner,
+)
 
 SEAL = "SEAL.json"
 NO_FILE = "this is no ordinary file (but a pipe or a device)"
@@ -32,7 +39,7 @@ CUT = re.compile(r"inline_container|unexpected pos|No space left on device|os er
 """Words of torch's and safetensors' writers where a disk is full."""
 
 
-def ordinary(path: str, flags: int) -> int:
+def open_ordinary(path: str, flags: int) -> int:
     """The `opener` of every file that may be somebody else's: a pipe waits for ever, and a device has no end.
 
     :raises OSError: for what is neither a file nor a folder, of which `open` itself tells
@@ -77,7 +84,7 @@ def full_disks_told(folder: Path) -> Iterator[None]:
 
 def read_bytes(path: Path) -> bytes:
     """The content of a file; OSError if it cannot be read, or is a pipe or a device."""
-    with open(path, "rb", opener=ordinary) as file:
+    with open(path, "rb", opener=open_ordinary) as file:
         return file.read()
 
 
@@ -101,7 +108,7 @@ def write_whole(path: Path, content: bytes) -> None:
 def writing_whole(path: Path) -> Iterator[Path]:
     """A temporary path for the content of `write_whole`, where that is too long to be held in memory."""
     try:
-        with replacing(path) as aside:
+        with replacing_file(path) as aside:
             aside.touch()
             remove_forgotten(path, aside.stat().st_mtime)
             yield aside
@@ -141,7 +148,7 @@ def read_json(path: Path, with_nan: bool = False) -> dict[str, Any]:
         text = read_bytes(path).decode("utf-8")
         content = json.loads(text, parse_constant=None if with_nan else _no_constant)
         if "\\u" in text or COMMANDS.search(text) or may_command_runner(text):
-            content = _escaped(content)
+            content = _escape_values(content)
     except (
         OSError,
         ValueError,
@@ -172,22 +179,22 @@ def check_types(
             )
 
 
-def _escaped(value: Any) -> Any:
+def _escape_values(value: Any) -> Any:
     if isinstance(value, dict):
-        return {escaped(name): _escaped(content) for name, content in value.items()}
+        return {escape_controls(name): _escape_values(content) for name, content in value.items()}
     if isinstance(value, list):
-        return [_escaped(content) for content in value]
-    return escaped(value) if isinstance(value, str) else value
+        return [_escape_values(content) for content in value]
+    return escape_controls(value) if isinstance(value, str) else value
 
 
-def beside(path: Path, kind: str = "tmp") -> Path:
+def hidden_name(path: Path, kind: str = "tmp") -> Path:
     """A new name beside a path, hidden. It has no process id: those of two machines or containers may be alike."""
     return path.with_name(f".{path.name.removeprefix('.')}.{secrets.token_hex(8)}.{kind}")
 
 
 def disk_time(folder: Path) -> float:
     """The time by the clock of a folder's disk, as those of its files are; OSError if nothing can be written there."""
-    probe = beside(folder / ".clock")
+    probe = hidden_name(folder / ".clock")
     probe.touch(exist_ok=False)
     try:
         return probe.stat().st_mtime
@@ -196,7 +203,7 @@ def disk_time(folder: Path) -> float:
 
 
 @contextlib.contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def replacing_file(path: Path) -> Iterator[Path]:
     """A temporary path to write a file to, which then replaces `path`; removed after an error.
 
     :raises OSError: if that is a pipe or a device, which would be gone for all (`--leaderboard /dev/null`, as root)
@@ -206,7 +213,7 @@ def replacing(path: Path) -> Iterator[Path]:
     if path.exists() and not (path.is_file() or path.is_dir()):  # of a folder the rename tells
         raise OSError(errno.EINVAL, NO_FILE, str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
-    aside = beside(path)
+    aside = hidden_name(path)
     try:
         yield aside
         aside.replace(path)
@@ -222,7 +229,7 @@ def replacing(path: Path) -> Iterator[Path]:
 @contextlib.contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
     """A temporary folder to fill, which is then renamed to `path` unless another process was faster."""
-    aside = beside(path)
+    aside = hidden_name(path)
     try:
         yield aside
         try:
@@ -236,20 +243,20 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 def file_hash(path: Path) -> str:
     """SHA-256 of a file, as hexadecimal digits."""
-    with open(path, "rb", opener=ordinary) as file:
+    with open(path, "rb", opener=open_ordinary) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def seal(folder: Path) -> None:
+def seal_folder(folder: Path) -> None:
     """Writes the SHA-256 of all files of a folder into its `SEAL.json`; a kill leaves a folder without one."""
-    write_json(folder / SEAL, {"sha256": _hashes(folder)})
+    write_json(folder / SEAL, {"sha256": _hash_files(folder)})
 
 
-def damage(folder: Path) -> list[str]:
+def damaged_files(folder: Path) -> list[str]:
     """Files that are missing, or that differ from the seal; `["SEAL.json"]` if that is missing."""
     try:
         sealed = read_json(folder / SEAL)["sha256"]
-        there = _hashes(folder)
+        there = _hash_files(folder)
         return sorted(name for name in sealed if there.get(name) != sealed[name])
     except (BlurbError, OSError, KeyError, TypeError):
         return [SEAL]
@@ -265,7 +272,7 @@ def take_out(folder: Path, name: str) -> None:
     (folder / name).unlink(missing_ok=True)
 
 
-def _hashes(folder: Path) -> dict[str, str]:
+def _hash_files(folder: Path) -> dict[str, str]:
     return {
         path.relative_to(folder).as_posix(): file_hash(path)
         for path in sorted(folder.rglob("*"))
@@ -273,7 +280,7 @@ def _hashes(folder: Path) -> dict[str, str]:
     }
 
 
-def nearest(path: Path) -> Path:
+def nearest_existing(path: Path) -> Path:
     """The path itself, or the nearest of its parents that is there; a link to nowhere is there, too."""
     return next(
         place

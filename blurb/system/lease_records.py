@@ -46,7 +46,7 @@ class LeaseRecord:
         """This process, with a new token."""
         pid = os.getpid()
         since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        return cls(secrets.token_hex(16), *_machine(), pid, _started(pid) or 0, since)
+        return cls(secrets.token_hex(16), *_this_machine(), pid, _start_of_process(pid) or 0, since)
 
     @classmethod
     def parse(cls, content: bytes) -> LeaseRecord | None:
@@ -75,7 +75,7 @@ class LeaseRecord:
     @property
     def is_here(self) -> bool:
         """Whether it is of this start of this machine, with the same process numbers."""
-        return bool(self.boot) and (self.host, self.boot, self.namespace) == _machine()
+        return bool(self.boot) and (self.host, self.boot, self.namespace) == _this_machine()
 
     @property
     def is_gone(self) -> bool:
@@ -88,14 +88,14 @@ class LeaseRecord:
             return True
         except OSError:  # of another user
             pass
-        return self.started > 0 and _started(self.pid) not in (None, self.started)
+        return self.started > 0 and _start_of_process(self.pid) not in (None, self.started)
 
     def __str__(self) -> str:
         return f"process {self.pid} on {self.host}"
 
 
 @functools.cache
-def _machine() -> tuple[str, str, str]:
+def _this_machine() -> tuple[str, str, str]:
     """Host, boot id and process namespace; the last two on Linux only."""
     try:
         boot = (PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
@@ -105,7 +105,7 @@ def _machine() -> tuple[str, str, str]:
     return platform.node(), boot, namespace
 
 
-def _started(pid: int) -> int | None:
+def _start_of_process(pid: int) -> int | None:
     """When a process began, in ticks since the start of the machine; 0 if it has ended and nobody has asked how, None
     if that cannot be read."""
     try:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from blurb.messages import StoreError, notify
-from blurb.system.files import beside, disk_time, read_bytes, remove_forgotten
+from blurb.system.files import disk_time, hidden_name, read_bytes, remove_forgotten
 from blurb.system.lease_records import LeaseRecord
 
 BEAT = 10.0
@@ -65,10 +65,10 @@ class Lease:
 
     def is_held(self) -> bool:
         """Looks whether this process still has the lease; once lost is lost for good."""
-        record = _read(self.path)
+        record = _read_lease(self.path)
         if record is None:  # another may have renamed it by mistake, and puts it back at once
             time.sleep(PAUSES[0])
-            record = _read(self.path)
+            record = _read_lease(self.path)
         current = None if record is None else LeaseRecord.parse(record)
         if record is None or (current is not None and current.token != self.token):
             self.lost = True
@@ -97,7 +97,7 @@ class Lease:
                 ):  # a beat to a closed file might reach another one of the same number
                     self._file.close()
                 if held:
-                    _remove(self.path, self._is_mine)
+                    _remove_if_right(self.path, self._is_mine)
         finally:
             self._ended.set()
 
@@ -127,7 +127,7 @@ def take(path: Path) -> Lease | None:
     :raises OSError: if the disk cannot be written
     """
     for _ in range(10):
-        if (lease := _create(path)) is not None:
+        if (lease := _create_lease(path)) is not None:
             _seen.pop(path, None)
             with contextlib.suppress(OSError):
                 is_free(
@@ -186,11 +186,11 @@ def held(path: Path, wait: bool = True) -> Iterator[Lease]:
 def is_free(path: Path) -> bool:
     """Whether nobody has a lease; a stale one is removed. To wait for one, ask again and again."""
     now = time.monotonic()  # before the disk is read, which may take long
-    content = _read(path)
+    content = _read_lease(path)
     if content is None:
         _seen.pop(path, None)
         return True
-    return _is_stale(path, content, now) and _end(path, content)
+    return _is_stale(path, content, now) and _remove_with_content(path, content)
 
 
 def wait_for_stale(paths: Iterable[Path]) -> list[Path]:
@@ -226,7 +226,7 @@ def seems_held(path: Path) -> bool | None:
 def read(path: Path) -> LeaseRecord | None:
     """Who has, or had, a lease; None if nobody, or if that cannot be read."""
     try:
-        content = _read(path)
+        content = _read_lease(path)
     except OSError:
         return None
     return None if content is None else LeaseRecord.parse(content)
@@ -266,15 +266,15 @@ def _is_stale(path: Path, content: bytes, now: float) -> bool:
     return unchanged >= LIMIT
 
 
-def _end(path: Path, content: bytes) -> bool:
+def _remove_with_content(path: Path, content: bytes) -> bool:
     """Removes a lease with this content; of several processes at once, one does."""
     right = take(_right_to_end(path))  # a lease: its owner may be killed, too
     if right is None:
         return False
     try:
-        found = _read(path)
+        found = _read_lease(path)
         return found is None or (
-            found == content and _remove(path, lambda record: record == content)
+            found == content and _remove_if_right(path, lambda record: record == content)
         )
     finally:
         right.release()
@@ -284,9 +284,9 @@ def _right_to_end(path: Path) -> Path:
     return path.with_name(f"{path.name}{END}")
 
 
-def _remove(path: Path, is_right: Callable[[bytes], bool]) -> bool:
+def _remove_if_right(path: Path, is_right: Callable[[bytes], bool]) -> bool:
     """Removes a lease by a rename, after which is seen which it was: one that is not meant is put back."""
-    away = beside(path)
+    away = hidden_name(path)
     try:
         path.rename(away)
     except FileNotFoundError:
@@ -304,10 +304,10 @@ def _remove(path: Path, is_right: Callable[[bytes], bool]) -> bool:
     return False
 
 
-def _create(path: Path) -> Lease | None:
+def _create_lease(path: Path) -> Lease | None:
     """A new lease, or None if there is a file; it appears with its content, where the disk has hard links."""
     holder = LeaseRecord.me()
-    aside = beside(path)
+    aside = hidden_name(path)
     try:
         aside.write_bytes(holder.content())
         try:
@@ -330,7 +330,7 @@ def _create(path: Path) -> Lease | None:
     return None
 
 
-def _read(path: Path) -> bytes | None:
+def _read_lease(path: Path) -> bytes | None:
     try:
         return read_bytes(path)
     except FileNotFoundError:

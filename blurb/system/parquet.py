@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from blurb.messages import BlurbError, DataError
-from blurb.system.files import ordinary
+from blurb.system.files import open_ordinary
 from blurb.system.text_files import HEAD_BYTES, refuse_binary
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def columns(
     :param size: maximum size of these columns in bytes, as they come out
     :raises ValueError: for a larger file; one of `UNREADABLE` for what Arrow cannot read
     """
-    with _opened(source) as file:
+    with _open_parquet(source) as file:
         texts = [file.schema.column(place) for place in range(len(file.schema))]
         paths = [column.path for column in texts if column.physical_type == "BYTE_ARRAY"]
         rows_there = file.metadata.num_rows
@@ -74,15 +74,17 @@ def columns(
         )
     if declared > size:
         raise ValueError(TOO_LARGE.format(size))
-    wanted = list(names or file.schema_arrow.names)
+    requested = list(names or file.schema_arrow.names)
     used = 0
-    with _opened(source, read_dictionary=paths) as file:  # a text that is repeated stays one text
-        for batch in file.iter_batches(BATCH, columns=wanted):
-            used += sum(map(_size, batch.columns))
+    with _open_parquet(
+        source, read_dictionary=paths
+    ) as file:  # a text that is repeated stays one text
+        for batch in file.iter_batches(BATCH, columns=requested):
+            used += sum(map(_size_of_values, batch.columns))
             if used > size:
                 raise ValueError(TOO_LARGE.format(size))
-    with _opened(source) as file:
-        content: dict[str, list[Any]] = file.read(wanted).select(wanted).to_pydict()
+    with _open_parquet(source) as file:
+        content: dict[str, list[Any]] = file.read(requested).select(requested).to_pydict()
         return content
 
 
@@ -91,7 +93,7 @@ def names(path: Path) -> list[str]:
 
     :raises DataError: if the file cannot be read
     """
-    with _answers(path) as opened, _opened(opened) as file:
+    with _open_answers(path) as opened, _open_parquet(opened) as file:
         return list(file.schema_arrow.names)
 
 
@@ -100,17 +102,17 @@ def records(path: Path, wanted: Sequence[str]) -> Iterator[tuple[int, dict[str, 
 
     :raises DataError: if the file cannot be read, or is larger than `ANSWERS` when it is read
     """
-    with _answers(path) as opened:
+    with _open_answers(path) as opened:
         content = columns(opened, wanted, size=ANSWERS)
     for place, row in enumerate(zip(*(content[name] for name in wanted), strict=True), 1):
         yield place, dict(zip(wanted, row, strict=True))
 
 
 @contextlib.contextmanager
-def _answers(path: Path) -> Iterator[BinaryIO]:
+def _open_answers(path: Path) -> Iterator[BinaryIO]:
     """A file of somebody's answers; whatever goes wrong while it is read becomes a DataError."""
     try:
-        with open(path, "rb", opener=ordinary) as opened:
+        with open(path, "rb", opener=open_ordinary) as opened:
             head = opened.read(HEAD_BYTES)
             if not head.startswith(b"PAR1"):
                 refuse_binary(head, path)
@@ -121,7 +123,7 @@ def _answers(path: Path) -> Iterator[BinaryIO]:
         raise DataError(f"cannot be read as Parquet: {first_line(error)}.", path) from None
 
 
-def _opened(source: Path | BinaryIO, **options: Any) -> ParquetFile:
+def _open_parquet(source: Path | BinaryIO, **options: Any) -> ParquetFile:
     """The file, from its beginning."""
     from pyarrow.parquet import (
         ParquetFile,
@@ -132,7 +134,7 @@ def _opened(source: Path | BinaryIO, **options: Any) -> ParquetFile:
     return ParquetFile(source, **options)
 
 
-def _size(array: pyarrow.Array) -> int:
+def _size_of_values(array: pyarrow.Array) -> int:
     """The bytes that the values of an array need in Python."""
     import pyarrow
     from pyarrow import compute
@@ -141,9 +143,9 @@ def _size(array: pyarrow.Array) -> int:
         lengths = compute.binary_length(array.dictionary).take(array.indices)
         return int(compute.sum(lengths).as_py() or 0) + CELL * len(array)
     if isinstance(array, pyarrow.ListArray | pyarrow.LargeListArray):
-        return _size(array.flatten()) + CELL * len(array)
+        return _size_of_values(array.flatten()) + CELL * len(array)
     if isinstance(array, pyarrow.StructArray):
-        return sum(map(_size, array.flatten())) + CELL * len(array)
+        return sum(map(_size_of_values, array.flatten())) + CELL * len(array)
     return int(array.nbytes) + CELL * len(array)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb.messages import DataError, SettingsError
-from blurb.system.files import ordinary
+from blurb.system.files import open_ordinary
 
 MOST_BYTES = 4_000_000
 """Maximum bytes of a file: enough for a hundred thousand labels, and fast to read."""
@@ -17,7 +17,7 @@ MOST_BYTES = 4_000_000
 def read_toml(path: Path) -> dict[str, Any]:
     """The content of a file; SettingsError, with file and line, if it is invalid."""
     try:
-        with open(path, "rb", opener=ordinary) as file:
+        with open(path, "rb", opener=open_ordinary) as file:
             raw = file.read(MOST_BYTES + 1)
     except FileNotFoundError:
         raise SettingsError("no such file.", where=path) from None
@@ -28,7 +28,7 @@ def read_toml(path: Path) -> dict[str, Any]:
             f"too large for a TOML file of settings (maximum {MOST_BYTES:,} bytes).", where=path
         )
     try:
-        text = decode(raw, path)
+        text = decode_text(raw, path)
     except DataError as error:
         raise SettingsError(error.what, where=error.where, fix=error.fix) from None
     return parse_toml(text, str(path))
@@ -99,7 +99,7 @@ def refuse_binary(raw: bytes, path: Path) -> None:
             raise DataError(f"this is {what}", path, fix=fix)
 
 
-def decode(raw: bytes, path: Path, first: int = 1) -> str:
+def decode_text(raw: bytes, path: Path, first: int = 1) -> str:
     """UTF-8 text without byte order mark; DataError (file, line) for invalid bytes.
 
     :param first: number of its first line

@@ -9,8 +9,8 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from blurb.messages import SettingsError, UnknownName, folded, notify, opt
-from blurb.names import file_beside, known_as
+from blurb.messages import SettingsError, UnknownName, fold_name, notify, opt
+from blurb.names import file_beside, resolve_name
 from blurb.registry import Registry
 from blurb.tasks import _file, types
 from blurb.tasks._file import of_fields
@@ -35,7 +35,7 @@ __all__ = [
     "load_selection",
     "of_declaration",
     "origin",
-    "select",
+    "select_tasks",
     "selections",
     "to_read",
     "tsv_files",
@@ -60,7 +60,7 @@ RESERVED = ("rows", TWELVE)
 
 
 @cache
-def _shipped(path: str) -> Task:
+def _load_shipped(path: str) -> Task:
     return _file.load(Path(path), shipped=True)
 
 
@@ -76,7 +76,7 @@ class _Tasks(Registry[Task]):
         }
 
     def get(self, name: str) -> Task:
-        return _shipped(self.built_in[name]) if name in self.built_in else super().get(name)
+        return _load_shipped(self.built_in[name]) if name in self.built_in else super().get(name)
 
 
 _registry = _Tasks("task", "", "", "blurb.tasks", "blurb.tasks:Task")
@@ -98,10 +98,10 @@ def get(name: str) -> Task:
     :raises UnknownName: if there is no such task; suggests the closest name
     """
     if name not in _registry.built_in:
-        name = known_as(name, {*_files, *_registry.entries})
+        name = resolve_name(name, {*_files, *_registry.entries})
     if name in _files:
         return _files[name]
-    if folded(name) in SEVERAL:
+    if fold_name(name) in SEVERAL:
         raise UnknownName("task", name, _registry.names(), SEVERAL)
     task = _registry.get(name)
     where = _registry.built_in.get(name) or _registry.entries[name].source
@@ -147,7 +147,7 @@ def check_free(name: str, where: str) -> None:
 def _from_file(path: Path) -> Task:
     task = _file.load(path)
     check_free(task.name, str(path))
-    if task.name not in _files and (same := _file.alike(task.labels)):
+    if task.name not in _files and (same := _file.alike_labels(task.labels)):
         notify(f"{path}: these labels differ by blanks or case only: {', '.join(same)}.")
     known = _files.setdefault(task.name, task)
     if known.file != task.file:
@@ -166,7 +166,7 @@ def origin(name: str) -> str:
     return task.file or _registry.built_in.get(task.name) or _registry.origin(task.name)
 
 
-def known(name: str) -> Task | None:
+def known_task(name: str) -> Task | None:
     """The task of a name, None if there is none, or only a plug-in that is broken."""
     return _files[name] if name in _files else _registry.known(name, get)
 
@@ -202,9 +202,9 @@ def _in_order(chosen: Iterable[Task]) -> list[Task]:
 
 def load_selection(wanted: str | Iterable[str]) -> list[Task]:
     """Select tasks as typed: names as in `select`, and task files by path."""
-    return select(
+    return select_tasks(
         load(word.strip()).name if word.strip().endswith(SUFFIX) else word
-        for word in _words(wanted)
+        for word in _words_of(wanted)
     )
 
 
@@ -213,21 +213,21 @@ def selections() -> list[str]:
     return [*_registry.names(), *_files, *types.names(), "all", TWELVE]
 
 
-def _words(wanted: str | Iterable[str]) -> list[str]:
+def _words_of(wanted: str | Iterable[str]) -> list[str]:
     return wanted.split(",") if isinstance(wanted, str) else list(wanted)
 
 
-def select(wanted: str | Iterable[str]) -> list[Task]:
+def select_tasks(wanted: str | Iterable[str]) -> list[Task]:
     """Selects tasks by name, type, `all` or `blurb-12`; returns each once, in the paper's order.
 
     `all`, `blurb-12` (all but BioASQ) and the types select only from the thirteen of BLURB. Give plug-ins by name.
 
     :param wanted: comma-separated text, or several words
     """
-    words = _words(wanted)  # may load task files
+    words = _words_of(wanted)  # may load task files
     known = selections()
     chosen: dict[str, Task] = {}
-    for word in (known_as(word.strip(), known) for word in words):
+    for word in (resolve_name(word.strip(), known) for word in words):
         if word in ("all", TWELVE, *types.names()):
             of_blurb = (
                 task for task in all() if task.paper_order and word in ("all", TWELVE, task.type)

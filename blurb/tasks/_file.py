@@ -8,7 +8,7 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
-from blurb.fields import Field, read
+from blurb.fields import Field, read_table
 from blurb.messages import BLANKS, ErrorCollector, SettingsError, StoreError, UnknownName
 from blurb.system import text_files
 from blurb.system.files import check_types
@@ -51,7 +51,7 @@ LABEL_METRICS = {"negative": "micro_f1_without", "positive": "binary_f1"}
 """Key of a task file that names a label -> the metric that it selects. The key is also an option of that metric."""
 
 
-def _distinct(values: Sequence[Any]) -> bool:
+def _are_distinct(values: Sequence[Any]) -> bool:
     return all(isinstance(value, str) and value for value in values) and len(set(values)) == len(
         values
     )
@@ -73,7 +73,7 @@ COUNT = Field(int, low=1)
 KEYS: Mapping[str, Field] = {
     "name": Field(str, required=True),
     "type": Field(str, required=True),
-    "labels": Field(list, must="be a list of distinct, non-empty strings", rule=_distinct),
+    "labels": Field(list, must="be a list of distinct, non-empty strings", rule=_are_distinct),
     "files": Field(
         dict,
         must=f"give one path for each of {', '.join(SPLITS)}, and nothing else",
@@ -96,7 +96,7 @@ ROWS = {
     "dummies": Field(
         list,
         must="be the one or two strings that replace the entities",
-        rule=lambda dummies: _distinct(dummies) and len(dummies) <= 2,
+        rule=lambda dummies: _are_distinct(dummies) and len(dummies) <= 2,
     ),
 }
 CELLS = {
@@ -154,22 +154,12 @@ def load(path: Path, shipped: bool = False) -> Task:
             "the task file does not exist; `blurb tasks new` writes one.", where=path
         )
     table, where, errors = text_files.read_toml(path), str(path), ErrorCollector()
-    content = read(table, Field(dict, keys=SHIPPED if shipped else KEYS), where, errors)
+    content = read_table(table, Field(dict, keys=SHIPPED if shipped else KEYS), where, errors)
     if shipped and not {"format", "reader"} & table.keys():
         errors.add(SettingsError("'format' or 'reader' is missing.", where=where))
-    task_type = errors.tried(_type, content["type"], where) if "type" in content else None
-    if task_type is not None:
-        if task_type.has_labels and not table.get("labels"):
-            errors.add(SettingsError("'labels' is missing or empty.", where=where))
-        if not task_type.has_labels and table.get("labels"):
-            errors.add(
-                SettingsError(
-                    f"a {content['type']} task has no labels; remove 'labels'.", where=where
-                )
-            )
-        if "format" in content:
-            _check_format(content["format"], content["type"], where, errors)
-        _check_metric(content, task_type, where, errors)
+    if "type" in content:
+        with errors:
+            _check_for_type(content, table, _type_named(content["type"], where), where, errors)
     for label in content.get("labels", ()):
         if BLANKS.search(label):
             errors.add(
@@ -177,17 +167,35 @@ def load(path: Path, shipped: bool = False) -> Task:
                     f"the label {label!r} has blanks at its ends", where=where, fix="remove them."
                 )
             )
-    errors.tell()
-    return _task(content, path.resolve(), shipped)
+    errors.stop()
+    return _make_task(content, path.resolve(), shipped)
 
 
-def _type(name: str, where: str) -> TaskType:
+def _check_for_type(
+    content: Mapping[str, Any],
+    table: Mapping[str, Any],
+    task_type: TaskType,
+    where: str,
+    errors: ErrorCollector,
+) -> None:
+    """Adds what a task of this type may not say, or lacks."""
+    if task_type.has_labels and not table.get("labels"):
+        errors.add(SettingsError("'labels' is missing or empty.", where=where))
+    if not task_type.has_labels and table.get("labels"):
+        what = f"a {content['type']} task has no labels; remove 'labels'."
+        errors.add(SettingsError(what, where=where))
+    if "format" in content:
+        _check_format(content["format"], content["type"], where, errors)
+    _check_metric(content, task_type, where, errors)
+
+
+def _type_named(name: str, where: str) -> TaskType:
     if name not in types.TYPES and name not in types.names():
         raise UnknownName("task type", name, types.names(), where=where)
     return types.get(name)
 
 
-def alike(labels: Sequence[str]) -> list[str]:
+def alike_labels(labels: Sequence[str]) -> list[str]:
     """Labels that differ from another one by blanks or case only.
 
     >>> alike(["Drug", "Gene", "drug", "DR UG"])
@@ -211,13 +219,14 @@ def check_format(kind: str, form: str, where: str = "blurb tasks new") -> None:
 
 def _check_format(table: Mapping[str, Any], kind: str, where: str, errors: ErrorCollector) -> None:
     name = str(table.get("kind"))
-    errors.tried(check_format, kind, name, where)
+    with errors:
+        check_format(kind, name, where)
     if name not in FORMAT_KEYS:
         return
-    read(table, Field(dict, keys=FORMAT_KEYS[name]), where, errors, "format")
+    read_table(table, Field(dict, keys=FORMAT_KEYS[name]), where, errors, "format")
     has_entities = "head" in types.get(kind).columns
     if "dummies" in table and not has_entities:
-        errors.add(_inapplicable("dummies", kind, where))
+        errors.add(_inapplicable_key("dummies", kind, where))
     if has_entities and name in ("tsv", "csv") and "dummies" not in table:
         what = f"'dummies' is missing. The format {name} has no spans, so the text must contain dummies in place of the"
         errors.add(
@@ -227,7 +236,7 @@ def _check_format(table: Mapping[str, Any], kind: str, where: str, errors: Error
         )
 
 
-def _inapplicable(key: str, kind: str, where: str) -> SettingsError:
+def _inapplicable_key(key: str, kind: str, where: str) -> SettingsError:
     return SettingsError(
         f"'{key}' does not apply to tasks of type {kind}", where=where, fix="remove it."
     )
@@ -241,7 +250,7 @@ def _check_metric(
     for key in keys:
         label = content[key]
         if key not in task_type.metric_keys:
-            errors.add(_inapplicable(key, content["type"], where))
+            errors.add(_inapplicable_key(key, content["type"], where))
         elif key in LABEL_METRICS and label not in content.get("labels", [label]):
             errors.add(
                 SettingsError(f"'{key}' must be one of the labels (got {label!r}).", where=where)
@@ -255,7 +264,9 @@ def _check_metric(
         errors.add(UnknownName(f"metric of a {content['type']} task", name, possible, where=where))
 
 
-def _metric(content: Mapping[str, Any], task_type: TaskType) -> tuple[str, dict[str, Any]]:
+def _metric_and_options(
+    content: Mapping[str, Any], task_type: TaskType
+) -> tuple[str, dict[str, Any]]:
     """The metric that a file names or BLURB's for the type, and its options from `negative`, `positive` or `scale`."""
     for key, metric in LABEL_METRICS.items():
         if key in content:
@@ -268,10 +279,10 @@ def _metric(content: Mapping[str, Any], task_type: TaskType) -> tuple[str, dict[
     return name, {"labels": tuple(content.get("labels", ()))} if has_labels else {}
 
 
-def _task(content: Mapping[str, Any], path: Path, shipped: bool) -> Task:
+def _make_task(content: Mapping[str, Any], path: Path, shipped: bool) -> Task:
     """The task of a file without faults. Paths are relative to the file, so that both can be moved together."""
     task_type = types.get(content["type"])
-    metric, options = _metric(content, task_type)
+    metric, options = _metric_and_options(content, task_type)
     layout = content.get("format", {})
     given = {
         name: value
@@ -392,7 +403,7 @@ def template(
     lines = [
         f'name = "{name}"',
         f'type = "{kind}"  # {", ".join(types.names())}',
-        *_labels(task_type, task_type.sample_labels if labels is None else labels),
+        *_template_labels(task_type, task_type.sample_labels if labels is None else labels),
         "seeds = 5  # runs to average",
         "max_length = 512  # maximum number of sub-tokens of an input",
         *(metric[key] for key in task_type.metric_keys),
@@ -407,12 +418,12 @@ def template(
         "",
         "[format]",
         f'kind = "{form}"  # {", ".join(FORMAT_KEYS)}',
-        *_format(task_type, form, columns or {}),
+        *_template_format(task_type, form, columns or {}),
     ]
     return "\n".join(lines) + "\n"
 
 
-def _labels(task_type: TaskType, labels: Sequence[str]) -> list[str]:
+def _template_labels(task_type: TaskType, labels: Sequence[str]) -> list[str]:
     if not task_type.has_labels:
         return []
     what = "entity types" if "tags" in task_type.columns else "classes"
@@ -421,7 +432,7 @@ def _labels(task_type: TaskType, labels: Sequence[str]) -> list[str]:
     ]
 
 
-def _format(task_type: TaskType, form: str, renamed: Mapping[str, str]) -> list[str]:
+def _template_format(task_type: TaskType, form: str, renamed: Mapping[str, str]) -> list[str]:
     if form == "conll":
         return [
             "token = 0  # column number from 0; -1 is the last column",

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import click
 
 from blurb import records
-from blurb.messages import escaped
+from blurb.messages import escape_controls
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -40,7 +40,7 @@ class Picture(Protocol):
         """Writes the picture of what was found."""
 
 
-def console(width: int = 200, stderr: bool = False) -> Console:
+def make_console(width: int = 200, stderr: bool = False) -> Console:
     """The console of every command. Rich markup is off: brackets and colons in names are printed as they are.
 
     Text that commands a terminal is printed as escapes, whoever wrote it.
@@ -55,7 +55,7 @@ def console(width: int = 200, stderr: bool = False) -> Console:
             self, renderable: RenderableType, options: ConsoleOptions | None = None
         ) -> Iterator[Segment]:
             for text, style, control in super().render(renderable, options):
-                yield Segment(text if control else escaped(text), style, control)
+                yield Segment(text if control else escape_controls(text), style, control)
 
         def on_broken_pipe(self) -> None:
             """Nobody reads on: `blurb.cli._exit` ends with 141, where rich would end with 1, a regression."""
@@ -86,7 +86,7 @@ def pieces(text: str) -> list[str]:
     return re.findall(r".*?(?:[ :/_.,=@-]+|$)", text)[:-1]
 
 
-def broken(text: str, room: int) -> list[str]:
+def break_lines(text: str, room: int) -> list[str]:
     """The lines of a text: they end between words, and within a word that is too long after a sign; an indent stays.
 
     >>> broken("baseline:majority demo", 15), broken("checkpoint-12000 quick batch_size=16", 15)
@@ -112,7 +112,9 @@ class Name:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         from rich.text import Text
 
-        lines = [line for part in self.text.split("\n") for line in broken(part, options.max_width)]
+        lines = [
+            line for part in self.text.split("\n") for line in break_lines(part, options.max_width)
+        ]
         yield Text("\n".join(lines), overflow="fold")
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
@@ -126,12 +128,12 @@ def longest_piece(text: str) -> int:
     return max((len(piece.strip()) for piece in pieces(text)), default=1)
 
 
-def say(text: str, stderr: bool = False) -> None:
+def print_sentence(text: str, stderr: bool = False) -> None:
     """Prints a sentence; on a terminal its lines end between words, elsewhere it is one line."""
-    console(stderr=stderr).print(text, soft_wrap=not _has_width(stderr))
+    make_console(stderr=stderr).print(text, soft_wrap=not _has_width(stderr))
 
 
-def show(
+def print_rows(
     columns: Sequence[str],
     rows: Sequence[Sequence[object]],
     form: str,
@@ -145,15 +147,19 @@ def show(
     :param stderr: print the table to stderr, as it comes before the results
     """
     if form != "table":
-        click.echo(render(columns, rows, form), nl=False)
+        click.echo(render_rows_as(columns, rows, form), nl=False)
         return
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    out = console(stderr=stderr)
+    out = make_console(stderr=stderr)
     cells = [
         [
-            "" if cell is None else f"{cell:,}" if isinstance(cell, int) else escaped(str(cell))
+            ""
+            if cell is None
+            else f"{cell:,}"
+            if isinstance(cell, int)
+            else escape_controls(str(cell))
             for cell in row
         ]
         for row in rows
@@ -209,7 +215,9 @@ class Column(NamedTuple):
         return "" if value is None else format(value, self.number) if written else value
 
 
-def emit(form: str, record: type, sources: Sequence[Any], table: Sequence[Column] = ()) -> bool:
+def print_records(
+    form: str, record: type, sources: Sequence[Any], table: Sequence[Column] = ()
+) -> bool:
     """Prints a record of each object as CSV or JSON, or a table of them for people; returns whether it was the table.
 
     :param table: without columns nothing is printed of a table
@@ -217,11 +225,14 @@ def emit(form: str, record: type, sources: Sequence[Any], table: Sequence[Column
     if form != "table":
         lines = [records.of(record, source) for source in sources]
         click.echo(
-            render(records.columns(record), [list(line.values()) for line in lines], form), nl=False
+            render_rows_as(
+                records.record_columns(record), [list(line.values()) for line in lines], form
+            ),
+            nl=False,
         )
     elif table:
         numbers = [column.title for column in table if column.number]
-        show(
+        print_rows(
             [column.title for column in table],
             [[each.cell(one) for each in table] for one in sources],
             form,
@@ -230,13 +241,13 @@ def emit(form: str, record: type, sources: Sequence[Any], table: Sequence[Column
     return form == "table"
 
 
-def render(columns: Sequence[str], rows: Sequence[Sequence[object]], form: str) -> str:
+def render_rows_as(columns: Sequence[str], rows: Sequence[Sequence[object]], form: str) -> str:
     """Rows as "csv" or "json" (a list of objects). Both get the same values, and None where there is none."""
     if form == "json":
         return json_text([dict(zip(columns, row, strict=True)) for row in rows])
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(
-        [columns, *([_cell(value) for value in row] for row in rows)]
+        [columns, *([_csv_cell(value) for value in row] for row in rows)]
     )
     return text.getvalue()
 
@@ -246,16 +257,16 @@ def json_text(value: object) -> str:
     return json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _cell(value: object) -> object:
+def _csv_cell(value: object) -> object:
     """A value as one cell of CSV: lists and objects joined by `|`, floats with six digits, nothing for None."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, Mapping):
-        return "|".join(f"{key}={_cell(item)}" for key, item in value.items())
+        return "|".join(f"{key}={_csv_cell(item)}" for key, item in value.items())
     if isinstance(value, list | tuple):
-        return "|".join(str(_cell(item)) for item in value)
+        return "|".join(str(_csv_cell(item)) for item in value)
     return "" if value is None else value
 
 

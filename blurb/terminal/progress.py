@@ -20,12 +20,12 @@ from rich.table import Table
 from rich.text import Text
 
 from blurb.execution.job import Job, TrialOutcome, TrialProgress
-from blurb.messages import BlurbError, duration, plural, size
+from blurb.messages import BlurbError, count_noun, format_duration, format_size
 from blurb.store import rescore
 from blurb.store.record import Record
 from blurb.store.store import Store
 from blurb.terminal import output
-from blurb.terminal.output import console
+from blurb.terminal.output import make_console
 
 if TYPE_CHECKING:
     from blurb.cost.budget import Affordable
@@ -71,7 +71,7 @@ class Display:
         )  # and of those that did not end yet; a sum of many is not made each time
         self.started = time.monotonic()
         self.drawn = Live(
-            console=console(stderr=True),
+            console=make_console(stderr=True),
             get_renderable=self._draw,
             refresh_per_second=4,
             transient=True,
@@ -155,7 +155,7 @@ class Display:
             else 1.0
         )
         lanes = max(1, min(self.lanes, len(self.rest)))
-        return f"about {duration(max(0.0, self.ahead - begun) * pace / lanes)} left"
+        return f"about {format_duration(max(0.0, self.ahead - begun) * pace / lanes)} left"
 
     def _draw(self) -> Group:
         """One line per running trial, cut to the terminal's width, then the total."""
@@ -172,7 +172,7 @@ class Display:
         if held := sorted(set(self.held.values())):
             others = f" and {len(held) - 1} more" if len(held) > 1 else ""
             lines.add_row(Text(f"{len(self.held)} waited for: {held[0]}{others}", no_wrap=True), "")
-        gone = duration(time.monotonic() - self.started)
+        gone = format_duration(time.monotonic() - self.started)
         whole.add_row(f"{self.count} of {self.total} trials", bar, f"{gone} elapsed", self._left())
         return Group(lines, whole)
 
@@ -205,20 +205,20 @@ def show_estimate(estimate: Estimate, err: bool) -> None:
     if not estimate.waiting:
         count = len(estimate.trials)
         click.echo(
-            f"All {plural(count, 'trial')} are done." if count > 1 else "The trial is done.",
+            f"All {count_noun(count, 'trial')} are done." if count > 1 else "The trial is done.",
             err=err,
         )
         return
     by_task = {name: part for name, part in estimate.tasks.items() if part.waiting}
     if len(by_task) > 1:
         rows = [
-            (name, len(part.waiting), duration_of(part), size(part.memory))
+            (name, len(part.waiting), duration_of(part), format_size(part.memory))
             for name, part in by_task.items()
         ]
-        output.show(COLUMNS, rows, "table", numbers=COLUMNS[1:], stderr=err)
+        output.print_rows(COLUMNS, rows, "table", numbers=COLUMNS[1:], stderr=err)
     click.echo(
-        f"{plural(len(estimate.waiting), 'trial')}, {estimate.jobs} at a time: "
-        f"{'about' if estimate.seconds else 'time'} {duration_of(estimate)}, {size(estimate.memory)} of memory.",
+        f"{count_noun(len(estimate.waiting), 'trial')}, {estimate.jobs} at a time: "
+        f"{'about' if estimate.seconds else 'time'} {duration_of(estimate)}, {format_size(estimate.memory)} of memory.",
         err=err,
     )
     click.echo(_basis(estimate), err=err)
@@ -243,20 +243,23 @@ def show_budget(budget: str, chosen: Affordable, err: bool) -> None:
     click.echo(f"Budget {budget}: {chosen.rung.name}{part}. {NOT_IN_BUDGET}", err=err)
 
 
-def duration_of(found: Estimate) -> str:
+def duration_of(estimate: Estimate) -> str:
     """The estimated time as text; "done" if nothing has to run."""
-    if not found.waiting:
+    if not estimate.waiting:
         return "done"
-    known = any(trial.foreseen or trial.cost.seconds for trial in found.waiting)
-    return duration(found.seconds) if known else "unknown"
+    known = any(trial.foreseen or trial.cost.seconds for trial in estimate.waiting)
+    return format_duration(estimate.seconds) if known else "unknown"
 
 
-def _basis(found: Estimate) -> str:
+def _basis(estimate: Estimate) -> str:
     text = "Based on a calibration of this machine; not yet checked against finished trials of this store."
-    if unknown := sum(not (trial.foreseen or trial.cost.seconds) for trial in found.waiting):
-        text = f"Unknown times ({plural(unknown, 'trial')}) count as nothing; finished trials of this store tell them."
-    elif found.history:
-        text = f"Based on {plural(found.history, 'finished trial')} or more, and on a calibration for encoders."
+    if unknown := sum(not (trial.foreseen or trial.cost.seconds) for trial in estimate.waiting):
+        trials = count_noun(unknown, "trial")
+        text = (
+            f"Unknown times ({trials}) count as nothing; finished trials of this store tell them."
+        )
+    elif estimate.history:
+        text = f"Based on {count_noun(estimate.history, 'finished trial')} or more, and on a calibration for encoders."
     return f"{text} {busy}" if (busy := _load()) else text
 
 
@@ -293,8 +296,8 @@ def list_trials(planned: Sequence[Planned], cells: Sequence[str] = ()) -> None:
         "state",
         "trial",
     )
-    output.show(titles, rows, "table", numbers=titles[3:8])
-    click.echo(f"{plural(len(rows), 'trial')}. Nothing was run or written.")
+    output.print_rows(titles, rows, "table", numbers=titles[3:8])
+    click.echo(f"{count_noun(len(rows), 'trial')}. Nothing was run or written.")
 
 
 def _rows(plan: Planned, cell: str | None) -> list[tuple[object, ...]]:

@@ -77,7 +77,9 @@ def prediction_batches(lengths: Ints, subtokens: int) -> list[Ints]:
     return batches
 
 
-def collate(features: Features, rows: Ints, pad_id: int, targets: Targets | None = None) -> Batch:
+def collate_batch(
+    features: Features, rows: Ints, pad_id: int, targets: Targets | None = None
+) -> Batch:
     """Pads some rows to the longest of them.
 
     :param targets: targets of all examples, from the formulation
@@ -88,40 +90,42 @@ def collate(features: Features, rows: Ints, pad_id: int, targets: Targets | None
         assert features.word_starts is not None
         assert features.word_ends is not None
         places = [features.word_starts[row] for row in rows]
-        word_starts = _pad(places, 0)
-        word_ends = _pad(
+        word_starts = _pad_rows(places, 0)
+        word_ends = _pad_rows(
             [features.word_ends[row] for row in rows], 1
         )  # words of padding have one sub-token: a mean needs some
-        word_mask = _pad([np.ones_like(place) for place in places], 0).bool()
+        word_mask = _pad_rows([np.ones_like(place) for place in places], 0).bool()
         if isinstance(targets, Ragged):
-            answers = _pad(
+            answers = _pad_rows(
                 [targets[features.example_index[row]][features.word_ids[row]] for row in rows], 0
             )
     elif targets is not None:
         answers = torch.from_numpy(np.asarray(targets)[features.example_index[rows]])
     return Batch(
-        ids=_pad(ids, pad_id),
-        mask=_pad([np.ones_like(row) for row in ids], 0),
+        ids=_pad_rows(ids, pad_id),
+        mask=_pad_rows([np.ones_like(row) for row in ids], 0),
         token_type_ids=None
         if features.token_type_ids is None
-        else _pad([features.token_type_ids[row] for row in rows], 0),
+        else _pad_rows([features.token_type_ids[row] for row in rows], 0),
         word_starts=word_starts,
         word_ends=word_ends,
         word_mask=word_mask,
         targets=answers,
         entities=None if features.entities is None else torch.from_numpy(features.entities[rows]),
-        inside=None if features.word_ids is None else _inside(features.example_index, rows),
+        inside=None
+        if features.word_ids is None
+        else _neighbours_inside(features.example_index, rows),
     )
 
 
-def _inside(example_index: Ints, rows: Ints) -> Tensor | None:
+def _neighbours_inside(example_index: Ints, rows: Ints) -> Tensor | None:
     """(batch, 2): whether the rows before and after belong to the same example, whose rows are neighbours."""
     changes = np.concatenate([[True], example_index[1:] != example_index[:-1], [True]])
     inside = ~np.stack([changes[rows], changes[np.asarray(rows) + 1]], axis=1)
     return torch.from_numpy(inside) if inside.any() else None
 
 
-def _pad(rows: Sequence[Ints], value: int) -> Tensor:
+def _pad_rows(rows: Sequence[Ints], value: int) -> Tensor:
     padded = np.full((len(rows), max(1, max(map(len, rows)))), value, dtype=np.int64)
     for i, row in enumerate(rows):
         padded[i, : len(row)] = row

@@ -35,7 +35,7 @@ class FittedChain:
         """
         tags = torch.zeros(len(scores), dtype=torch.int64)
         confidence = torch.zeros(len(scores))
-        for places, mask in _batches(units):
+        for places, mask in _batches_by_length(units):
             emissions = scores[places] * self.scale
             best = self.chain.decode(emissions, mask)
             shares = (
@@ -56,7 +56,7 @@ def fit_chain(
     """
     chain = Chain(len(problem.labels), problem.rules, constrained)
     scale = nn.Parameter(torch.ones(()))
-    batches = _batches(units, MOST_EXAMPLES)
+    batches = _batches_by_length(units, MOST_EXAMPLES)
     words = sum(int(mask.sum()) for _, mask in batches)
     optimizer = torch.optim.LBFGS(
         [*chain.parameters(), scale],
@@ -78,7 +78,7 @@ def fit_chain(
     return FittedChain(chain.requires_grad_(False), scale.detach())
 
 
-def _batches(units: Tensor, most: int = 0) -> list[tuple[Tensor, Tensor]]:
+def _batches_by_length(units: Tensor, most: int = 0) -> list[tuple[Tensor, Tensor]]:
     """Batches of sentences of similar length: word indices (sentences, words) and their mask.
 
     :param most: maximum number of sentences, evenly spaced; 0 for all

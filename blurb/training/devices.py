@@ -28,7 +28,7 @@ def check_precision(wanted: str) -> None:
         )
 
 
-def unavailable(device: str, available: list[str]) -> SettingsError:
+def unavailable_device(device: str, available: list[str]) -> SettingsError:
     """The error of a device that this machine does not have.
 
     :param available: the devices that it has
@@ -52,7 +52,7 @@ def check_here(device: str, precision: str) -> None:
     if not _has_no_gpu():
         return
     if device not in ("auto", "cpu"):
-        raise unavailable(device, ["auto", "cpu"])
+        raise unavailable_device(device, ["auto", "cpu"])
     if precision == "fp16":
         raise no_fp16()
 

@@ -35,15 +35,15 @@ class _Dropout(torch.autograd.Function):
         mask = masks(x.numel(), p).view(x.shape)
         ctx.save_for_backward(mask)
         ctx.scale = 1 / (1 - p)
-        return _apply(x, mask, ctx.scale)
+        return _apply_mask(x, mask, ctx.scale)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         (mask,) = ctx.saved_tensors
-        return _apply(gradient, mask, ctx.scale), None
+        return _apply_mask(gradient, mask, ctx.scale), None
 
 
-def _apply(x: Tensor, mask: Tensor, scale: float) -> Tensor:
+def _apply_mask(x: Tensor, mask: Tensor, scale: float) -> Tensor:
     scaled = x.contiguous() * scale
     bits, wide = (
         (torch.int16, mask) if x.element_size() == 2 else (torch.int32, mask.to(torch.int32))

@@ -13,31 +13,31 @@ from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from blurb.messages import SettingsError, opt
-from blurb.training.devices import check_name, check_precision, no_fp16, unavailable
+from blurb.training.devices import check_name, check_precision, no_fp16, unavailable_device
 
 Precision = Literal["fp32", "bf16", "fp16"]
 
 
-def choose_device(wanted: str) -> torch.device:
+def choose_device(requested: str) -> torch.device:
     """Resolves `auto`, `cpu`, `cuda`, `cuda:1` or `mps`; SettingsError if this machine does not have the device."""
-    if wanted == "auto":
+    if requested == "auto":
         if torch.cuda.is_available():
             return torch.device("cuda")
         return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
-    check_name(wanted)
-    if wanted not in _there():
-        raise unavailable(wanted, _there())
-    device = torch.device(wanted)
+    check_name(requested)
+    if requested not in _available_devices():
+        raise unavailable_device(requested, _available_devices())
+    device = torch.device(requested)
     try:
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError) as error:
         raise SettingsError(
-            f"{opt('device', wanted)} cannot be used: {str(error).splitlines()[0]}"
+            f"{opt('device', requested)} cannot be used: {str(error).splitlines()[0]}"
         ) from error
     return device
 
 
-def _there() -> list[str]:
+def _available_devices() -> list[str]:
     """The devices of this machine, as values of --device."""
     gpus = [f"cuda:{index}" for index in range(torch.cuda.device_count())]
     return [
@@ -48,14 +48,14 @@ def _there() -> list[str]:
     ]
 
 
-def choose_precision(wanted: str, device: torch.device) -> Precision:
+def choose_precision(requested: str, device: torch.device) -> Precision:
     """Resolves the precision; `auto` is bf16 if the hardware supports it natively, else fp32."""
-    if wanted == "auto":
+    if requested == "auto":
         return "bf16" if has_bf16(device) else "fp32"
-    if wanted == "fp16" and device.type == "cpu":
+    if requested == "fp16" and device.type == "cpu":
         raise no_fp16()
-    check_precision(wanted)
-    return wanted  # type: ignore[return-value]
+    check_precision(requested)
+    return requested  # type: ignore[return-value]
 
 
 def has_bf16(device: torch.device) -> bool:

@@ -79,12 +79,12 @@ class Fit:
         return rows.scores(self.weight) + self.bias
 
 
-def moments(x: Tensor) -> tuple[Tensor, Tensor]:
+def feature_moments(x: Tensor) -> tuple[Tensor, Tensor]:
     """Mean and standard deviation of each feature, (size,) each; the deviation of a constant feature is 1e-6."""
     return x.mean(0), x.std(0, correction=0).clamp_min(1e-6)
 
 
-def solve(
+def solve_linear(
     rows: Design,
     y: Tensor,
     kind: OutputKind,

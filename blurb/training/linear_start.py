@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from blurb.heads._base import Head, OutputKind
 from blurb.inputs.features import Features
 from blurb.training.batches import Targets
-from blurb.training.linear import Design, moments, solve
+from blurb.training.linear import Design, feature_moments, solve_linear
 from blurb.training.loop import Trainer
 
 NEAR = 1e-10
@@ -70,7 +70,7 @@ def linear_start(
     return {"rows": len(x), "loss": round(loss, 6)}
 
 
-def fold(head: Head) -> None:
+def end_linear_start(head: Head) -> None:
     """Ends a linear start: from now on the head uses raw features, like every other linear head."""
     if isinstance(head.linear, StandardisedLinear):
         head.linear = head.linear.folded()
@@ -85,6 +85,6 @@ def fit(
     :param y: (rows,) classes or numbers, (rows, labels) for several labels
     :param strength: strength of the penalty on the weights of standardised features; the bias has no penalty
     """
-    mean, sd = moments(x)
-    found = solve(Design((x - mean) / sd), y, kind, labels, strength, near=NEAR)
+    mean, sd = feature_moments(x)
+    found = solve_linear(Design((x - mean) / sd), y, kind, labels, strength, near=NEAR)
     return StandardisedLinear(found.weight, found.bias, mean, sd), found.loss

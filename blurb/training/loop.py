@@ -19,7 +19,13 @@ from blurb.inputs.features import Features, Ints
 from blurb.messages import SettingsError, TrainingError, opt
 from blurb.protocols.settings import Settings
 from blurb.system.process import one_process
-from blurb.training.batches import Batch, Targets, collate, prediction_batches, training_batches
+from blurb.training.batches import (
+    Batch,
+    Targets,
+    collate_batch,
+    prediction_batches,
+    training_batches,
+)
 from blurb.training.dropout import use_cpu_dropout
 from blurb.training.hardware import Precision, bf16_products, out_of_memory
 from blurb.training.network import (
@@ -28,7 +34,7 @@ from blurb.training.network import (
     train_used_rows,
     use_masks_without_waiting,
 )
-from blurb.training.optimizer import adamw, learning_rate_factor
+from blurb.training.optimizer import learning_rate_factor, make_adamw
 from blurb.training.resuming import (
     Checkpoints,
     Epoch,
@@ -126,7 +132,7 @@ class Trainer:
             used = np.union1d(features.ids.values, [self.pad_id])
             train_used_rows(encoder, torch.from_numpy(used).to(self.device))
         optimizer = self.accelerator.prepare_optimizer(
-            adamw(self.network, settings), device_placement=False
+            make_adamw(self.network, settings), device_placement=False
         )
         resumption = Resumption(self, optimizer, state)
         epochs = math.ceil(total / per_epoch)
@@ -145,7 +151,7 @@ class Trainer:
                         )
                     self.on_step(state.done, total)
                     if state.done % CHECK_EVERY == 0 or len(state.losses) == len(batches):
-                        _check(state.losses, epoch, state.done, settings)
+                        _check_losses(state.losses, epoch, state.done, settings)
                 score = evaluate() if settings.select == "best" or epoch == epochs else None
                 with resumption.atomic_step():
                     loss, rate = (
@@ -210,17 +216,17 @@ class Trainer:
             self.accelerator.clip_grad_norm_(self.network.parameters(), clip_norm)
         optimizer.step()
         optimizer.zero_grad()
-        return loss
+        return loss  # type: ignore[possibly-undefined]
 
     def _gradients(
         self, features: Features, rows: Ints, targets: Targets, size: int
     ) -> torch.Tensor:
         parts = [
-            collate(features, rows[i : i + size], self.pad_id, targets)
+            collate_batch(features, rows[i : i + size], self.pad_id, targets)
             for i in range(0, len(rows), size)
         ]
         num_targets = sum(
-            self.network.head.num_targets(_answers(part), part.word_mask) for part in parts
+            self.network.head.num_targets(_answers_of(part), part.word_mask) for part in parts
         )
         total = torch.zeros((), device=self.device)
         for part in parts:
@@ -244,9 +250,9 @@ class Trainer:
         for rows in prediction_batches(
             features.ids.lengths, SUBTOKENS.get(self.device.type, 8_192)
         ):
-            batch = collate(features, rows, self.pad_id, targets).to(self.device)
+            batch = collate_batch(features, rows, self.pad_id, targets).to(self.device)
             with self.products:
-                vectors, answers = self.network.features(batch), _answers(batch)
+                vectors, answers = self.network.features(batch), _answers_of(batch)
             if batch.word_mask is not None:
                 vectors, answers = vectors[batch.word_mask], answers[batch.word_mask]
             parts.append((vectors.cpu(), answers.cpu()))
@@ -284,7 +290,7 @@ def in_batches(
     while batches:
         rows = batches.pop()
         try:
-            answers = ask(collate(features, rows, pad_id).to(device))
+            answers = ask(collate_batch(features, rows, pad_id).to(device))
         except RuntimeError as error:
             if not out_of_memory(error):
                 raise
@@ -295,12 +301,12 @@ def in_batches(
         yield rows, answers
 
 
-def _answers(batch: Batch) -> torch.Tensor:
+def _answers_of(batch: Batch) -> torch.Tensor:
     assert batch.targets is not None
     return batch.targets
 
 
-def _check(losses: list[torch.Tensor], epoch: int, step: int, settings: Settings) -> None:
+def _check_losses(losses: list[torch.Tensor], epoch: int, step: int, settings: Settings) -> None:
     if not torch.isfinite(torch.stack(losses[-CHECK_EVERY:])).all():
         raise TrainingError(
             f"The loss is not finite (epoch {epoch}, by step {step}, learning rate {settings.lr:g}).",

@@ -13,7 +13,7 @@ from blurb.protocols.settings import Settings
 from blurb.training.network import Network
 
 
-def adamw(network: Network, settings: Settings) -> torch.optim.AdamW:
+def make_adamw(network: Network, settings: Settings) -> torch.optim.AdamW:
     """AdamW over all trainable parameters, without weight decay on biases and norms, as usual for BERT.
 
     Every group has a `peak` learning rate (`lr`, or `head_lr` outside of the encoder) and a `scale`, which a module

@@ -243,7 +243,7 @@ class LoopState:
         self.order = dict(self.rng.bit_generator.state)
 
 
-def learning(network: nn.Module) -> dict[str, nn.Parameter]:
+def learning_parameters(network: nn.Module) -> dict[str, nn.Parameter]:
     """The parameters that are not frozen, by name."""
     return {
         name: each
@@ -255,7 +255,8 @@ def learning(network: nn.Module) -> dict[str, nn.Parameter]:
 def changing(network: nn.Module) -> Weights:
     """All weights but frozen ones, which are what they were."""
     frozen = (
-        dict(network.named_parameters(remove_duplicate=False)).keys() - learning(network).keys()
+        dict(network.named_parameters(remove_duplicate=False)).keys()
+        - learning_parameters(network).keys()
     )
     return {name: value for name, value in network.state_dict().items() if name not in frozen}
 
@@ -268,5 +269,5 @@ def weights_of(network: nn.Module) -> Weights:
 def restore_weights(network: nn.Module, weights: Mapping[str, torch.Tensor]) -> None:
     """Takes what `weights_of` gave; a RuntimeError if one is missing or has no place."""
     missing, unexpected = network.load_state_dict(weights, strict=False)
-    if wrong := sorted({*learning(network)} & {*missing} | {*unexpected}):
+    if wrong := sorted({*learning_parameters(network)} & {*missing} | {*unexpected}):
         raise RuntimeError(f"weights are missing or unexpected: {', '.join(wrong)}")

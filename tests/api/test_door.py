@@ -18,7 +18,7 @@ import blurb
 from blurb.cli import cli
 from blurb.corpora import demo
 from blurb.messages.errors import BlurbError, SettingsError
-from blurb.options import parameters
+from blurb.options import option_parameters
 from blurb.system.files import of_system
 
 FUNCTIONS = [name for name in blurb.__all__ if inspect.isfunction(getattr(blurb, name))]
@@ -47,7 +47,7 @@ FIRST = {
 
 def calls() -> Iterator[tuple[str, str, Any]]:
     for name in FUNCTIONS:
-        for parameter, about in parameters(inspect.unwrap(getattr(blurb, name))).items():
+        for parameter, about in option_parameters(inspect.unwrap(getattr(blurb, name))).items():
             for value in WRONG:
                 try:
                     about.about.checked(parameter, value)

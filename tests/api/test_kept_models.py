@@ -250,8 +250,10 @@ def test_in_another_environment_a_finished_trial_keeps_its_word(
         "m", "biosses"
     )
     before = (trial / "DONE.json").read_bytes()
-    real = worker.environment
-    monkeypatch.setattr(worker, "environment", lambda device: {**real(device), "torch": "1.0"})
+    real = worker.describe_environment
+    monkeypatch.setattr(
+        worker, "describe_environment", lambda device: {**real(device), "torch": "1.0"}
+    )
     options = {**FEW, "output": tmp_path / "runs", "name": "m"}
     (failed,) = blurb.run(folder, "biosses", **options, keep_model="best").failed
     assert "torch" in failed.message

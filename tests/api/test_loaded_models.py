@@ -10,7 +10,7 @@ import pytest
 
 import blurb
 from blurb.checkpoints import staged_checkpoint
-from blurb.learners.building import resolve
+from blurb.learners.building import resolve_model
 from blurb.messages.errors import ModelError, SettingsError
 from tests.conftest import Builder
 
@@ -107,10 +107,10 @@ def test_the_tokenizer_of_another_folder(checkpoint: Builder, tmp_path: Path) ->
     for name in ("config.json", "model.safetensors"):
         (bare / name).write_bytes((twin / name).read_bytes())
     with pytest.raises(ModelError, match="--tokenizer"):
-        resolve(str(bare))
-    ours, theirs = resolve(str(bare), tokenizer=str(twin)), resolve(str(twin))
+        resolve_model(str(bare))
+    ours, theirs = resolve_model(str(bare), tokenizer=str(twin)), resolve_model(str(twin))
     assert (ours.weights, ours.tokenizer, ours.name) == (theirs.weights, theirs.tokenizer, "bare")
     with pytest.raises(ModelError, match="does not exist"):
-        resolve(str(bare), tokenizer=str(tmp_path / "nowhere"))
+        resolve_model(str(bare), tokenizer=str(tmp_path / "nowhere"))
     with pytest.raises(SettingsError, match="tokenizer="):
         blurb.run("baseline:majority", tokenizer=str(twin), output=tmp_path / "runs", **FEW)

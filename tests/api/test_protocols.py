@@ -12,14 +12,14 @@ from click.testing import CliRunner
 from blurb import tasks
 from blurb.api import protocols
 from blurb.cli import cli
-from blurb.protocols.protocol import load, names
+from blurb.protocols.protocol import load_protocol_file, protocol_names
 from blurb.protocols.settings import DEFAULTS
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", protocol_names())
 def test_values_are_those_of_the_trials(name: str) -> None:
     """Oracle: the settings of the protocol, and its TOML file for what is searched or depends on the size."""
-    protocol, every = load(name), tasks.select("all")
+    protocol, every = load_protocol_file(name), tasks.select_tasks("all")
     told = {(line.task, line.setting): line for line in protocols.values(protocol, every)}
     for task in every:
         least, small, large = (

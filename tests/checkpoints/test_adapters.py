@@ -22,7 +22,7 @@ from transformers import (
     AutoTokenizer,
 )
 
-from blurb.checkpoints import Checkpoint, adapter, resolve
+from blurb.checkpoints import Checkpoint, adapter, resolve_checkpoint
 from blurb.messages import ModelError
 from tests import checkpoints
 from tests.checkpoints import reweigh
@@ -68,7 +68,7 @@ def _vectors(encoder: Any) -> torch.Tensor:
 
 
 def _ours(folder: Path, base: Path) -> torch.Tensor:
-    return _vectors(resolve(str(folder), base=str(base)).checkpoint.load_encoder()[0])
+    return _vectors(resolve_checkpoint(str(folder), base=str(base)).checkpoint.load_encoder()[0])
 
 
 # What the file says
@@ -89,7 +89,7 @@ def test_every_field_is_understood_or_refused_by_its_name(
     with pytest.raises(
         ModelError, match="only adapters of the type LORA" if name == "peft_type" else name
     ):
-        resolve(str(folder), base=str(checkpoint("bert_uncased")))
+        resolve_checkpoint(str(folder), base=str(checkpoint("bert_uncased")))
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_a_value_that_is_not_understood_is_refused(
     with pytest.raises(
         ModelError, match=rf"adapter_config.json.*{'which layers' if value == '(query' else field}"
     ):
-        resolve(str(folder), base=str(checkpoint("bert_uncased")))
+        resolve_checkpoint(str(folder), base=str(checkpoint("bert_uncased")))
 
 
 @pytest.mark.parametrize("init", [True, False, "gaussian", "orthogonal", "eva"])
@@ -232,7 +232,7 @@ def test_an_adapter_that_lacks_or_has_one_more_is_refused(
     layers = sorted(
         name for name, _ in model.named_modules() if hasattr(model.get_submodule(name), "lora_A")
     )
-    resolve(str(folder), base=str(base))
+    resolve_checkpoint(str(folder), base=str(base))
 
     def without(state: State) -> State:
         return {name: value for name, value in state.items() if f".{layers[0]}." not in name}
@@ -245,7 +245,7 @@ def test_an_adapter_that_lacks_or_has_one_more_is_refused(
         changed = Path(shutil.copytree(folder, tmp_path / change.__name__))
         reweigh(changed / "adapter_model.safetensors", change)
         with pytest.raises(ModelError, match=said):
-            resolve(str(changed), base=str(base))
+            resolve_checkpoint(str(changed), base=str(base))
 
 
 def test_a_layer_that_is_no_target_is_refused(
@@ -259,7 +259,7 @@ def test_a_layer_that_is_no_target_is_refused(
     ):
         folder = _edited(plain, tmp_path / str(len(list(tmp_path.iterdir()))), **fields)
         with pytest.raises(ModelError, match=r"which adapter_config.json does not name"):
-            resolve(str(folder), base=str(checkpoint("bert_uncased")))
+            resolve_checkpoint(str(folder), base=str(checkpoint("bert_uncased")))
 
 
 def test_an_expression_without_end_is_left(
@@ -267,7 +267,7 @@ def test_an_expression_without_end_is_left(
 ) -> None:
     folder = _edited(plain, tmp_path / "slow", target_modules="(e|n|c|[a-z.0-9]+)+x")
     with pytest.raises(ModelError, match=r"cannot tell which layers|names no layer"):
-        resolve(str(folder), base=str(checkpoint("bert_uncased")))
+        resolve_checkpoint(str(folder), base=str(checkpoint("bert_uncased")))
 
 
 @pytest.mark.parametrize("half", ["encoder", "decoder", "both"])
@@ -294,7 +294,7 @@ def test_of_an_encoder_decoder_only_an_adapter_of_its_encoder_is_taken(
         )
     else:
         with pytest.raises(ModelError, match=r"names no layer|has no place"):
-            resolve(str(folder), base=str(base))
+            resolve_checkpoint(str(folder), base=str(base))
 
 
 def _under_the_tokenizer_of_bert(checkpoint: Builder, model: Any, folder: Path) -> Path:
@@ -349,7 +349,7 @@ def test_of_bart_only_an_adapter_of_its_encoder_is_taken(
         assert torch.allclose(_ours(folder, base), _vectors(encoder), atol=1e-5)
     else:
         with pytest.raises(ModelError, match=r"names no layer|has no place"):
-            resolve(str(folder), base=str(base))
+            resolve_checkpoint(str(folder), base=str(base))
 
 
 # Heads, poolers, embeddings
@@ -395,7 +395,7 @@ def test_a_module_of_the_encoder_that_was_saved_whole_is_refused(
     base = checkpoint("bert_uncased")
     folder = _trained(_classifier(base), tmp_path / "a")
     with pytest.raises(ModelError, match="modules_to_save names what is no head"):
-        resolve(
+        resolve_checkpoint(
             str(_edited(folder, tmp_path / "b", modules_to_save=["classifier", name])),
             base=str(base),
         )
@@ -409,7 +409,7 @@ def test_a_pooler_that_was_drawn_at_random_is_in_no_hash_and_not_used(
         folder = _trained(
             AutoModel.from_pretrained(base), tmp_path / str(number), target_modules=targets
         )
-        sources = [resolve(str(folder), base=str(base)) for _ in range(3)]
+        sources = [resolve_checkpoint(str(folder), base=str(base)) for _ in range(3)]
         assert len({(one.weights, one.location) for one in sources}) == 1
         assert [one.checkpoint.load_encoder()[1] for one in sources] == [False] * 3
         files = list(Path(sources[0].location).glob("**/*.safetensors"))
@@ -424,7 +424,7 @@ def test_a_pooler_that_was_drawn_at_random_is_in_no_hash_and_not_used(
 def test_a_pooler_of_the_file_is_merged(checkpoint: Builder, tmp_path: Path) -> None:
     base = checkpoint("bert_uncased")
     folder = _trained(AutoModel.from_pretrained(base), tmp_path / "a", target_modules=["dense"])
-    ours, trained = resolve(str(folder), base=str(base)).checkpoint.load_encoder()
+    ours, trained = resolve_checkpoint(str(folder), base=str(base)).checkpoint.load_encoder()
     theirs: Any = peft.PeftModel.from_pretrained(
         AutoModel.from_pretrained(base), folder
     ).merge_and_unload()
@@ -465,7 +465,7 @@ def test_a_table_that_was_resized_and_one_with_matrices_have_their_own_sentences
         (nothing, "is empty, so the adapter has no matrices"),
     ):
         with pytest.raises(ModelError, match=rf"^{here}/\w+ on {base}: .*{said}"):
-            resolve(str(folder), base=str(base))
+            resolve_checkpoint(str(folder), base=str(base))
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), 1e38])
@@ -478,7 +478,7 @@ def test_matrices_that_are_not_finite_are_told_with_the_name_of_the_adapter(
         lambda state: {n: v.fill_(value) for n, v in state.items()},
     )
     with pytest.raises(ModelError, match=r"diverged on .*not finite, or huge"):
-        resolve(str(folder), base=str(checkpoint("bert_uncased")))
+        resolve_checkpoint(str(folder), base=str(checkpoint("bert_uncased")))
 
 
 # Identity
@@ -488,7 +488,7 @@ def test_the_hash_is_of_base_matrices_and_scale(
     checkpoint: Builder, plain: Path, tmp_path: Path
 ) -> None:
     base = str(checkpoint("bert_uncased"))
-    first = resolve(str(plain), base=base).weights
+    first = resolve_checkpoint(str(plain), base=base).weights
     moved = Path(shutil.copytree(plain, tmp_path / "moved"))
     reweigh(moved / "adapter_model.safetensors", lambda state: dict(reversed(state.items())))
     about = json.loads((moved / "adapter_config.json").read_text())
@@ -498,24 +498,28 @@ def test_the_hash_is_of_base_matrices_and_scale(
         "lora_alpha": 8.0,
     }
     (moved / "adapter_config.json").write_text(json.dumps(about, indent=7))
-    assert resolve(str(moved), base=base).weights == first
+    assert resolve_checkpoint(str(moved), base=base).weights == first
     others = [
-        resolve(str(_edited(plain, tmp_path / "alpha", lora_alpha=9)), base=base).weights,
-        resolve(str(_edited(plain, tmp_path / "root", use_rslora=True)), base=base).weights,
-        resolve(base).weights,
+        resolve_checkpoint(
+            str(_edited(plain, tmp_path / "alpha", lora_alpha=9)), base=base
+        ).weights,
+        resolve_checkpoint(
+            str(_edited(plain, tmp_path / "root", use_rslora=True)), base=base
+        ).weights,
+        resolve_checkpoint(base).weights,
     ]
     changed = Path(shutil.copytree(plain, tmp_path / "changed"))
     reweigh(
         changed / "adapter_model.safetensors",
         lambda state: {name: value + 1e-6 for name, value in state.items()},
     )
-    others.append(resolve(str(changed), base=base).weights)
+    others.append(resolve_checkpoint(str(changed), base=base).weights)
     base_of_others = Path(shutil.copytree(base, tmp_path / "bert_uncased"))
     reweigh(
         base_of_others / "model.safetensors",
         lambda state: {name: value + 1e-6 for name, value in state.items()},
     )
-    others.append(resolve(str(plain), base=str(base_of_others)).weights)
+    others.append(resolve_checkpoint(str(plain), base=str(base_of_others)).weights)
     assert len({first, *others}) == 6
 
 
@@ -524,7 +528,7 @@ def test_a_change_of_the_merged_adapter_is_noticed_before_a_trial(
 ) -> None:
     from blurb.checkpoints.source import check_unchanged
 
-    source = resolve(str(plain), base=str(checkpoint("bert_uncased")))
+    source = resolve_checkpoint(str(plain), base=str(checkpoint("bert_uncased")))
     place = Path(source.location) / adapter.FOLDER / adapter.WEIGHTS
     before = place.read_bytes()
     try:

@@ -21,7 +21,7 @@ from blurb.checkpoints.architecture import EncoderSize
 from blurb.cli import cli
 from blurb.doctor import examine
 from blurb.formulations import bind
-from blurb.learners.building import resolve
+from blurb.learners.building import resolve_model
 from blurb.learners.finetuning.network import check
 from blurb.messages.errors import ModelError, SettingsError
 from blurb.protocols.settings import Settings
@@ -48,7 +48,7 @@ def test_families_without_a_vector_for_each_sub_token(
     checkpoint: Builder, kind: str, message: str
 ) -> None:
     with pytest.raises(ModelError, match=message):
-        resolve(str(checkpoint(kind)))
+        resolve_model(str(checkpoint(kind)))
 
 
 def _vision(folder: Path) -> None:
@@ -75,7 +75,7 @@ def test_pictures_and_speech_lack_no_tokenizer(
 ) -> None:
     build(tmp_path)
     with pytest.raises(ModelError, match=NO_TEXT):
-        resolve(str(tmp_path))
+        resolve_model(str(tmp_path))
     told = [problem.what for problem in examine(tmp_path).problems]
     assert len(told) == 1
     assert "is not a text-only model" in told[0]
@@ -113,7 +113,7 @@ def test_a_vocabulary_of_proteins_is_not_one_of_text(tmp_path: Path) -> None:
     with pytest.raises(
         ModelError, match=r"none of the words the, .*not one of English text .*choose an encoder"
     ):
-        resolve(str(tmp_path / "proteins"))
+        resolve_model(str(tmp_path / "proteins"))
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_a_vocabulary_file_that_is_not_text(copy: Path, content: bytes) -> None:
     with pytest.raises(
         ModelError, match=r"mine: cannot load the tokenizer: .*UTF-8; download the checkpoint again"
     ):
-        resolve(str(copy))
+        resolve_model(str(copy))
 
 
 def _decoder(folder: Path) -> None:
@@ -153,7 +153,7 @@ def test_a_decoder_without_padding_runs_as_the_messages_say(tmp_path: Path) -> N
     assert [one.error for one in found.tries] == [""] * len(TRIES)
     for expected in ("no classification token", "no padding token", "causal decoder"):
         assert any(expected in said for said in found.surprises), expected
-    source = resolve(str(tmp_path))
+    source = resolve_model(str(tmp_path))
     with pytest.raises(SettingsError, match=r"no classification token. Possible values: .*mean"):
         check(source, bind(tasks.get("gad"), Settings(max_length=48)))
     check(source, bind(tasks.get("gad"), Settings(max_length=48, pooling="mean")))

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from blurb.checkpoints import Checkpoint
 from blurb.checkpoints.tokenizer_files import JSON_FILES
 from blurb.cli import cli
-from blurb.learners.building import resolve
+from blurb.learners.building import resolve_model
 from blurb.messages.errors import ModelError
 from tests import checkpoints
 from tests.conftest import Builder
@@ -105,7 +105,7 @@ def test_a_configuration_that_cannot_be_built(
     rewrite(copy / "config.json", **values)
     start = time.process_time()
     with pytest.raises(ModelError, match=rf"mine(/config.json)?: .*{message}"):
-        resolve(str(copy))
+        resolve_model(str(copy))
     assert time.process_time() - start < 20
 
 
@@ -138,7 +138,7 @@ IDS: list[tuple[Callable[[dict[str, Any]], None], str]] = [
 def test_token_ids_that_no_tokenizer_can_hold(copy: Path, change: Any, message: str) -> None:
     edit(copy / "tokenizer.json", change)
     with pytest.raises(ModelError, match=f"mine(/config.json)?: .*{message}"):
-        resolve(str(copy))
+        resolve_model(str(copy))
 
 
 @pytest.mark.parametrize("name", JSON_FILES)
@@ -155,7 +155,7 @@ def test_files_of_the_tokenizer_that_are_no_object(
 ) -> None:
     (copy / name).write_bytes(content.encode("utf-8", "surrogateescape"))
     with pytest.raises(ModelError, match=f"mine: cannot load the tokenizer: {name} .*{message}"):
-        resolve(str(copy))
+        resolve_model(str(copy))
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_a_configuration_that_is_no_object(copy: Path, content: str) -> None:
     with pytest.raises(
         ModelError, match=r"mine: config.json (must contain a JSON object|is not a valid JSON file)"
     ):
-        resolve(str(copy))
+        resolve_model(str(copy))
 
 
 def test_a_vocabulary_without_its_unknown_token(copy: Path) -> None:
@@ -183,14 +183,14 @@ def test_a_vocabulary_without_its_unknown_token(copy: Path) -> None:
     (copy / "vocab.txt").write_text("\n".join(subtokens) + "\n", encoding="utf-8")
     rewrite(copy / "tokenizer_config.json", unk_token=None)
     with pytest.raises(ModelError, match=r"mine: cannot load the tokenizer: .*UNK"):
-        resolve(str(copy))
+        resolve_model(str(copy))
 
 
 def test_weights_that_were_cut_are_found_while_planning(copy: Path) -> None:
     path = copy / "model.safetensors"
     path.write_bytes(path.read_bytes()[:10_000])
     with pytest.raises(ModelError, match=r"mine: cannot load the weights: model.safetensors: "):
-        resolve(str(copy))
+        resolve_model(str(copy))
 
 
 def test_new_tokens_never_share_the_id_of_another(copy: Path) -> None:
@@ -206,7 +206,7 @@ def test_new_tokens_never_share_the_id_of_another(copy: Path) -> None:
 
 @pytest.mark.parametrize("kind", checkpoints.KINDS)
 def test_no_healthy_checkpoint_is_refused(checkpoint: Builder, kind: str) -> None:
-    resolve(str(checkpoint(kind)))
+    resolve_model(str(checkpoint(kind)))
 
 
 def test_the_command_ends_with_2_and_writes_nothing(copy: Path, here: Path) -> None:
@@ -229,7 +229,7 @@ def test_no_model_type_says_which_to_add(
     edit(copy / "config.json", lambda content: content.pop("model_type"))
     rewrite(copy / "config.json", architectures=architectures)
     with pytest.raises(ModelError, match=f'has no model_type.*; add "model_type": "{kind}'):
-        resolve(str(copy))
+        resolve_model(str(copy))
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,7 @@ def test_the_release_of_another_library_is_named(
     with pytest.raises(
         ModelError, match=f"no {'weights' if with_config else 'config.json'};.*{said}"
     ):
-        resolve(str(copy))
+        resolve_model(str(copy))
 
 
 @pytest.mark.parametrize(
@@ -266,7 +266,7 @@ def test_switches_that_change_the_form_of_a_pass_are_reset(
 ) -> None:
     """transformers obeys them, and every trial would fail."""
     rewrite(copy / "config.json", **{name: value})
-    encoder, _ = resolve(str(copy)).checkpoint.load_encoder()
+    encoder, _ = resolve_model(str(copy)).checkpoint.load_encoder()
     assert encoder(torch.ones(1, 7, dtype=torch.long)).last_hidden_state.shape == (1, 7, 32)
 
 

@@ -18,7 +18,7 @@ from blurb.checkpoints import ModelSource, source as sources
 from blurb.checkpoints.lengths import reader
 from blurb.cli import cli
 from blurb.formulations import bind
-from blurb.learners.building import resolve
+from blurb.learners.building import resolve_model
 from blurb.learners.finetuning.network import EncoderLearner
 from blurb.messages.errors import ModelError
 from tests import checkpoints
@@ -30,7 +30,7 @@ REFUSED = r"spoilt: the tokenizer lower-cases all text, but \d+ of the \d+ entri
 
 @pytest.fixture
 def healthy(checkpoint: Builder) -> ModelSource:
-    return resolve(str(checkpoint("bert_cased")))
+    return resolve_model(str(checkpoint("bert_cased")))
 
 
 @pytest.fixture(params=["tokenizer.json", "vocab.txt"])
@@ -53,11 +53,11 @@ def spoilt(checkpoint: Builder, tmp_path: Path, request: pytest.FixtureRequest) 
 
 def test_it_is_refused_until_somebody_says_what_is_meant(spoilt: Path) -> None:
     with pytest.raises(ModelError, match=REFUSED):
-        resolve(str(spoilt))
+        resolve_model(str(spoilt))
 
 
 def test_cased_gives_the_tokenizer_that_was_meant(spoilt: Path, healthy: ModelSource) -> None:
-    source = resolve(str(spoilt), casing="cased")
+    source = resolve_model(str(spoilt), casing="cased")
     assert (source.tokenizer, source.weights, source.casing) == (
         healthy.tokenizer,
         healthy.weights,
@@ -68,14 +68,14 @@ def test_cased_gives_the_tokenizer_that_was_meant(spoilt: Path, healthy: ModelSo
 
 
 def test_uncased_leaves_it_as_its_files_say(spoilt: Path, healthy: ModelSource) -> None:
-    source = resolve(str(spoilt), casing="uncased")
+    source = resolve_model(str(spoilt), casing="uncased")
     assert source.tokenizer != healthy.tokenizer
     assert source.checkpoint.tokenizer.lower_cases
 
 
 @pytest.mark.parametrize("casing", ["cased", "uncased"])
 def test_wherever_the_tokenizer_is_loaded_again_it_is_the_same(spoilt: Path, casing: str) -> None:
-    source = resolve(str(spoilt), casing=casing)
+    source = resolve_model(str(spoilt), casing=casing)
     sources._read.clear()
     sent = pickle.loads(pickle.dumps(source))  # as to a worker process
     learner = EncoderLearner(sent, bind(tasks.get("gad")), "cpu", "fp32")
@@ -91,14 +91,16 @@ def test_a_healthy_checkpoint_needs_no_word_and_keeps_its_hash(
     checkpoint: Builder, kind: str
 ) -> None:
     folder = str(checkpoint(kind))
-    source = resolve(folder)
+    source = resolve_model(folder)
     lower = kind == "bert_uncased"
-    assert resolve(folder, casing="uncased" if lower else "cased").tokenizer == source.tokenizer
+    assert (
+        resolve_model(folder, casing="uncased" if lower else "cased").tokenizer == source.tokenizer
+    )
     with pytest.raises(
         ModelError,
         match="--casing cased is not possible" if lower else "--casing uncased is not possible",
     ):
-        resolve(folder, casing="cased" if lower else "uncased")
+        resolve_model(folder, casing="cased" if lower else "uncased")
 
 
 @pytest.mark.parametrize(
@@ -118,8 +120,8 @@ def test_presets_know_it_by_short_name_and_by_id(
     spoilt: Path, healthy: ModelSource, reference: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *_, **__: str(spoilt))
-    assert resolve(reference).tokenizer == healthy.tokenizer
-    assert resolve(reference, casing="uncased").tokenizer != healthy.tokenizer
+    assert resolve_model(reference).tokenizer == healthy.tokenizer
+    assert resolve_model(reference, casing="uncased").tokenizer != healthy.tokenizer
 
 
 def test_other_checkpoints_of_the_hub_are_refused(
@@ -127,7 +129,7 @@ def test_other_checkpoints_of_the_hub_are_refused(
 ) -> None:
     monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *_, **__: str(spoilt))
     with pytest.raises(ModelError, match=REFUSED):
-        resolve("some-org/cased-model")
+        resolve_model("some-org/cased-model")
 
 
 def _command(*arguments: str) -> Result:

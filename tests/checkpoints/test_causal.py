@@ -13,7 +13,7 @@ import torch
 from blurb import tasks
 from blurb.checkpoints import Checkpoint
 from blurb.formulations import bind
-from blurb.learners.building import resolve
+from blurb.learners.building import resolve_model
 from blurb.learners.finetuning.network import check
 from blurb.messages.errors import SettingsError
 from blurb.protocols.settings import Settings
@@ -94,7 +94,7 @@ def test_an_encoder_is_not(checkpoint: Builder, kind: str) -> None:
 @pytest.mark.parametrize("pooling", ["cls", "cls-pooler"])
 @pytest.mark.parametrize("kind", ["gpt2", "bert", "bloom"])
 def test_cls_is_refused_with_what_would_work(decoder: Builder, kind: str, pooling: str) -> None:
-    source = resolve(str(decoder(kind)))
+    source = resolve_model(str(decoder(kind)))
     settings = Settings(max_length=48, pooling=pooling)
     with pytest.raises(
         SettingsError,
@@ -119,6 +119,6 @@ def test_a_classification_token_at_the_end_has_seen_everything(
     edit(folder / "tokenizer.json", last)
     # It takes the special tokens from the file.
     rewrite(folder / "tokenizer_config.json", tokenizer_class="PreTrainedTokenizerFast")
-    source = resolve(str(folder))
+    source = resolve_model(str(folder))
     assert source.checkpoint.tokenizer.special_tokens.cls == -1
     check(source, bind(tasks.get("hoc"), Settings(max_length=48)))

@@ -13,11 +13,11 @@ from safetensors.torch import load_file
 
 from blurb.api.model_check import check_model
 from blurb.checkpoints import Checkpoint
-from blurb.learners.building import resolve
+from blurb.learners.building import resolve_model
 from blurb.messages import ModelError
 from blurb.planning import trials
 from blurb.planning.options import RunOptions
-from blurb.planning.preflight import checked
+from blurb.planning.request import make_request
 from tests.checkpoints import reweigh
 from tests.conftest import Builder
 from tests.rewriting import rewrite
@@ -44,7 +44,7 @@ def test_whole_numbers_for_weights_are_refused(
         folder / "model.safetensors",
         lambda state: state | {"embeddings.position_ids": torch.arange(9)},
     )
-    resolve(str(folder))
+    resolve_model(str(folder))
     part = "query" if kind == "bert_uncased" else "q_proj"
     reweigh(
         folder / "model.safetensors",
@@ -60,11 +60,11 @@ def test_whole_numbers_for_weights_are_refused(
         ModelError,
         match=rf"pytorch_model.bin has weights that are whole .*{part}.weight.*dequantise",
     ):
-        resolve(str(binary))
+        resolve_model(str(binary))
     with pytest.raises(
         ModelError, match=rf"weights that are whole numbers \(.*{part}.weight.*dequantise them"
     ):
-        resolve(str(folder))
+        resolve_model(str(folder))
 
 
 @pytest.mark.parametrize("field", ["dtype", "torch_dtype"])
@@ -79,7 +79,7 @@ def test_a_type_may_have_the_name_of_its_library(
         if "dtype" not in name
     }
     (folder / "config.json").write_text(json.dumps({**content, field: value}))
-    assert resolve(str(folder)).checkpoint.load_encoder()[0].dtype == torch.float32
+    assert resolve_model(str(folder)).checkpoint.load_encoder()[0].dtype == torch.float32
 
 
 @pytest.mark.parametrize("kind", ["qwen3", "bert_uncased"])
@@ -101,7 +101,7 @@ def test_a_class_of_its_own_that_was_not_allowed_is_told(
             lr=lr,
             **pooling,
         )
-        request, *_ = checked(options)
+        request, *_ = make_request(options)
         planned = [job.trial for job in trials.prepare(request).final]
         assert SAID in trials.remarks_on_rates(request, request.sources[0], planned)["gad"]
 

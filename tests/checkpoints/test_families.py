@@ -10,7 +10,7 @@ import torch
 
 from blurb.api.model_check import TRIES, check_model
 from blurb.checkpoints import Checkpoint
-from blurb.checkpoints.architecture import capacity
+from blurb.checkpoints.architecture import longest_input
 from tests import checkpoints
 from tests.conftest import Builder
 from tests.rewriting import rewrite
@@ -101,7 +101,7 @@ def test_what_it_is_and_how_to_use_a_decoder_is_told(
 def test_the_longest_input_fits_and_one_more_does_not(checkpoint: Builder, kind: str) -> None:
     """XLM-R and MPNet have 514 positions of which padding takes two, DeBERTa has no end in its weights."""
     encoder = Checkpoint(checkpoint(kind)).load_encoder()[0].eval()
-    assert capacity(encoder) == 512
+    assert longest_input(encoder) == 512
     ids = torch.full((1, 513), 5)
     with torch.no_grad():
         assert (

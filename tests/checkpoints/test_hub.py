@@ -16,7 +16,7 @@ from huggingface_hub import errors
 from safetensors.torch import load_file
 
 from blurb.checkpoints.hub import RECORD, repository_of
-from blurb.learners.building import resolve
+from blurb.learners.building import resolve_model
 from blurb.messages.errors import ModelError
 from tests.conftest import Builder
 from tests.rewriting import edit
@@ -62,7 +62,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hub:
 
 def test_it_is_the_checkpoint_of_its_folder(hub: Hub, checkpoint: Builder) -> None:
     hub.add("org/model", checkpoint("bert_uncased"))
-    online, here = resolve("org/model@v1"), resolve(str(checkpoint("bert_uncased")))
+    online, here = resolve_model("org/model@v1"), resolve_model(str(checkpoint("bert_uncased")))
     assert (online.name, online.revision) == ("model", TAGGED)
     assert (online.weights, online.tokenizer) == (here.weights, here.tokenizer)
     names = {path.name for path in Path(online.location).iterdir()}
@@ -79,14 +79,16 @@ def test_pickled_weights_are_fetched_where_there_are_no_others(
     source = hub.add("org/old", checkpoint("bert_uncased"))
     torch.save(load_file(source / "model.safetensors"), source / "pytorch_model.bin")
     (source / "model.safetensors").unlink()
-    assert (Path(resolve("org/old").location) / "pytorch_model.bin").is_file()
+    assert (Path(resolve_model("org/old").location) / "pytorch_model.bin").is_file()
 
 
 def test_what_presets_state_holds(hub: Hub, checkpoint: Builder) -> None:
     """A cased vocabulary whose files would lower-case it, as BioBERT's."""
     source = hub.add("dmis-lab/biobert-base-cased-v1.1", checkpoint("bert_cased"))
     edit(source / "tokenizer_config.json", lambda content: content.pop("do_lower_case"))
-    assert resolve("biobert").tokenizer == resolve(str(checkpoint("bert_cased"))).tokenizer
+    assert (
+        resolve_model("biobert").tokenizer == resolve_model(str(checkpoint("bert_cased"))).tokenizer
+    )
 
 
 def test_a_folder_of_an_earlier_download_says_its_revision(copy: Path) -> None:
@@ -98,10 +100,10 @@ def test_a_folder_of_an_earlier_download_says_its_revision(copy: Path) -> None:
         "sizes": {},
     }
     (copy / RECORD).write_text(json.dumps(record), encoding="utf-8")
-    assert resolve(str(copy)).revision == TAGGED
+    assert resolve_model(str(copy)).revision == TAGGED
     (copy / RECORD).write_text('{"repository": 1}', encoding="utf-8")
     with pytest.raises(ModelError, match=f"{RECORD} is no record of a download; remove that file"):
-        resolve(str(copy))
+        resolve_model(str(copy))
 
 
 def test_what_the_hub_says_is_one_sentence(hub: Hub) -> None:
@@ -130,7 +132,7 @@ def test_what_the_hub_says_is_one_sentence(hub: Hub) -> None:
         with pytest.raises(
             ModelError, match=f"^org/model is neither a local folder nor in the local .*: {message}"
         ):
-            resolve("org/model")
+            resolve_model("org/model")
 
 
 def test_the_id_of_a_folder_in_the_cache_of_the_hub_is_known(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import torch
 from safetensors.torch import load_file
 
 from blurb.checkpoints import Checkpoint
-from blurb.checkpoints.architecture import capacity, enlarge
+from blurb.checkpoints.architecture import enlarge_embeddings, longest_input
 from blurb.messages.errors import ModelError
 from tests import checkpoints
 from tests.conftest import Builder
@@ -73,7 +73,7 @@ def test_only_the_encoder_of_an_encoder_decoder_is_loaded(checkpoint: Builder) -
 )
 def test_capacity(checkpoint: Builder, kind: str, most: int | None) -> None:
     encoder, _ = Checkpoint(checkpoint(kind)).load_encoder()
-    assert capacity(encoder) == most
+    assert longest_input(encoder) == most
     if most is not None and most <= 512:
         ids = torch.full((1, most), 5)
         assert (
@@ -232,7 +232,7 @@ def test_room_for_new_tokens_is_made_without_the_warning_of_transformers(
 
     monkeypatch.setattr(type(encoder), "resize_token_embeddings", resized)
     for wanted in (size - 1, size + 4):
-        enlarge(encoder, wanted)
+        enlarge_embeddings(encoder, wanted)
     assert encoder.get_input_embeddings().num_embeddings == size + 4
     assert heard == [transformers_logging.ERROR]
     assert transformers_logging.get_verbosity() == before

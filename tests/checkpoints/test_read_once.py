@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 import transformers
 
-from blurb.checkpoints import Checkpoint, resolve, source as sources
+from blurb.checkpoints import Checkpoint, resolve_checkpoint, source as sources
 from tests import checkpoints
 from tests.conftest import Builder
 from tests.rewriting import rewrite
@@ -99,7 +99,7 @@ def test_a_real_encoder(minilm: Path, tmp_path: Path, opened: Callable[[Path], O
     """Resolved as for a run, and loaded as for two trials, with the looks at its weights before and after each."""
     folder = Path(shutil.copytree(minilm, tmp_path / "minilm"))
     opens = opened(folder)
-    source = resolve(str(folder))
+    source = resolve_checkpoint(str(folder))
     for _ in range(2):
         sources.check_trial(source, source.weights, source.tokenizer)
         sources.encoder_of(source)
@@ -113,7 +113,7 @@ def test_other_families(
 ) -> None:
     folder = Path(shutil.copytree(checkpoint(kind), tmp_path / kind))
     opens = opened(folder)
-    sources.encoder_of(resolve(str(folder)))
+    sources.encoder_of(resolve_checkpoint(str(folder)))
     ours = {name: count for (name, who), count in opens.items() if who == "blurb"}
     assert set(ours.values()) == {1}
     assert ours.keys() >= {
@@ -128,7 +128,7 @@ def test_other_families(
 def test_a_worker_reads_anew_what_another_process_resolved(
     copy: Path, opened: Callable[[Path], Opens]
 ) -> None:
-    source = resolve(str(copy))
+    source = resolve_checkpoint(str(copy))
     sources._read.clear()
     opens = opened(copy)
     for _ in range(2):
@@ -139,9 +139,9 @@ def test_a_worker_reads_anew_what_another_process_resolved(
 
 def test_a_reference_that_is_resolved_again_is_read_again(copy: Path) -> None:
     """A pretraining may have gone on in the folder."""
-    before = resolve(str(copy))
+    before = resolve_checkpoint(str(copy))
     rewrite(copy / "config.json", hidden_act="relu")
-    after = resolve(str(copy))
+    after = resolve_checkpoint(str(copy))
     assert before.weights != after.weights
     assert [source.checkpoint.config.hidden_act for source in (before, after)] == ["gelu", "relu"]
 

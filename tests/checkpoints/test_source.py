@@ -11,9 +11,9 @@ import pytest
 import torch
 
 from blurb.checkpoints import Checkpoint, hub, references, source as sources
-from blurb.checkpoints.references import default_name, preset_facts, presets
+from blurb.checkpoints.references import default_name, load_presets, preset_facts
 from blurb.learners import building
-from blurb.learners.building import resolve
+from blurb.learners.building import resolve_model
 from blurb.messages.errors import ModelError, UnknownName
 from blurb.results import published
 from tests import checkpoints
@@ -22,7 +22,7 @@ from tests.conftest import Builder
 
 @pytest.mark.parametrize("kind", checkpoints.KINDS)
 def test_a_folder_is_resolved(checkpoint: Builder, kind: str) -> None:
-    source = resolve(str(checkpoint(kind)))
+    source = resolve_model(str(checkpoint(kind)))
     assert (source.name, source.kind, source.location) == (
         kind,
         "checkpoint",
@@ -34,7 +34,7 @@ def test_a_folder_is_resolved(checkpoint: Builder, kind: str) -> None:
 
 
 def test_a_name_may_be_given(checkpoint: Builder) -> None:
-    assert resolve(str(checkpoint("roberta")), name="mine").name == "mine"
+    assert resolve_model(str(checkpoint("roberta")), name="mine").name == "mine"
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_parameters_are_those_of_the_encoder_alone(checkpoint: Builder) -> None:
     whole = T5ForConditionalGeneration.from_pretrained(checkpoint("t5"))
     encoder = sum(parameter.numel() for parameter in whole.encoder.parameters())
     assert (
-        resolve(str(checkpoint("t5"))).parameters
+        resolve_model(str(checkpoint("t5"))).parameters
         == encoder
         < sum(p.numel() for p in whole.parameters())
     )
@@ -89,18 +89,18 @@ def test_what_is_missing_is_named(copy: Path, lost: list[str], message: str) -> 
     for name in lost:
         (copy / name).unlink()
     with pytest.raises(ModelError, match=f"{copy}: {message}"):
-        resolve(str(copy))
+        resolve_model(str(copy))
 
 
 def test_an_empty_folder_lacks_its_configuration(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"no config.json"):
-        resolve(str(tmp_path))
+        resolve_model(str(tmp_path))
 
 
 @pytest.mark.parametrize("reference", ["./nowhere", "/no/where", "~/no/where", "a/b/c"])
 def test_a_folder_that_does_not_exist(reference: str) -> None:
     with pytest.raises(ModelError, match=f"The model folder {reference} does not exist"):
-        resolve(reference)
+        resolve_model(reference)
 
 
 def test_a_pattern_in_quotes_tells_what_it_fits(here: Path) -> None:
@@ -111,14 +111,14 @@ def test_a_pattern_in_quotes_tells_what_it_fits(here: Path) -> None:
         ModelError,
         match=rf"is no model folder 'pretrain/checkpoint-\*'; as a pattern it matches {fits}",
     ):
-        resolve("pretrain/checkpoint-*")
+        resolve_model("pretrain/checkpoint-*")
     with pytest.raises(ModelError, match="as a pattern it matches none"):
-        resolve("nowhere/checkpoint-?")
+        resolve_model("nowhere/checkpoint-?")
 
 
 def test_a_folder_whose_name_looks_like_a_pattern_is_a_folder(copy: Path) -> None:
     odd = copy.rename(copy.with_name("run[1]*"))
-    assert resolve(str(odd)).name == "run[1]*"
+    assert resolve_model(str(odd)).name == "run[1]*"
 
 
 @pytest.mark.parametrize(
@@ -128,13 +128,13 @@ def test_what_the_hub_finds_no_name_is_one_sentence(reference: str) -> None:
     with pytest.raises(
         ModelError, match=r"is neither a local folder nor (a Hub id \(org/model|in the local)"
     ):
-        resolve(reference)
+        resolve_model(reference)
 
 
 @pytest.mark.parametrize("reference", ["x" * 300 + "/y", "~nobody-of-that-name/x", "a\x00b/c"])
 def test_what_no_folder_can_be_called(reference: str) -> None:
     with pytest.raises(ModelError):
-        resolve(reference)
+        resolve_model(reference)
 
 
 @pytest.mark.parametrize(
@@ -150,13 +150,13 @@ def test_what_no_folder_can_be_called(reference: str) -> None:
 )
 def test_a_url_is_refused_and_its_password_is_not_shown(reference: str) -> None:
     with pytest.raises(ModelError, match="not a URL") as caught:
-        resolve(reference)
+        resolve_model(reference)
     assert "hunter2" not in str(caught.value)
 
 
 def test_a_file_is_refused(copy: Path) -> None:
     with pytest.raises(ModelError, match=f"is a file; use the folder of the checkpoint, {copy}"):
-        resolve(str(copy / "model.safetensors"))
+        resolve_model(str(copy / "model.safetensors"))
 
 
 def test_a_folder_of_checkpoints_names_them(copy: Path) -> None:
@@ -166,7 +166,7 @@ def test_a_folder_of_checkpoints_names_them(copy: Path) -> None:
     with pytest.raises(
         ModelError, match=r"checkpoints in subfolders: checkpoint-500, checkpoint-1000. Choose one"
     ):
-        resolve(str(parent))
+        resolve_model(str(parent))
 
 
 @pytest.mark.parametrize("merged", [False, True])
@@ -181,7 +181,7 @@ def test_an_adapter_asks_for_its_base(copy: Path, merged: bool) -> None:
     content = {"peft_type": "LORA", "base_model_name_or_path": "org/base"}
     (copy / "adapter_config.json").write_text(json.dumps(content), encoding="utf-8")
     with pytest.raises(ModelError, match=expected[merged]):
-        resolve(str(copy))
+        resolve_model(str(copy))
 
 
 @pytest.mark.parametrize("name", ["pubmedbrt", "distilbert-base", "bioelectra-large", "resnet"])
@@ -192,7 +192,7 @@ def test_a_name_without_organisation_is_refused_and_no_other_model_proposed(
     with pytest.raises(
         ModelError, match=f"no model called '{name}'. Write ORG/NAME for a model"
     ) as caught:
-        resolve(name)
+        resolve_model(name)
     assert "Did you mean" not in str(caught.value)
 
 
@@ -215,13 +215,13 @@ def test_the_names_of_tutorials_are_those_of_their_organisation(name: str, meant
 
 def test_a_baseline_without_its_prefix() -> None:
     with pytest.raises(ModelError, match=r"no model called 'majority'\. Write baseline:majority"):
-        building.resolve("majority")
+        building.resolve_model("majority")
 
 
 def test_presets_are_hub_ids() -> None:
-    assert {"bert-uncased", "pubmedbert", "biolinkbert", "roberta"} <= set(presets())
-    assert all(value.count("/") == 1 for value in presets().values())
-    assert len({*presets().values()}) == len(presets())
+    assert {"bert-uncased", "pubmedbert", "biolinkbert", "roberta"} <= set(load_presets())
+    assert all(value.count("/") == 1 for value in load_presets().values())
+    assert len({*load_presets().values()}) == len(load_presets())
 
 
 def test_presets_name_published_rows_and_what_they_are() -> None:
@@ -237,7 +237,7 @@ def test_presets_name_published_rows_and_what_they_are() -> None:
 
 
 def test_presets_pin_no_revision() -> None:
-    assert preset_facts()["pubmedbert"]["revision"] not in presets()["pubmedbert"]
+    assert preset_facts()["pubmedbert"]["revision"] not in load_presets()["pubmedbert"]
 
 
 def test_without_network_or_cache_the_hub_cannot_help(
@@ -248,18 +248,18 @@ def test_without_network_or_cache_the_hub_cannot_help(
         ModelError,
         match="no-such-org/no-such-model is neither a local folder nor in the local Hub cache",
     ):
-        resolve("no-such-org/no-such-model")
+        resolve_model("no-such-org/no-such-model")
 
 
 def test_baselines() -> None:
-    source = resolve("baseline:majority")
+    source = resolve_model("baseline:majority")
     assert (source.kind, source.name, source.weights) == (
         "learner",
         "baseline:majority",
         "baseline:majority",
     )
     with pytest.raises(UnknownName, match=r"no baseline called 'majorty'. Did you mean 'majority'"):
-        resolve("baseline:majorty")
+        resolve_model("baseline:majorty")
 
 
 def test_a_tokenizer_larger_than_the_embeddings_is_refused(copy: Path) -> None:
@@ -271,14 +271,14 @@ def test_a_tokenizer_larger_than_the_embeddings_is_refused(copy: Path) -> None:
     with pytest.raises(
         ModelError, match="the tokenizer has 352 entries, but the encoder has only 350 embeddings"
     ):
-        resolve(str(copy))
+        resolve_model(str(copy))
 
 
 def test_a_tokenizer_smaller_than_the_embeddings_is_common(copy: Path, tmp_path: Path) -> None:
     from transformers import BertConfig, BertModel
 
     BertModel(BertConfig(vocab_size=384, **checkpoints.SIZES)).save_pretrained(copy)
-    assert resolve(str(copy)).parameters > 0
+    assert resolve_model(str(copy)).parameters > 0
 
 
 @pytest.mark.parametrize(
@@ -307,7 +307,7 @@ def test_files_that_are_damaged_are_an_error_of_the_model(
 ) -> None:
     (copy / name).write_text(content, encoding="utf-8")
     with pytest.raises(ModelError, match=message):
-        resolve(str(copy))
+        resolve_model(str(copy))
 
 
 # What identifies weights
@@ -370,7 +370,7 @@ def test_a_link_to_nowhere_is_no_id_of_the_hub(here: Path, monkeypatch: pytest.M
     Path("org").mkdir()
     Path("org/model").symlink_to("nowhere")
     with pytest.raises(ModelError, match="org/model is a link to nowhere, which is not there"):
-        resolve("org/model")
+        resolve_model("org/model")
 
 
 def test_two_readings_of_a_name_are_both_said(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -382,7 +382,7 @@ def test_two_readings_of_a_name_are_both_said(copy: Path, monkeypatch: pytest.Mo
         ModelError,
         match=r"may be the folder org/model, or org/model of the Hub at the revision main",
     ):
-        resolve("org/model@main")
+        resolve_model("org/model@main")
 
 
 @pytest.fixture(autouse=True)
@@ -404,7 +404,7 @@ def loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_what_one_trial_does_to_it_no_other_sees(checkpoint: Builder, loads: list[str]) -> None:
-    source = resolve(str(checkpoint("bert_uncased")))
+    source = resolve_model(str(checkpoint("bert_uncased")))
     torch.manual_seed(1)
     first, pooler = sources.encoder_of(source)
     drawn = torch.rand(3)
@@ -426,7 +426,7 @@ def test_what_one_trial_does_to_it_no_other_sees(checkpoint: Builder, loads: lis
 
 
 def test_one_is_kept_and_by_what_it_holds(checkpoint: Builder, loads: list[str]) -> None:
-    one, other = (resolve(str(checkpoint(kind))) for kind in ("bert_uncased", "roberta"))
+    one, other = (resolve_model(str(checkpoint(kind))) for kind in ("bert_uncased", "roberta"))
     for source in (one, one, other, one):
         encoder, _ = sources.encoder_of(source)
         assert encoder.config.model_type == {one: "bert", other: "roberta"}[source]
@@ -437,7 +437,7 @@ def test_weights_drawn_while_loading_are_drawn_for_every_trial(
     checkpoint: Builder, loads: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As of a checkpoint without its pooler: seeds must not share what the first of them drew."""
-    source = resolve(str(checkpoint("bert_uncased")))
+    source = resolve_model(str(checkpoint("bert_uncased")))
     counted = Checkpoint.load_encoder
 
     def drawing(self: Checkpoint) -> tuple[torch.nn.Module, bool]:

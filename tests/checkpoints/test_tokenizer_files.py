@@ -14,11 +14,11 @@ from blurb.checkpoints import Checkpoint, reading
 from blurb.checkpoints.tokenizer_files import (
     MOST_GROWTH,
     MOST_STEPS,
-    _growth,
+    _growth_of_steps,
+    iterate_steps,
     read_tokenizer_config,
-    steps,
 )
-from blurb.learners.building import resolve
+from blurb.learners.building import resolve_model
 from blurb.messages.errors import ModelError
 from tests.conftest import Builder
 from tests.rewriting import rewrite
@@ -49,7 +49,7 @@ def test_replacements_that_would_fill_the_memory(copy: Path, normalizer: dict[st
         ModelError,
         match=r"mine: cannot load the tokenizer: tokenizer.json: its normalizer and pre_tokenizer may make",
     ):
-        resolve(str(copy))
+        resolve_model(str(copy))
 
 
 def test_steps_without_end(copy: Path) -> None:
@@ -57,7 +57,7 @@ def test_steps_without_end(copy: Path) -> None:
         copy / "tokenizer.json", normalizer=sequence(*[{"type": "Lowercase"}] * (MOST_STEPS + 1))
     )
     with pytest.raises(ModelError, match=r"tokenizer.json has 34 steps; at most 32"):
-        resolve(str(copy))
+        resolve_model(str(copy))
 
 
 def test_both_parts_count_together(copy: Path) -> None:
@@ -72,7 +72,7 @@ def test_both_parts_count_together(copy: Path) -> None:
 
 
 def bound(step: Any) -> int:
-    return _growth(list(steps(json.loads(step.__getstate__()))))
+    return _growth_of_steps(list(iterate_steps(json.loads(step.__getstate__()))))
 
 
 @pytest.mark.parametrize(
@@ -125,8 +125,10 @@ def test_a_table_of_replacements_counts_by_its_longest() -> None:
     table = base64.b64encode(
         len(trie).to_bytes(4, "little") + trie + b"fi\0" + b"x" * 70 + b"\0y\0"
     ).decode()
-    assert _growth([{"type": "Precompiled", "precompiled_charsmap": table}]) == 70
-    assert _growth([{"type": "Precompiled", "precompiled_charsmap": "no base64 at all"}]) == 1
+    assert _growth_of_steps([{"type": "Precompiled", "precompiled_charsmap": table}]) == 70
+    assert (
+        _growth_of_steps([{"type": "Precompiled", "precompiled_charsmap": "no base64 at all"}]) == 1
+    )
 
 
 def test_a_vocabulary_of_gigabytes_is_not_read(copy: Path) -> None:
@@ -135,7 +137,7 @@ def test_a_vocabulary_of_gigabytes_is_not_read(copy: Path) -> None:
     with pytest.raises(
         ModelError, match=r"cannot load the tokenizer: vocab.txt has 10,737,418,240 bytes"
     ):
-        resolve(str(copy))
+        resolve_model(str(copy))
 
 
 def test_a_tokenizer_alone_is_looked_at_as_well(copy: Path, checkpoint: Builder) -> None:
@@ -144,7 +146,7 @@ def test_a_tokenizer_alone_is_looked_at_as_well(copy: Path, checkpoint: Builder)
     with pytest.raises(ModelError, match="letters of one"):
         _ = Checkpoint(copy).tokenizer  # as `blurb vocab` does
     with pytest.raises(ModelError, match="letters of one"):
-        resolve(str(checkpoint("bert_uncased")), tokenizer=str(copy))
+        resolve_model(str(checkpoint("bert_uncased")), tokenizer=str(copy))
 
 
 def test_a_file_that_is_far_too_long_is_not_read(
@@ -154,7 +156,7 @@ def test_a_file_that_is_far_too_long_is_not_read(
     with pytest.raises(
         ModelError, match=r"tokenizer.json has [\d,]+ bytes; at most 4,000 are read"
     ):
-        resolve(str(copy))
+        resolve_model(str(copy))
 
 
 def test_a_pattern_that_gives_up_on_a_text(copy: Path) -> None:

@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 from transformers import AutoModel
 
 from blurb.checkpoints import Checkpoint
-from blurb.learners.building import resolve
+from blurb.learners.building import resolve_model
 from blurb.messages.errors import ModelError
 from tests import checkpoints
 from tests.checkpoints import reweigh
@@ -93,7 +93,7 @@ def test_others_inside_the_encoder_are_refused(
         ModelError,
         match=rf"of the weights inside the encoder's own modules are not used .*\.{name}",
     ):
-        resolve(str(folder))
+        resolve_model(str(folder))
 
 
 def test_relative_positions_of_bert(with_weights: Callable[..., Path]) -> None:
@@ -102,7 +102,7 @@ def test_relative_positions_of_bert(with_weights: Callable[..., Path]) -> None:
     folder = with_weights("bert_uncased", *names)
     rewrite(folder / "config.json", position_embedding_type="relative_key")
     with pytest.raises(ModelError, match=r"2 of the weights inside .*distance_embedding"):
-        resolve(str(folder))
+        resolve_model(str(folder))
 
 
 def test_of_pickled_weights_when_they_are_loaded(with_weights: Callable[..., Path]) -> None:
@@ -128,7 +128,7 @@ def test_a_prefix_is_named(copy: Path, prefix: str, by: str) -> None:
     with pytest.raises(
         ModelError, match=rf"the names in the file begin with '{prefix}bert\.'{by}; save it again"
     ):
-        resolve(str(copy))
+        resolve_model(str(copy))
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_of_modules_that_the_encoder_does_not_have(
     with_weights: Callable[..., Path], name: str
 ) -> None:
     with pytest.raises(ModelError, match=rf"1 of the weights inside .*{name}"):
-        resolve(str(with_weights("bert_uncased", name)))
+        resolve_model(str(with_weights("bert_uncased", name)))
 
 
 def _bare(folder: Path) -> set[str]:

@@ -18,7 +18,7 @@ from safetensors.torch import load_file
 
 from blurb.checkpoints import Checkpoint
 from blurb.checkpoints.weights import ORDER, check_header
-from blurb.learners.building import resolve
+from blurb.learners.building import resolve_model
 from blurb.messages.errors import ModelError
 from tests.checkpoints import reweigh
 from tests.rewriting import rewrite
@@ -89,13 +89,13 @@ def test_an_index_that_chooses_other_weights_gives_another_hash(copy: Path) -> N
 def test_weights_of_a_subfolder_that_change_change_the_hash(copy: Path) -> None:
     (copy / "deep").mkdir()
     _index(copy, _shard(copy, "deep/part.safetensors"))
-    first, total = resolve(str(copy)).weights, _sum(copy)
+    first, total = resolve_model(str(copy)).weights, _sum(copy)
     reweigh(
         copy / "deep/part.safetensors",
         lambda state: {key: value + 1 for key, value in state.items()},
     )
     assert _sum(copy) != pytest.approx(total)
-    assert resolve(str(copy)).weights != first
+    assert resolve_model(str(copy)).weights != first
 
 
 def test_weights_that_the_configuration_names(copy: Path) -> None:
@@ -140,7 +140,7 @@ def test_an_index_that_names_a_file_outside_is_refused(copy: Path, name: str) ->
         ModelError,
         match=r"mine: model.safetensors.index.json names '.*out.safetensors', which is out",
     ):
-        resolve(str(copy))
+        resolve_model(str(copy))
 
 
 def test_an_index_that_names_a_link_to_the_outside_is_refused(copy: Path) -> None:
@@ -150,7 +150,7 @@ def test_an_index_that_names_a_link_to_the_outside_is_refused(copy: Path) -> Non
     with pytest.raises(
         ModelError, match=r"names .part.safetensors., which is outside of the folder"
     ):
-        resolve(str(copy))
+        resolve_model(str(copy))
 
 
 @pytest.mark.parametrize("shared", [False, True])
@@ -174,12 +174,12 @@ def test_the_links_of_the_hub_s_cache_are_followed(
         else:
             path.rename(blob)
         (snapshot / path.name).symlink_to(Path("..", "..", "blobs", blob.name))
-    assert resolve(str(snapshot)).weights == plain
+    assert resolve_model(str(snapshot)).weights == plain
     (snapshot / "part.safetensors").unlink()
     (snapshot / "part.safetensors").symlink_to(tmp_path / "hub" / "out.safetensors")
     (tmp_path / "hub" / "out.safetensors").write_bytes(b"x")
     with pytest.raises(ModelError, match="outside of the folder"):
-        resolve(str(snapshot))
+        resolve_model(str(snapshot))
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_an_index_that_is_none_is_one_error(copy: Path, content: str, message: s
     _shard(copy)
     (copy / INDEX).write_text(content, encoding="utf-8")
     with pytest.raises(ModelError, match=f"mine: {INDEX} {message}"):
-        resolve(str(copy))
+        resolve_model(str(copy))
 
 
 @pytest.mark.parametrize("kind", ["folder", "dangling", "loop"])
@@ -216,13 +216,13 @@ def test_weights_that_are_no_file(copy: Path, kind: str, name: str) -> None:
     else:
         path.symlink_to(path if kind == "loop" else copy / "nowhere")
     with pytest.raises(ModelError, match=f"{name} is not a file .it is a folder or a broken link"):
-        resolve(str(copy))
+        resolve_model(str(copy))
 
 
 def test_safetensors_that_transformers_would_not_find_are_no_weights(copy: Path) -> None:
     _shard(copy)
     with pytest.raises(ModelError, match=r"no weights; expected model.safetensors"):
-        resolve(str(copy))
+        resolve_model(str(copy))
 
 
 def test_compressed_weights_are_refused(copy: Path) -> None:

@@ -36,7 +36,7 @@ def plug_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> object:
     """Adds entry points `path=object of PLUGINS` to those that are installed."""
     (tmp_path / "blurb_test_added.py").write_text(PLUGINS)
     monkeypatch.syspath_prepend(tmp_path)
-    installed = registry._installed
+    installed = registry._installed_points
 
     def plug(**targets: str) -> None:
         points = [
@@ -47,7 +47,7 @@ def plug_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> object:
             )
             for path, target in targets.items()
         ]
-        monkeypatch.setattr(registry, "_installed", lambda group: [*installed(group), *(
+        monkeypatch.setattr(registry, "_installed_points", lambda group: [*installed(group), *(
             points if group == added.group else [])])  # fmt: skip
         for name in ("entries", "_sorted_out"):
             added.__dict__.pop(name, None)

@@ -293,7 +293,7 @@ def test_under_the_null_the_whole_answer_is_seldom_red(runs: int) -> None:
             scores = {task: random.normal(80, 1, runs).tolist() for task in NAMES}
             sides.append(invented.row(name, scores, split="dev"))
         red += (
-            regression.decide(sides[1], sides[0], regression.Rules()).outcome
+            regression.decide_check(sides[1], sides[0], regression.Rules()).outcome
             == regression.Outcome.REGRESSION
         )
     assert red / 600 <= 0.07

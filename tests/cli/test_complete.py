@@ -14,7 +14,7 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from blurb.cli import cli
-from blurb.protocols.protocol import names
+from blurb.protocols.protocol import protocol_names
 from blurb.results import published
 from blurb.store import row_trials as rows
 from blurb.store.store import Store
@@ -52,7 +52,7 @@ def store(here: Path) -> Path:
         ("run m --tasks", "gad,bio", ["gad,bioasq", "gad,biosses"]),
         ("run m --tasks", "gad,ga", ["<file>"]),
         ("data verify --tasks", "ne", ["ner"]),
-        ("run m --protocol", "", names()),
+        ("run m --protocol", "", protocol_names()),
         ("run m --protocol", "./my", ["<file>"]),
         ("run m --precision", "f", ["fp32", "fp16"]),
         ("run m --suite", "", ["blurb", "demo"]),

@@ -11,7 +11,7 @@ from blurb import tasks
 from blurb.cli import cli
 from blurb.corpora import demo
 from blurb.messages.errors import DataError, SettingsError
-from blurb.planning.request import check_files
+from blurb.planning.steps import check_files
 
 
 @pytest.fixture(params=["too deep", "too high"])
@@ -32,7 +32,7 @@ def test_a_folder_near_the_data_is_told(places: tuple[Path, Path]) -> None:
     assert result.exit_code == 1
     assert hint in result.stderr
     with pytest.raises(DataError) as caught:
-        check_files(tasks.select("gad,hoc"), near)
+        check_files(tasks.select_tasks("gad,hoc"), near)
     assert str(caught.value).endswith(hint)
     stats = CliRunner().invoke(cli, ["data", "stats", "--data", str(near), "--tasks", "gad,hoc"])
     assert str(stats.exception).endswith(hint)
@@ -41,7 +41,7 @@ def test_a_folder_near_the_data_is_told(places: tuple[Path, Path]) -> None:
 def test_nothing_is_guessed_where_nothing_is_near(tmp_path: Path) -> None:
     (tmp_path / "a" / "b").mkdir(parents=True)
     with pytest.raises(DataError) as caught:
-        check_files(tasks.select("gad"), tmp_path / "a")
+        check_files(tasks.select_tasks("gad"), tmp_path / "a")
     assert "Did you mean" not in str(caught.value)
 
 

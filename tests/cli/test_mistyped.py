@@ -14,8 +14,9 @@ from blurb.cli import SECTIONS, cli
 from blurb.learners import building
 from blurb.messages import errors
 from blurb.messages.errors import BlurbError, ErrorGroup, UnknownName
-from blurb.planning import preflight, trials
+from blurb.planning import trials
 from blurb.planning.options import RunOptions
+from blurb.planning.request import make_request
 from tests.store.fakes import stored, trial
 
 RUN = ("run", "scratch:tiny", "--suite", "demo")
@@ -143,7 +144,7 @@ def test_names_are_those_without_case_and_signs(letters: Callable[[str], str], h
     def planned(spell: Callable[[str], str], tasks: str, **named: str) -> list[str]:
         given = {option: spell(value) for option, value in named.items()}
         options = RunOptions(model="scratch:tiny", suite="demo", tasks=spell(tasks), **given)  # type: ignore[arg-type]
-        return [job.trial.hash for job in trials.prepare(preflight.checked(options)[0]).jobs]
+        return [job.trial.hash for job in trials.prepare(make_request(options)[0]).jobs]
 
     for tasks, named in (
         ("ncbi-disease,bc5-chem", {"head": "bilstm-crf", "protocol": "quick", "tagging": "bioul"}),
@@ -159,7 +160,7 @@ def test_names_of_a_show_command_and_of_python() -> None:
     shown = CliRunner().invoke(cli, ["heads", "show", "BiLSTM_CRF"], catch_exceptions=False).output
     assert shown.startswith("head bilstm-crf (")
     assert blurb.load_dataset("GAD", suite="demo") is not None
-    assert building.resolve("baseline:Majority").weights == "baseline:majority"
+    assert building.resolve_model("baseline:Majority").weights == "baseline:majority"
     assert (
         CliRunner().invoke(cli, ["protocols", "show", "Quick"], catch_exceptions=False).exit_code
         == 0

@@ -84,7 +84,9 @@ QUESTIONS = {
     }
     for number, label in enumerate(["yes"] * 40 + ["no"] * 20)
 }
-TEST_IDS = qa._cut(list(QUESTIONS), 2, QUESTIONS, ("yes", "no", "maybe"), random.Random(0))[1]
+TEST_IDS = qa._stratified_parts(
+    list(QUESTIONS), 2, QUESTIONS, ("yes", "no", "maybe"), random.Random(0)
+)[1]
 
 
 def question(number: str, answer: str, kind: str = "yesno") -> dict[str, object]:
@@ -209,15 +211,17 @@ def small_lists() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for module in (words, biosses, hoc):
             patch.setattr(module, "listed", lambda name: one_each)
-        patch.setattr(qa, "listed", lambda name: {"dev": ["b2"]})
+        patch.setattr(qa, "load_split_lists", lambda name: {"dev": ["b2"]})
         paths = [
             f"{kind}_dataset/x {number}.xml"
             for number, kind in enumerate(("train", "train", "test"))
         ]
         patch.setattr(
-            ddi, "listed", lambda name: {"train": paths[:1], "dev": paths[1:2], "test": paths[2:]}
+            ddi,
+            "load_split_lists",
+            lambda name: {"train": paths[:1], "dev": paths[1:2], "test": paths[2:]},
         )
-        patch.setattr(chemprot, "_ends", lambda: {"7": [8, 25]})
+        patch.setattr(chemprot, "_sentence_ends", lambda: {"7": [8, 25]})
         patch.setattr(relations, "GAD_CUT", 2)
         patch.setattr(words, "JNLPBA_CUT", 5)
         yield

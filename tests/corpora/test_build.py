@@ -13,7 +13,7 @@ import pytest
 
 from blurb import tasks
 from blurb.corpora import build as module
-from blurb.corpora.build import MissingRelease, prepare
+from blurb.corpora.build import MissingRelease, build_task
 from blurb.data import read_split
 from blurb.data.loading import DatasetVerification
 from blurb.messages.errors import DataError
@@ -77,7 +77,7 @@ def _small() -> Iterator[None]:
 
 
 def run(name: str, raw: Path, out: Path) -> tuple[DatasetVerification, list[str]]:
-    return prepare(tasks.get(name), raw, out)
+    return build_task(tasks.get(name), raw, out)
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -506,9 +506,9 @@ def test_a_task_without_builder_or_without_a_folder_of_its_own_is_not_preparable
         module.builder(dataclasses.replace(gad, builder=""))
     flat = dataclasses.replace(gad, files={split: f"{split}.tsv" for split in SPLITS})
     with pytest.raises(DataError, match="have no folder of their own"):
-        prepare(flat, put(tmp_path / "raw", "gad"), tmp_path / "out")
+        build_task(flat, put(tmp_path / "raw", "gad"), tmp_path / "out")
 
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="check the path given with --raw"):
-        prepare(tasks.get("gad"), tmp_path / "gone", tmp_path / "out")
+        build_task(tasks.get("gad"), tmp_path / "gone", tmp_path / "out")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from blurb import tasks
-from blurb.corpora.build import prepare, words
+from blurb.corpora.build import build_task, words
 from blurb.corpora.releases import Release
 from blurb.data import manifest
 from blurb.tasks import SPLITS, Split
@@ -37,13 +37,13 @@ def test_prepared_files_are_blurbs_byte_for_byte(
     name: str, test_data: Path, tmp_path: Path
 ) -> None:
     task = tasks.get(name)
-    found, notes = prepare(task, test_data / "raw_data", tmp_path)
+    found, notes = build_task(task, test_data / "raw_data", tmp_path)
     for split in SPLITS:
         path = task.files[split]
         assert (tmp_path / path).read_bytes() == (test_data / "blurb" / path).read_bytes(), path
     assert found.verdict == "identical"
     assert notes == []
-    folder = manifest.home(task)
+    folder = manifest.task_folder(task)
     done = subprocess.run(
         ["diff", "-r", tmp_path / folder, test_data / "blurb" / folder], capture_output=True
     )
@@ -59,7 +59,7 @@ def _documents(text: str) -> Iterator[tuple[str, str]]:
 def test_the_one_original_document_of_ebm_pico(
     test_data: Path, real_data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(words, "listed", lambda name: {"test": ["10070173"]})
+    monkeypatch.setattr(words, "load_split_lists", lambda name: {"test": ["10070173"]})
     text = words.build_pico(Release(test_data / "raw_data"), tasks.get("ebm-pico"))["test"]
     assert (
         text
@@ -91,18 +91,18 @@ def test_ebm_picos_documents_taken_apart_are_put_together_again(
             for path, cells in contents.items():
                 (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
                 (tmp_path / path).write_text("\n".join(cells), encoding="utf-8", newline="")
-    shipped = words.listed("ebm_pico")
+    shipped = words.load_split_lists("ebm_pico")
     assert {
         split: shipped[split] for split in listed
     } == listed  # the lists have BLURB's documents in its order
-    monkeypatch.setattr(words, "listed", lambda name: listed)
+    monkeypatch.setattr(words, "load_split_lists", lambda name: listed)
     texts = words.build_pico(Release(tmp_path), tasks.get("ebm-pico"))
     for split in listed:
         assert texts[split] == (real_data / "ebmnlp" / f"{split}.tsv").read_text(encoding="utf-8")
 
 
 def test_the_lists_are_those_of_the_kit(test_data: Path) -> None:
-    from blurb.corpora.releases import listed
+    from blurb.corpora.releases import load_split_lists
 
     for name, folder in (("ebm_pico", "ebmnlp"), ("hoc", "HoC")):
         for split in SPLITS:
@@ -111,4 +111,6 @@ def test_the_lists_are_those_of_the_kit(test_data: Path) -> None:
                 .read_text()
                 .strip()
             )
-            assert listed(name)[split] == [part.removesuffix(".txt") for part in text.split(",")]
+            assert load_split_lists(name)[split] == [
+                part.removesuffix(".txt") for part in text.split(",")
+            ]

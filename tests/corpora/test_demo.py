@@ -13,7 +13,7 @@ import pytest
 
 from blurb import data, tasks
 from blurb.corpora import demo, originals as prepared
-from blurb.inputs.relations import dummified
+from blurb.inputs.relations import dummify_entities
 
 NER = ("BC5CDR-chem", "BC5CDR-disease", "NCBI-disease", "BC2GM", "JNLPBA")
 TABLES = ("chemprot", "DDI", "GAD", "BIOSSES", "HoC", "BioASQ")
@@ -263,7 +263,9 @@ def test_dummified_originals_are_the_rows_of_the_suite_in_their_order(
     task = tasks.get(name)
     for split in tasks.SPLITS:
         originals = list(prepared.read(tmp_path, task, split))
-        assert [dummified(row) for row in originals] == data.read_split(task, tmp_path, split)
+        assert [dummify_entities(row) for row in originals] == data.read_split(
+            task, tmp_path, split
+        )
     kinds = {"chemprot": {"CHEMICAL", "GENE"}, "ddi": {"DRUG"}}[name]
     assert {row[role]["type"] for row in originals for role in ("head", "tail")} == kinds
 

@@ -393,7 +393,7 @@ def test_the_command_fetches_checks_and_says_what_is_left(
     server: Server, tmp_path: Path, test_data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BLURB_MIRROR", server.base)
-    for task in tasks.select("ncbi-disease,gad"):
+    for task in tasks.select_tasks("ncbi-disease,gad"):
         for one in task.source.downloads:
             server.files[f"/{one.path}"] = (test_data / "raw_data" / one.path).read_bytes()
     arguments = ["data", "download", "--out", str(tmp_path), "--tasks"]

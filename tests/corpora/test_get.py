@@ -14,7 +14,7 @@ from blurb.corpora import download
 from blurb.corpora.download import Got, get
 from blurb.data import home
 from blurb.messages.errors import DataError
-from blurb.planning.request import at_hand
+from blurb.planning.steps import available_tasks
 from blurb.tasks import Download
 from tests.cli.in_process import ran
 from tests.corpora.originals import FILES, NAMES, put, small_lists
@@ -94,8 +94,8 @@ def test_one_table_at_the_end_and_the_folder_is_the_default_of_others(
     assert done.exit_code == 1  # BioASQ
     assert f"{tmp_path / 'data'} has 12 of 13. Next: blurb run MODEL" in done.stdout
     assert "participants-area.bioasq.org" in done.stdout
-    assert [task.name for task in at_hand(tasks.select("all"), None)] == [
-        t.name for t in tasks.select("blurb-12")
+    assert [task.name for task in available_tasks(tasks.select_tasks("all"), None)] == [
+        t.name for t in tasks.select_tasks("blurb-12")
     ]
     planned = ran(["run", "baseline:majority", "--protocol", "smoke", "--dry-run"])
     assert (

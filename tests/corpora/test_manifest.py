@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from blurb import data, tasks
-from blurb.corpora.build import prepare
+from blurb.corpora.build import build_task
 from blurb.data import loading, manifest
-from blurb.data.loading import examine
+from blurb.data.loading import examine_task
 from blurb.data.schema import hash_rows
 from blurb.messages.errors import DataError
 from blurb.tasks import SPLITS
@@ -32,7 +32,7 @@ def _small() -> Iterator[None]:
 
 @pytest.fixture
 def out(tmp_path: Path) -> Path:
-    prepare(GAD, put(tmp_path / "raw", "gad"), tmp_path / "out")
+    build_task(GAD, put(tmp_path / "raw", "gad"), tmp_path / "out")
     return tmp_path / "out"
 
 
@@ -68,9 +68,9 @@ def test_it_holds_hashes_of_sources_files_and_examples(out: Path) -> None:
 
 def test_two_runs_in_two_places_give_the_same_bytes(out: Path, tmp_path: Path) -> None:
     hoc = tasks.get("hoc")
-    prepare(hoc, put(tmp_path / "raw", "hoc"), out)
-    prepare(hoc, put(tmp_path / "elsewhere", "hoc"), tmp_path / "again")  # in another order, too
-    prepare(GAD, put(tmp_path / "elsewhere", "gad"), tmp_path / "again")
+    build_task(hoc, put(tmp_path / "raw", "hoc"), out)
+    build_task(hoc, put(tmp_path / "elsewhere", "hoc"), tmp_path / "again")  # in another order, too
+    build_task(GAD, put(tmp_path / "elsewhere", "gad"), tmp_path / "again")
     first, again = (folder / "manifest.json" for folder in (out, tmp_path / "again"))
     assert first.read_bytes() == again.read_bytes()
     assert str(tmp_path) not in first.read_text()
@@ -80,7 +80,7 @@ def test_many_files_of_a_folder_are_one_source(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(manifest, "MANY", 2)
-    prepare(tasks.get("hoc"), put(tmp_path / "raw", "hoc"), tmp_path / "out")
+    build_task(tasks.get("hoc"), put(tmp_path / "raw", "hoc"), tmp_path / "out")
     lines = "".join(
         f"{hashlib.sha256(FILES['hoc'][f'hoc/text/{n}.txt']).hexdigest()}  {n}.txt\n"
         for n in (1, 2, 3)
@@ -100,23 +100,23 @@ def _forbid_reading(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_verify_believes_it_while_the_bytes_are_the_same(
     out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    full = examine(GAD, out, trust=False)
+    full = examine_task(GAD, out, trust=False)
     _forbid_reading(monkeypatch)
-    assert examine(GAD, out) == full
+    assert examine_task(GAD, out) == full
     with pytest.raises(AssertionError, match="the file was read"):
-        examine(GAD, out, trust=False)
+        examine_task(GAD, out, trust=False)
 
 
 def test_a_file_that_changed_is_read_and_told(out: Path) -> None:
     path = out / "GAD" / "test.tsv"
     path.write_text(path.read_text().replace("nex", "vor"))
-    found = examine(GAD, out)
+    found = examine_task(GAD, out)
     assert [str(note) for note in found.notes] == [
         f"{path}: changed since `blurb data prepare` wrote it."
     ]
-    assert found.hashes == examine(GAD, out, trust=False).hashes
+    assert found.hashes == examine_task(GAD, out, trust=False).hashes
     path.unlink()
-    assert examine(GAD, out).missing == ("test",)
+    assert examine_task(GAD, out).missing == ("test",)
 
 
 def other_schema(content: dict[str, Any]) -> None:
@@ -138,16 +138,16 @@ def test_one_of_another_schema_version_or_task_is_not_relied_on(
     content = load(out)
     change(content)
     store(out, content)
-    assert examine(GAD, out) == examine(GAD, out, trust=False)
+    assert examine_task(GAD, out) == examine_task(GAD, out, trust=False)
     _forbid_reading(monkeypatch)
     with pytest.raises(AssertionError, match="the file was read"):
-        examine(GAD, out)
+        examine_task(GAD, out)
 
 
 def test_one_of_another_schema_is_told_and_begun_anew(out: Path, tmp_path: Path) -> None:
     whole = load(out)
     store(out, {**whole, "schema": 99})
-    _, (note,) = prepare(GAD, tmp_path / "raw", out)
+    _, (note,) = build_task(GAD, tmp_path / "raw", out)
     assert "has another schema than 1" in note
     assert "It was replaced" in note
     assert load(out) == whole
@@ -172,10 +172,10 @@ def test_a_damaged_one_is_told_and_the_files_are_read(
     content: bytes, message: str, out: Path
 ) -> None:
     (out / "manifest.json").write_bytes(content)
-    found = examine(GAD, out)
+    found = examine_task(GAD, out)
     assert message in str(found.notes[0])
     assert "read in full" in str(found.notes[0])
-    assert found.hashes == examine(GAD, out, trust=False).hashes
+    assert found.hashes == examine_task(GAD, out, trust=False).hashes
 
 
 @DAMAGED
@@ -184,11 +184,11 @@ def test_a_damaged_one_is_told_and_begun_anew(
 ) -> None:
     whole = load(out)
     (out / "manifest.json").write_bytes(content)
-    _, (note,) = prepare(GAD, tmp_path / "raw", out)
+    _, (note,) = build_task(GAD, tmp_path / "raw", out)
     assert message in note
     assert "It was replaced" in note
     assert load(out) == whole
-    assert prepare(GAD, tmp_path / "raw", out)[1] == []
+    assert build_task(GAD, tmp_path / "raw", out)[1] == []
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_values_of_other_types_are_damage_of_their_dataset(
     key: str, value: object, out: Path, tmp_path: Path
 ) -> None:
     hoc = tasks.get("hoc")
-    prepare(hoc, put(tmp_path / "raw", "hoc"), out)
+    build_task(hoc, put(tmp_path / "raw", "hoc"), out)
     content = load(out)
     content["datasets"]["gad"]["splits"]["dev"][key] = value
     store(out, content)
@@ -211,7 +211,7 @@ def test_values_of_other_types_are_damage_of_their_dataset(
 def test_entries_that_are_no_entries(value: object, out: Path) -> None:
     content = load(out)
     store(out, {**content, "datasets": {"gad": value}})
-    assert examine(GAD, out).hashes == examine(GAD, out, trust=False).hashes
+    assert examine_task(GAD, out).hashes == examine_task(GAD, out, trust=False).hashes
 
 
 def test_without_one_nothing_is_known(tmp_path: Path) -> None:
@@ -220,7 +220,7 @@ def test_without_one_nothing_is_known(tmp_path: Path) -> None:
 
 def test_preparing_one_dataset_keeps_what_is_said_of_others(out: Path, tmp_path: Path) -> None:
     before = load(out)["datasets"]["gad"]
-    prepare(tasks.get("hoc"), put(tmp_path / "raw", "hoc"), out)
+    build_task(tasks.get("hoc"), put(tmp_path / "raw", "hoc"), out)
     assert load(out)["datasets"]["gad"] == before
     assert list(load(out)["datasets"]) == ["gad", "hoc"]
 
@@ -229,13 +229,13 @@ def test_one_that_is_older_than_the_files_is_noticed(out: Path, tmp_path: Path) 
     # As after a crash between the files and the manifest: new files beside the old entry.
     old = (out / "manifest.json").read_bytes()
     content = FILES["gad"]["GAD/1/test.tsv"].replace(b"nex", b"vor")
-    prepare(GAD, put(tmp_path / "raw", "gad", {"GAD/1/test.tsv": content}), out)
+    build_task(GAD, put(tmp_path / "raw", "gad", {"GAD/1/test.tsv": content}), out)
     (out / "manifest.json").write_bytes(old)
-    found = examine(GAD, out)
+    found = examine_task(GAD, out)
     assert [str(note) for note in found.notes] == [
         f"{out / 'GAD' / 'test.tsv'}: changed since `blurb data prepare` wrote it."
     ]
-    assert found.hashes == examine(GAD, out, trust=False).hashes
+    assert found.hashes == examine_task(GAD, out, trust=False).hashes
 
 
 def test_one_that_cannot_be_written_stays_and_the_files_are_in_place(
@@ -254,10 +254,10 @@ def test_one_that_cannot_be_written_stays_and_the_files_are_in_place(
     with pytest.raises(
         DataError, match=r"manifest.json: cannot be written: the disk is full.*hoc are complete"
     ):
-        prepare(tasks.get("hoc"), put(tmp_path / "raw", "hoc"), out)
+        build_task(tasks.get("hoc"), put(tmp_path / "raw", "hoc"), out)
     assert (out / "manifest.json").read_bytes() == before
     assert {path.name for path in out.iterdir()} == {"GAD", "HoC", "manifest.json"}
-    assert set(examine(tasks.get("hoc"), out).counts) == set(SPLITS)
+    assert set(examine_task(tasks.get("hoc"), out).counts) == set(SPLITS)
 
 
 def _update(folder: Path, name: str, ready: Any) -> None:

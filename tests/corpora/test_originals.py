@@ -12,7 +12,7 @@ import pytest
 from blurb import data, tasks
 from blurb.corpora.originals import chemprot, ddi, load_original
 from blurb.data.schema import Example
-from blurb.inputs.relations import dummified
+from blurb.inputs.relations import dummify_entities
 from blurb.messages.errors import DataError
 from blurb.tasks import SPLITS, Split
 
@@ -30,7 +30,9 @@ def test_dummified_originals_are_blurbs_rows_in_their_order(
     name: str, split: Split, test_data: Path, real_rows: Callable[[str, Split], list[Example]]
 ) -> None:
     reader = {"chemprot": chemprot, "ddi": ddi}[name]
-    rows = [dummified(row) for row in reader.read(test_data / "raw_data", tasks.get(name), split)]
+    rows = [
+        dummify_entities(row) for row in reader.read(test_data / "raw_data", tasks.get(name), split)
+    ]
     assert rows == real_rows(name, split)
 
 
@@ -46,7 +48,7 @@ def test_the_sentences_of_chemprot_are_those_of_nltk(
         for path in sorted((test_data / "raw_data").rglob("chemprot_*abstracts*.tsv"))
         for line in path.open()
     ]
-    assert len(lines) == len(chemprot._ends()) == 2_432
+    assert len(lines) == len(chemprot._sentence_ends()) == 2_432
     for line in lines:
         pmid, _, text = line.rstrip("\n").partition("\t")
         expected = []
@@ -54,13 +56,13 @@ def test_the_sentences_of_chemprot_are_those_of_nltk(
             for part in text[start:end].split("\t"):
                 expected.append((start, start + len(part)))
                 start += len(part) + 1
-        assert list(chemprot._sentences(text, chemprot._ends()[pmid])) == expected
+        assert list(chemprot._sentence_places(text, chemprot._sentence_ends()[pmid])) == expected
 
 
 @pytest.fixture
 def one_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], Path]:
     """A DDI release whose train split is one file with this content."""
-    monkeypatch.setattr(ddi, "listed", lambda name: {"train": ["train_dataset/x y.xml"]})
+    monkeypatch.setattr(ddi, "load_split_lists", lambda name: {"train": ["train_dataset/x y.xml"]})
 
     def write(content: str) -> Path:
         path = tmp_path / "deep" / ddi.TOP / "train_dataset" / "x y.xml"
@@ -140,7 +142,7 @@ def test_an_original_has_a_hash_of_its_own_and_the_verdict_of_its_dummified_form
     task = tasks.get("ddi")
     original, published = (
         load_original(task, test_data / "raw_data"),
-        data.load(task, test_data / "blurb"),
+        data.load_task(task, test_data / "blurb"),
     )
     assert original.verdict == published.verdict == "identical"
     assert original.hash != published.hash

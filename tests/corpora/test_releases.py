@@ -18,7 +18,7 @@ from typing import Any, cast
 import pytest
 
 from blurb.corpora.releases import MissingRelease, Release, archives
-from blurb.corpora.releases.archives import members
+from blurb.corpora.releases.archives import archive_members
 from blurb.messages.errors import DataError
 from tests.corpora.originals import tarred, zipped
 
@@ -30,7 +30,7 @@ def put(folder: Path, path: str, content: bytes) -> Path:
 
 
 def all_of(archive: Path) -> dict[str, bytes]:
-    return dict(members(archive, lambda name: True, lambda name: False))
+    return dict(archive_members(archive, lambda name: True, lambda name: False))
 
 
 def test_a_file_is_named_by_the_end_of_its_path(tmp_path: Path) -> None:
@@ -199,7 +199,7 @@ def test_a_bomb_by_what_it_declares(
     archive = put(tmp_path, "s", pack({"a": bytes(3000), "b": bytes(3000)}))  # type: ignore[operator]
     monkeypatch.setattr(archives, "MAX_FILE", 2999)
     with pytest.raises(DataError, match="a is too large when unpacked"):
-        dict(members(archive, lambda name: name == "a", lambda name: False))
+        dict(archive_members(archive, lambda name: name == "a", lambda name: False))
     monkeypatch.setattr(archives, "MAX_FILE", 3000)
     monkeypatch.setattr(archives, "MAX_HELD", 5999)
     with pytest.raises(DataError, match="b is too large when unpacked"):
@@ -213,7 +213,7 @@ def test_a_bomb_by_what_comes_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     with pytest.raises(
         DataError, match="unpacks to more than"
     ):  # though nobody asked for the huge one
-        dict(members(archive, lambda name: name == "wanted", lambda name: False))
+        dict(archive_members(archive, lambda name: name == "wanted", lambda name: False))
 
 
 def lying(count: int, declared: int, kind: int) -> bytes:
@@ -282,7 +282,9 @@ def test_archives_in_archives_count_together_and_end_somewhere(
     archive = put(tmp_path, "s.zip", zipped({"in.zip": inner, "deep.zip": twice}))
 
     def found() -> dict[str, bytes]:
-        return dict(members(archive, lambda name: name.endswith("x.txt"), lambda name: True))
+        return dict(
+            archive_members(archive, lambda name: name.endswith("x.txt"), lambda name: True)
+        )
 
     assert found() == {"in.zip/x.txt": bytes(4000)}  # the one two floors down stays closed
     monkeypatch.setattr(archives, "MAX_HELD", 4100)

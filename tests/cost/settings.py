@@ -16,7 +16,7 @@ from blurb.cost.inputs import InputLengths
 from blurb.cost.learners import TrialProfile
 from blurb.cost.model import Correction, Cost, Estimate, TrialEstimate
 from blurb.cost.throughput import Rates
-from blurb.planning import trials
+from blurb.planning.request import Request
 from blurb.protocols.settings import Settings
 from tests.planning.requests import request as requested
 
@@ -71,7 +71,7 @@ def profile(
     return TrialProfile(Settings(**{"max_length": 512, **settings}), rates=rates, **values)
 
 
-def request(source: ModelSource, task: str, store: Path, **overrides: Any) -> trials.Request:
+def request(source: ModelSource, task: str, store: Path, **overrides: Any) -> Request:
     """A trial or several of the demo suite."""
     return requested(store, source, tasks_=task, overrides=overrides, suite="demo")
 

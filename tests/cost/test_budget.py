@@ -11,7 +11,7 @@ from blurb.cli import cli
 from blurb.cost import budget
 from blurb.cost.budget import LADDER, budget_seconds, choose
 from blurb.messages.errors import SettingsError
-from blurb.messages.text import duration, size
+from blurb.messages.text import format_duration, format_size
 from blurb.protocols import protocol
 from tests.cost.settings import estimate
 
@@ -116,13 +116,13 @@ def test_times_have_one_form(
 
 
 def test_every_rung_is_a_protocol_and_they_go_up() -> None:
-    assert {rung.protocol for rung in LADDER} <= set(protocol.names())
+    assert {rung.protocol for rung in LADDER} <= set(protocol.protocol_names())
     assert len(set(LADDER)) == len(LADDER)
     assert [rung.name for rung in LADDER][-3:] == ["quick", "quick with 3 seeds", "standard"]
 
 
 def test_there_are_no_times_and_sizes_without_a_unit() -> None:
-    assert [duration(seconds) for seconds in (0, 1.4, 99, 100, 5_400, 86_400)] == [
+    assert [format_duration(seconds) for seconds in (0, 1.4, 99, 100, 5_400, 86_400)] == [
         "1 s",
         "1 s",
         "99 s",
@@ -130,7 +130,7 @@ def test_there_are_no_times_and_sizes_without_a_unit() -> None:
         "1 h 30 min",
         "24 h",
     ]
-    assert [size(count) for count in (0, 999_999, 25e6, 1e9)] == [
+    assert [format_size(count) for count in (0, 999_999, 25e6, 1e9)] == [
         "0.0 MB",
         "1.0 MB",
         "25 MB",

@@ -106,7 +106,7 @@ def test_no_input_is_longer_than_the_encoder_s(
     checkpoint: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BLURB_HOME", str(tmp_path))
-    source = building.resolve(str(checkpoint("bert_uncased")))
+    source = building.resolve_model(str(checkpoint("bert_uncased")))
     most = source.checkpoint.size.most
     asked: list[Any] = []
 
@@ -130,7 +130,7 @@ def test_no_input_is_longer_than_the_encoder_s(
 
 
 def test_inputs_have_ids_of_the_vocabulary_and_no_padding(checkpoint: Builder) -> None:
-    source = building.resolve(str(checkpoint("bert_uncased")))
+    source = building.resolve_model(str(checkpoint("bert_uncased")))
     calibrator = calibration.Calibrator(source, "cpu", "fp32")
     features = calibrator.features(3, 20)
     ids = np.concatenate([features.ids[row] for row in range(3)])
@@ -144,7 +144,7 @@ def test_it_is_measured_once_and_what_is_missing_is_added(
     checkpoint: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BLURB_HOME", str(tmp_path))
-    source = building.resolve(str(checkpoint("bert_uncased")))
+    source = building.resolve_model(str(checkpoint("bert_uncased")))
     threads = torch.get_num_threads()
     measured: list[int] = []
     train = calibration.Calibrator.train
@@ -173,7 +173,7 @@ def test_any_architecture_can_be_measured(
     kind: str, checkpoint: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BLURB_HOME", str(tmp_path))
-    source = building.resolve(str(checkpoint(kind)))
+    source = building.resolve_model(str(checkpoint(kind)))
     found = calibration.rates_of(source, "cpu", "fp32", None, (32, 512))
     lengths = {32, min(512, source.checkpoint.size.most or 512)}
     assert set(found.train) == lengths
@@ -183,7 +183,7 @@ def test_any_architecture_can_be_measured(
 def test_the_bytes_of_a_backward_pass_are_those_of_its_tensors(checkpoint: Builder) -> None:
     """The oracle: every linear layer keeps its input, so there are at least those of the layers of this encoder."""
     calibrator = calibration.Calibrator(
-        building.resolve(str(checkpoint("bert_uncased"))), "cpu", "fp32"
+        building.resolve_model(str(checkpoint("bert_uncased"))), "cpu", "fp32"
     )
     hidden, inner, layers, length = 32, 64, 2, 40
     least = (

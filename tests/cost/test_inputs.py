@@ -10,7 +10,7 @@ import pytest
 from blurb import tasks
 from blurb.cost import inputs
 from blurb.cost.inputs import Inputs
-from blurb.execution.worker import execute
+from blurb.execution.worker import execute_job
 from blurb.learners import building
 from blurb.learners.base import Subset
 from blurb.planning import trials
@@ -37,12 +37,12 @@ def test_a_sample_is_near_and_what_is_kept_is_exact(
 ) -> None:
     monkeypatch.setenv("BLURB_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(inputs, "SAMPLE", 64)
-    source = building.resolve(str(checkpoint("bert_uncased")), name="m")
+    source = building.resolve_model(str(checkpoint("bert_uncased")), name="m")
     (job,) = trials.prepare(request(source, task, tmp_path / "runs", **overrides)).final
     shape = source.checkpoint.size
     sampled = Inputs().of(job, shape)
     assert not sampled["train"].exact
-    assert execute(job).status == "done"
+    assert execute_job(job).status == "done"
     kept = Inputs().of(job, shape)
     for split in tasks.SPLITS:
         assert kept[split].exact

@@ -24,9 +24,10 @@ from blurb.cost.learners import (
     probe,
 )
 from blurb.cost.throughput import Rates
-from blurb.execution.worker import execute
+from blurb.execution.worker import execute_job
 from blurb.learners import building, kinds
 from blurb.planning import trials
+from blurb.planning.request import Request
 from blurb.training import batches, loop
 from blurb.training.batches import training_batches
 from blurb.training.loop import SUBTOKENS
@@ -47,10 +48,10 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def source(checkpoint: Builder) -> ModelSource:
-    return building.resolve(str(checkpoint("bert_uncased")), name="m")
+    return building.resolve_model(str(checkpoint("bert_uncased")), name="m")
 
 
-def of(asked: trials.Request, found: Rates, monkeypatch: pytest.MonkeyPatch) -> Cost:
+def of(asked: Request, found: Rates, monkeypatch: pytest.MonkeyPatch) -> Cost:
     """The cost of a trial on an encoder with these rates."""
     monkeypatch.setattr(calibration, "rates_of", lambda *given: found)
     (trial,) = cost.estimate([trials.prepare(asked)], 1).trials
@@ -88,14 +89,14 @@ def test_steps_and_padded_pieces_are_those_of_the_trial(
     seen = {"train": 0, "pass": 0}
 
     def collate(*given: Any) -> batches.Batch:
-        batch = batches.collate(*given)
+        batch = batches.collate_batch(*given)
         seen["train" if torch.is_grad_enabled() else "pass"] += batch.ids.numel()
         return batch
 
-    monkeypatch.setattr(loop, "collate", collate)
+    monkeypatch.setattr(loop, "collate_batch", collate)
     (job,) = trials.prepare(asked).final
     told: list[Any] = []
-    outcome = execute(job, told.append)
+    outcome = execute_job(job, told.append)
     assert outcome.status == "done", outcome.message
     assert steps.seconds == pytest.approx(told[-1].total)
     # Later epochs are drawn anew: their padding differs a little. So do the lengths of a drawn dev sample.

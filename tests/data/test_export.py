@@ -11,10 +11,10 @@ from pyarrow.parquet import read_table
 import blurb
 from blurb import tasks
 from blurb.corpora import demo
-from blurb.data.export import export
+from blurb.data.export import export_tasks
 from blurb.data.loading import read_split
 from blurb.messages.errors import DataError
-from blurb.table_files import conll
+from blurb.table_files import read_conll
 from tests.cli.in_process import blurb as command, done
 
 TASKS = [task for task in tasks.all() if task.paper_order]
@@ -135,8 +135,8 @@ def test_a_word_that_conll_cannot_hold_is_refused_at_the_export(
     monkeypatch.setattr(tasks, "_files", {})
     task = _corpus(tmp_path, ["kalo", word, "mi"])
     with pytest.raises(DataError, match="CoNLL cannot hold the sentence 'x"):
-        export([task], tmp_path, tmp_path / "out", "conll")
-    export([task], tmp_path, tmp_path / "out", "jsonl")
+        export_tasks([task], tmp_path, tmp_path / "out", "conll")
+    export_tasks([task], tmp_path, tmp_path / "out", "jsonl")
     assert read_split(task, tmp_path, "test")[0]["tokens"][1] == word
 
 
@@ -169,8 +169,8 @@ def test_odd_words_come_back_from_conll(
         if not word.strip():
             continue
         task = _corpus(tmp_path, words)
-        export([task], tmp_path, tmp_path / "out", "conll")
-        ((_, sentence),) = conll(tmp_path / "out" / task.name / "test.conll")
+        export_tasks([task], tmp_path, tmp_path / "out", "conll")
+        ((_, sentence),) = read_conll(tmp_path / "out" / task.name / "test.conll")
         assert [row[0] for row in sentence.rows] == words
 
 

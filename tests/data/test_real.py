@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from blurb import data, tasks
-from blurb.data.loading import examine, verdict
+from blurb.data.loading import examine_task, verdict
 from blurb.data.schema import Example, hash_rows
 from blurb.tasks import SPLITS, Split
 
@@ -136,12 +136,12 @@ def test_what_is_at_hand_is_identical(real_rows: Rows, name: str) -> None:
 
 
 def test_examine_says_that_the_train_set_of_ebm_pico_is_missing(real_data: Path) -> None:
-    found = examine(tasks.get("ebm-pico"), real_data)
+    found = examine_task(tasks.get("ebm-pico"), real_data)
     assert (found.verdict, found.missing, found.errors) == ("identical", ("train",), ())
 
 
 def test_load_of_a_real_dataset(real_data: Path) -> None:
-    found = data.load(tasks.get("biosses"), real_data)
+    found = data.load_task(tasks.get("biosses"), real_data)
     assert found.verdict == "identical"
     assert [len(found.splits[split]) for split in SPLITS] == [64, 16, 20]
 
@@ -157,7 +157,7 @@ def test_the_substitute_of_ebm_pico_is_not_taken_for_it(
         ("test", real_data / "ebmnlp" / "test.tsv"),
     ):
         (tmp_path / "ebmnlp" / f"{split}.tsv").symlink_to(source)
-    found = examine(tasks.get("ebm-pico"), tmp_path)
+    found = examine_task(tasks.get("ebm-pico"), tmp_path)
     assert found.verdict == "differs"
     assert found.counts == {"train": 121_419, "dev": 87_308, "test": 16_364}
 
@@ -172,7 +172,7 @@ def test_line_endings_and_byte_order_mark_keep_the_verdict(
         target.parent.mkdir(parents=True, exist_ok=True)
         content = (real_data / task.files[split]).read_bytes()
         target.write_bytes(b"\xef\xbb\xbf" + content.replace(b"\n", b"\r\n"))
-    assert examine(task, tmp_path).verdict == "identical"
+    assert examine_task(task, tmp_path).verdict == "identical"
 
 
 def test_swapped_labels_are_not_identical(real_data: Path, tmp_path: Path) -> None:
@@ -196,7 +196,7 @@ def _changed_gad(real_data: Path, folder: Path, dev: list[str]) -> None:
     for split in ("train", "test"):
         (folder / "GAD" / f"{split}.tsv").symlink_to(real_data / "GAD" / f"{split}.tsv")
     (folder / "GAD" / "dev.tsv").write_text("\n".join(dev), encoding="utf-8")
-    found = examine(tasks.get("gad"), folder)
+    found = examine_task(tasks.get("gad"), folder)
     assert found.counts == {"train": 4261, "dev": 535, "test": 534}
     assert found.verdict == "counts only"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from blurb import data, tasks
-from blurb.data.loading import examine, verdict
+from blurb.data.loading import examine_task, verdict
 from blurb.data.schema import Example, hash_rows, hash_splits
 from blurb.tasks import Split
 from tests.data.samples import READERS, SAMPLES, put
@@ -84,7 +84,7 @@ def _load(folder: Path, name: str, content: dict[Split, str]) -> data.TaskData:
         released={},
         hashes={split: hash_rows(rows[split]) for split in rows},
     )
-    return data.load(task, folder)
+    return data.load_task(task, folder)
 
 
 @pytest.mark.parametrize("name", READERS)
@@ -111,7 +111,7 @@ def test_two_swapped_labels_change_the_hash_and_the_verdict(tmp_path: Path) -> N
         .replace("\t?\n", "\t0\n"),
         "dev",
     )
-    swapped = data.load(good.task, tmp_path)
+    swapped = data.load_task(good.task, tmp_path)
     assert swapped.verdict == "counts only"
     assert swapped.hash != good.hash
 
@@ -120,7 +120,7 @@ def test_examine_reports_what_is_missing_and_what_is_broken(tmp_path: Path) -> N
     task = tasks.get("gad")
     put(tmp_path, "gad", SAMPLES["gad"], "train")
     put(tmp_path, "gad", "index\tsentence\tlabel\n0\tkalo\t1\n", "dev")
-    found = examine(task, tmp_path)
+    found = examine_task(task, tmp_path)
     assert found.counts == {"train": 2}
     assert found.missing == ("test",)
     assert len(found.errors) == 1
@@ -129,6 +129,6 @@ def test_examine_reports_what_is_missing_and_what_is_broken(tmp_path: Path) -> N
 
 
 def test_examine_of_nothing_has_no_verdict(tmp_path: Path) -> None:
-    found = examine(tasks.get("hoc"), tmp_path)
+    found = examine_task(tasks.get("hoc"), tmp_path)
     assert found.verdict is None
     assert found.missing == tasks.SPLITS

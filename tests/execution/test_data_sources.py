@@ -32,13 +32,13 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Counter[tuple[str, str]]:
     monkeypatch.setattr(data_sources, "_kept", type(data_sources._kept)())
     monkeypatch.setattr(data_sources, "_facts", {})
     found: Counter[tuple[str, str]] = Counter()
-    read = data.load.__globals__["read_split"]
+    read = data.load_task.__globals__["read_split"]
 
     def counting(task: tasks.Task, place: Path, split: tasks.Split) -> object:
         found[task.name, split] += 1
         return read(task, place, split)
 
-    monkeypatch.setitem(data.load.__globals__, "read_split", counting)
+    monkeypatch.setitem(data.load_task.__globals__, "read_split", counting)
     return found
 
 
@@ -172,7 +172,7 @@ def test_a_full_disk_costs_time_alone(
     def full(*given: object, **named: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(data_sources, "_write", full)
+    monkeypatch.setattr(data_sources, "_write_manifest", full)
     with data_sources.handed_over([DataSource("gad", folder)]) as handed:
         assert list(handed.iterdir()) == []
     monkeypatch.setattr(data_sources.tempfile, "TemporaryDirectory", full)

@@ -14,16 +14,16 @@ import torch
 
 import blurb
 from blurb.execution import environment as module
-from blurb.execution.environment import PACKAGES, environment
+from blurb.execution.environment import PACKAGES, describe_environment
 from blurb.messages.errors import SettingsError
 
 
 @pytest.fixture(autouse=True)
 def _fresh() -> Iterator[None]:
     """The commit is looked up once a process; every test sees a new one, and leaves none behind."""
-    module._commit.cache_clear()
+    module._commit_of_blurb.cache_clear()
     yield
-    module._commit.cache_clear()
+    module._commit_of_blurb.cache_clear()
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def committed(folder: Path) -> str:
 
 
 def test_versions_and_machine_are_those_of_this_process() -> None:
-    found = environment("cpu")
+    found = describe_environment("cpu")
     assert {name: found[name] for name in PACKAGES} == {
         name: metadata.version(name) for name in PACKAGES
     }
@@ -70,13 +70,13 @@ def test_threads_are_those_of_now() -> None:
     try:
         for threads in (1, 2):
             torch.set_num_threads(threads)
-            assert environment("cpu")["threads"] == threads
+            assert describe_environment("cpu")["threads"] == threads
     finally:
         torch.set_num_threads(before)
 
 
 def test_it_tells_no_name_of_a_folder_a_user_or_a_machine() -> None:
-    text = str(environment("cpu"))
+    text = str(describe_environment("cpu"))
     for private in {str(Path.home()), str(Path(blurb.__file__).parents[1]), platform.node()} - {
         "",
         "/",
@@ -87,52 +87,52 @@ def test_it_tells_no_name_of_a_folder_a_user_or_a_machine() -> None:
 def test_a_gpu_has_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("blurb.training.hardware.choose_device", torch.device)
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: f"GPU {device.index}")
-    assert environment("cuda:1")["device"] == "GPU 1"
-    assert environment("mps")["device"] == "mps"
+    assert describe_environment("cuda:1")["device"] == "GPU 1"
+    assert describe_environment("mps")["device"] == "mps"
 
 
 def test_a_device_that_is_not_there_is_refused() -> None:
     with pytest.raises(SettingsError, match="tpu"):
-        environment("tpu")
+        describe_environment("tpu")
 
 
 def test_a_package_that_is_not_installed_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PACKAGES", ("torch", "no-such-distribution-of-anybody"))
-    found = environment("cpu")
+    found = describe_environment("cpu")
     assert found["torch"] == metadata.version("torch")
     assert found["no-such-distribution-of-anybody"] is None
 
 
 def test_the_commit_has_a_plus_once_the_package_was_changed(checkout: Path) -> None:
-    assert environment("cpu")["commit"] is None  # installed, and not a checkout
-    module._commit.cache_clear()
+    assert describe_environment("cpu")["commit"] is None  # installed, and not a checkout
+    module._commit_of_blurb.cache_clear()
     commit = committed(checkout)
-    assert environment("cpu")["commit"] == commit
+    assert describe_environment("cpu")["commit"] == commit
     (checkout / "README.md").write_text("two\n")  # decides no result
     (checkout / "blurb" / "notes.txt").write_text("x\n")  # nor does a file that git does not know
-    module._commit.cache_clear()
-    assert environment("cpu")["commit"] == commit
+    module._commit_of_blurb.cache_clear()
+    assert describe_environment("cpu")["commit"] == commit
     (checkout / "blurb" / "__init__.py").write_text("two\n")
-    module._commit.cache_clear()
-    assert environment("cpu")["commit"] == f"{commit}+"
+    module._commit_of_blurb.cache_clear()
+    assert describe_environment("cpu")["commit"] == f"{commit}+"
 
 
 def test_without_git_there_is_none(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     committed(checkout)
     monkeypatch.setenv("PATH", "")
-    assert environment("cpu")["commit"] is None
+    assert describe_environment("cpu")["commit"] is None
 
 
 def test_a_repository_without_a_commit_has_none(checkout: Path) -> None:
     git(checkout, "init", "-q")
-    assert environment("cpu")["commit"] is None
+    assert describe_environment("cpu")["commit"] is None
     git(checkout, "add", ".")
-    module._commit.cache_clear()
-    assert environment("cpu")["commit"] is None
+    module._commit_of_blurb.cache_clear()
+    assert describe_environment("cpu")["commit"] is None
 
 
 def test_the_commit_is_looked_up_once_a_process(checkout: Path) -> None:
     committed(checkout)
-    first = environment("cpu")
+    first = describe_environment("cpu")
     (checkout / "blurb" / "__init__.py").write_text("two\n")
-    assert environment("cpu") == first
+    assert describe_environment("cpu") == first

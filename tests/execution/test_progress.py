@@ -8,7 +8,7 @@ import pytest
 
 from blurb.execution import job
 from blurb.execution.job import Reporter, TrialProgress
-from blurb.execution.worker import execute
+from blurb.execution.worker import execute_job
 from blurb.learners import building
 from blurb.planning import trials
 from tests.conftest import Builder
@@ -36,10 +36,10 @@ def test_steps_are_told_seldom_and_epochs_at_once(monkeypatch: pytest.MonkeyPatc
 def test_a_trial_tells_its_steps_and_what_its_history_has(
     checkpoint: Builder, tmp_path: Path
 ) -> None:
-    source = building.resolve(str(checkpoint("bert_uncased")), name="m")
+    source = building.resolve_model(str(checkpoint("bert_uncased")), name="m")
     (job,) = trials.prepare(request(source, "gad", tmp_path, epochs=2)).final
     told: list[TrialProgress] = []
-    assert execute(job, told.append).status == "done"
+    assert execute_job(job, told.append).status == "done"
     assert told[0] == TrialProgress(epochs=2)
     assert (told[-1].done, told[-1].total, told[-1].epoch) == (8, 8, 2)
     lines = (job.path / "history.csv").read_text().splitlines()[1:]

@@ -23,7 +23,7 @@ from blurb.store import row_contents, row_trials as rows
 from blurb.store.row_trials import RowTrials
 from blurb.store.store import Store
 from blurb.system import leases
-from blurb.system.files import damage, read_json, seal, write_json
+from blurb.system.files import damaged_files, read_json, seal_folder, write_json
 from blurb.system.lease_records import LeaseRecord
 from tests.store.fakes import CONFIGURATION, finish, row, trial
 
@@ -124,7 +124,7 @@ def keep(path: Path, content: str = "weights", model: str = "m") -> None:
     (path / saved_models.FOLDER).mkdir()
     write_json(path / saved_models.FOLDER / saved_models.ABOUT, {"model": model, "max_length": 128})
     (path / saved_models.FOLDER / finetuned.HEAD).write_text(content)
-    seal(path / saved_models.FOLDER)
+    seal_folder(path / saved_models.FOLDER)
 
 
 def model_of(path: Path) -> tuple[str, str]:
@@ -153,7 +153,9 @@ def test_a_kept_model_that_is_damaged_stays_so(store: Store) -> None:
     keep(path)
     (path / saved_models.FOLDER / finetuned.HEAD).write_text("other")
     row_edits.rename(store, pick(store, "m"), "new")
-    assert damage(store.path("new", "hoc", OWN[0].hash) / saved_models.FOLDER) == [finetuned.HEAD]
+    assert damaged_files(store.path("new", "hoc", OWN[0].hash) / saved_models.FOLDER) == [
+        finetuned.HEAD
+    ]
 
 
 @pytest.mark.parametrize("there", ["", "whole", "damaged"])

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from blurb.cli import cli
 from blurb.execution import stale_files
 from blurb.store.store import LEASE, ROWS_LEASE, Store
-from blurb.system.files import beside
+from blurb.system.files import hidden_name
 from blurb.system.lease_records import LeaseRecord
 
 ENDS = (".end", ".end.end", ".end.end.end")
@@ -52,7 +52,11 @@ def test_rights_to_end_a_lease_of_processes_that_were_killed_one_after_the_other
 
 
 def test_copies_of_a_killed_prepare(tmp_path: Path) -> None:
-    left, new, mine = beside(tmp_path / "GAD"), beside(tmp_path / "HoC"), tmp_path / ".GAD.old.tmp"
+    left, new, mine = (
+        hidden_name(tmp_path / "GAD"),
+        hidden_name(tmp_path / "HoC"),
+        tmp_path / ".GAD.old.tmp",
+    )
     for folder in (left, new, mine, tmp_path / "GAD"):
         folder.mkdir()
         (folder / "train.tsv").write_text("x")

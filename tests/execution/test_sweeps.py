@@ -180,7 +180,7 @@ def test_a_command_leaves_its_sweep_only_if_trials_are_left(tmp_path: Path) -> N
             seen.append(len(sweep.jobs))
             self.engine.work(sweep, turns)
 
-    asked = trials.prepare(request(tmp_path, CONSTANT, building.resolve("baseline:majority")))
+    asked = trials.prepare(request(tmp_path, CONSTANT, building.resolve_model("baseline:majority")))
     trials.run([asked], Watched(failing=True), lambda outcome: None, lambda job, news: None)
     (left,) = sweeps.folders(tmp_path)
     assert len(sweeps.read(left)) == 4

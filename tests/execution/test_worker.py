@@ -25,9 +25,9 @@ from blurb import data, formulations, metrics, tasks
 from blurb.checkpoints import ModelSource
 from blurb.corpora import demo
 from blurb.execution import worker
-from blurb.execution.environment import environment
+from blurb.execution.environment import describe_environment
 from blurb.execution.job import Job, TrialProgress
-from blurb.execution.worker import execute
+from blurb.execution.worker import execute_job
 from blurb.formulations.relation import Relation
 from blurb.inputs import tokenized_split
 from blurb.learners import building
@@ -43,7 +43,7 @@ from tests.conftest import Builder
 from tests.planning.requests import request
 from tests.rewriting import csv_lines
 
-MAJORITY = building.resolve("baseline:majority")
+MAJORITY = building.resolve_model("baseline:majority")
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +90,7 @@ def test_a_trial_leaves_its_files_sealed_and_nothing_else(
 ) -> None:
     one = job(max_train=0, max_eval=0)
     begun = int(time.time())
-    outcome = execute(one)
+    outcome = execute_job(one)
     assert (outcome.status, outcome.message, outcome.job) == ("done", "", one)
     assert {path.name for path in one.path.iterdir()} == {*FILES, "DONE.json"}
     left = {path.name for path in one.path.parent.iterdir()} - {one.path.name}
@@ -133,9 +133,9 @@ def test_a_trial_leaves_its_files_sealed_and_nothing_else(
     assert told["configuration"] == asdict(one.configuration)
     assert (told["model"], told["data_verdict"]) == (
         "baseline:majority",
-        data.load(tasks.get("gad"), suite).verdict,
+        data.load_task(tasks.get("gad"), suite).verdict,
     )
-    assert told["environment"] == environment("cpu")
+    assert told["environment"] == describe_environment("cpu")
     facts = told["facts"]
     assert facts["train_units"] == len(truth["train"])
     assert (facts["features_version"], facts["answer"]) == (tokenized_split.VERSION, frequent)
@@ -154,7 +154,7 @@ def test_a_drawn_part_is_of_the_right_size_and_the_same_for_one_seed(
     job: Callable[..., Job], suite: Path
 ) -> None:
     def drawn(one: Job) -> tuple[list[str], list[str]]:
-        assert execute(one).status == "done"
+        assert execute_job(one).status == "done"
         columns = read_predictions(one.path / "predictions.parquet")
         assert Counter(columns["split"]) == {"dev": 7, "test": 7}
         assert read_json(one.path / "provenance.json")["facts"]["train_units"] == 9
@@ -176,13 +176,13 @@ def test_an_encoder_repeats_its_trial_to_the_byte(
     job: Callable[..., Job], checkpoint: Builder, tmp_path: Path
 ) -> None:
     """Where and when it ran is in the provenance and the log, and in no other file."""
-    source = building.resolve(str(checkpoint("bert_uncased")), name="tiny")
+    source = building.resolve_model(str(checkpoint("bert_uncased")), name="tiny")
     small = {"max_train": 16, "max_eval": 8, "epochs": 2, "batch_size": 8, "lr": 0.02}
     heard: list[TrialProgress] = []
     found = []
     for name in ("one", "two"):
         planned = replace(job(source, "biosses", name=name, **small), predicted=12.3456)
-        assert execute(planned, heard.append).message == ""
+        assert execute_job(planned, heard.append).message == ""
         found.append(planned.path)
     for name in ("spec.json", "predictions.parquet", "metrics.json", "history.csv"):
         assert (found[0] / name).read_bytes() == (found[1] / name).read_bytes(), name
@@ -218,11 +218,11 @@ def test_the_metrics_alone_are_damaged_and_nothing_is_trained_again(
     job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = job()
-    assert execute(one).status == "done"
+    assert execute_job(one).status == "done"
     right = (one.path / "metrics.json").read_bytes()
     (one.path / "metrics.json").unlink()
     monkeypatch.setattr(building, "learner", lambda *given: pytest.fail("it was trained again"))
-    assert execute(one).status == "already done"
+    assert execute_job(one).status == "already done"
     assert (one.path / "metrics.json").read_bytes() == right
 
 
@@ -239,10 +239,10 @@ def test_any_error_is_that_of_one_trial_and_is_gone_when_it_succeeds(
     with monkeypatch.context() as patch:
         patch.setattr(Majority, "fit", breaks)
         patch.setenv("HUB_TOKEN", "by nothing")
-        hidden = execute(one)
+        hidden = execute_job(one)
         assert "by nothing" not in failure_of(one).read_text()
         patch.delenv("HUB_TOKEN")
-        outcome = execute(one)
+        outcome = execute_job(one)
     assert (outcome.status, outcome.message) == ("failed", "ZeroDivisionError: by nothing")
     assert hidden.message == "ZeroDivisionError: ***"
     told = read_json(failure_of(one))
@@ -251,7 +251,7 @@ def test_any_error_is_that_of_one_trial_and_is_gone_when_it_succeeds(
     assert "in breaks" in told["traceback"]
     assert {path.name for path in one.path.parent.iterdir()} == {failure_of(one).name}
     assert logging.getLogger("blurb").handlers == handlers
-    assert execute(one).status == "done"
+    assert execute_job(one).status == "done"
     assert not failure_of(one).exists()
 
 
@@ -266,7 +266,7 @@ def test_an_interrupt_ends_it_and_leaves_nothing(
 
     monkeypatch.setattr(Majority, "fit", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        execute(one)
+        execute_job(one)
     assert list(one.path.parent.iterdir()) == []
 
 
@@ -281,20 +281,20 @@ def test_data_that_changed_since_the_plan_fail(
     path.write_text(
         "".join(path.read_text(encoding="utf-8").splitlines(keepends=True)[:-1]), encoding="utf-8"
     )
-    outcome = execute(one)
+    outcome = execute_job(one)
     assert outcome.status == "failed"
     assert str(folder) in outcome.message
     assert not one.path.exists()
-    assert execute(job(folder=folder)).status == "done"  # planned anew
+    assert execute_job(job(folder=folder)).status == "done"  # planned anew
 
 
 @pytest.mark.costly
 def test_a_store_of_another_schema_is_left_as_it_is(job: Callable[..., Job]) -> None:
     one = job()
-    execute(one)
+    execute_job(one)
     (one.store / "store.json").write_text('{"schema": 99}')
     before = {path: path.read_bytes() for path in one.store.rglob("*") if path.is_file()}
-    outcome = execute(one)
+    outcome = execute_job(one)
     assert outcome.status == "failed"
     assert "99" in outcome.message
     assert {path: path.read_bytes() for path in one.store.rglob("*") if path.is_file()} == before
@@ -318,7 +318,7 @@ def test_of_two_that_are_given_one_trial_the_second_passes_it_over(
 
     def work() -> None:
         both.wait()
-        outcomes.append(execute(one).status)
+        outcomes.append(execute_job(one).status)
 
     threads = [threading.Thread(target=work) for _ in range(2)]
     for thread in threads:
@@ -327,7 +327,7 @@ def test_of_two_that_are_given_one_trial_the_second_passes_it_over(
         thread.join()
     assert sorted(outcomes) == ["done", "held"]
     assert len(fitted) == 1
-    assert execute(one).status == "already done"
+    assert execute_job(one).status == "already done"
 
 
 @pytest.mark.costly
@@ -349,7 +349,7 @@ def test_a_trial_that_was_taken_over_is_the_others(
         return fit(self, *given)
 
     monkeypatch.setattr(Majority, "fit", sleeps)
-    outcome = execute(one)
+    outcome = execute_job(one)
     assert (outcome.status, outcome.message) == ("held", f"process {other.pid} on elsewhere")
     assert list(one.path.parent.iterdir()) == [lease]
     assert lease.read_bytes() == other.content()
@@ -375,7 +375,7 @@ def test_who_lost_its_lease_stops_training(
             step(done, done)
 
     monkeypatch.setattr(Majority, "fit", sleeps)
-    assert execute(one).status == "held"
+    assert execute_job(one).status == "held"
     assert list(one.path.parent.iterdir()) == []
 
 
@@ -385,14 +385,14 @@ def test_a_trial_that_another_finished_meanwhile_is_counted_once(
 ) -> None:
     one, fit = job(), Majority.fit
     theirs = job(name="theirs")
-    assert execute(theirs).status == "done"
+    assert execute_job(theirs).status == "done"
 
     def late(self: Majority, *given: Any) -> Any:
         shutil.copytree(theirs.path, one.path)
         return fit(self, *given)
 
     monkeypatch.setattr(Majority, "fit", late)
-    assert execute(one).status == "already done"
+    assert execute_job(one).status == "already done"
     for path in theirs.path.iterdir():
         assert (one.path / path.name).read_bytes() == path.read_bytes()
     assert list(one.path.parent.iterdir()) == [one.path]
@@ -403,7 +403,7 @@ def test_a_split_without_units_is_refused_by_the_name_of_what_made_none(suite: P
         def units(self, examples: Any) -> list[Any]:
             return []
 
-    content = data.load(tasks.get("gad"), suite)
+    content = data.load_task(tasks.get("gad"), suite)
     with pytest.raises(DataError, match=r"test_worker\..*Nothing.* gad, dev"):
         worker.units_of(
             Nothing(content.task, formulations.bind(content.task).settings), content, "dev"
@@ -433,6 +433,6 @@ def test_a_trial_names_its_folder_by_model_task_and_hash(
 ) -> None:
     odd = replace(MAJORITY, name="org/model:x")
     one = job(odd)
-    assert execute(one).status == "done"
+    assert execute_job(one).status == "done"
     assert one.path.relative_to(tmp_path / "runs").parts[1:] == ("gad", one.trial.hash)
     assert Store(tmp_path / "runs").read(one.path).provenance.model == "org/model:x"

@@ -69,7 +69,7 @@ def test_an_encoder_is_made_once_and_can_be_run(checkpoint: Builder, tmp_path: P
     stamp = (folder / "model.safetensors").stat().st_mtime_ns
     assert make(plain, tmp_path, others[0]) == folder
     assert (folder / "model.safetensors").stat().st_mtime_ns == stamp
-    one, other = building.resolve(str(plain)), building.resolve(str(folder))
+    one, other = building.resolve_model(str(plain)), building.resolve_model(str(folder))
     assert one.tokenizer == other.tokenizer
     assert one.weights != other.weights
 
@@ -98,7 +98,7 @@ def test_what_is_committed_is_done(tmp_path: Path) -> None:
             "metric": "f1",
         }
         digits = (
-            protocol_.load(protocol).hash[:12]
+            protocol_.load_protocol_file(protocol).hash[:12]
             if "@" not in protocol or protocol == "quick@2"
             else "0" * 12
         )

@@ -107,8 +107,8 @@ def run(arguments: Sequence[str], folder: Path, said: Path, faults: Faults) -> N
     if faults.without_locks:
         fcntl.flock = fcntl.lockf = _refused
     if faults.host:
-        holders._machine.cache_clear()
-        holders._machine = lambda: (faults.host, f"start of {faults.host}", "pid:[1]")  # type: ignore[assignment]
+        holders._this_machine.cache_clear()
+        holders._this_machine = lambda: (faults.host, f"start of {faults.host}", "pid:[1]")  # type: ignore[assignment]
     if faults.imports_here:
         sys.path.insert(0, "")
     before = resource.getrusage(resource.RUSAGE_SELF)

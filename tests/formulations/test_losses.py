@@ -18,7 +18,7 @@ from blurb.results import results_csv
 from blurb.store.record import LOSS, read_predictions
 from blurb.store.rescore import figures
 from blurb.store.store import Store
-from blurb.training.batches import collate
+from blurb.training.batches import collate_batch
 from tests.cli.in_process import ran
 from tests.conftest import Builder
 from tests.learners.test_encoder import _fit
@@ -124,7 +124,9 @@ def test_of_a_network_they_are_the_loss_that_is_trained(
     losses = learner.predict(units).losses
     assert losses is not None
     features = learner._features(units)
-    batch = collate(features, np.arange(len(features)), 0, learner.formulation.targets(units.used))
+    batch = collate_batch(
+        features, np.arange(len(features)), 0, learner.formulation.targets(units.used)
+    )
     with torch.no_grad():
         expected = learner.trainer.network.eval().loss(batch)
     assert sum(losses) == pytest.approx(float(expected), rel=2e-4)

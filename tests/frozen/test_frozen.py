@@ -71,7 +71,7 @@ def test_every_trial_is_done_under_its_hash(runs: Path) -> None:
 
 def test_the_tables_are_made_and_merged_from_it(runs: Path, tmp_path: Path) -> None:
     before = {name: table_rows(runs / name) for name in ("results.csv", "leaderboard.csv")}
-    rescore.rescore(Store(runs), pytest.fail)
+    rescore.rescore_store(Store(runs), pytest.fail)
     tables.rebuild(Store(runs), runs / "leaderboard.csv", pytest.fail)
     for name, rows in before.items():
         assert [(row.name, row.means()) for row in table_rows(runs / name)] == [

@@ -69,7 +69,7 @@ def some_predictions(folder: Path) -> None:
     (out / "chemprot.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     rows = read_split(tasks.get("ncbi-disease"), data, "test")
     tagged = [
-        zip(row["tokens"], tagging.convert(row["tags"], "bio", "bioul"), strict=True)
+        zip(row["tokens"], tagging.convert_tags(row["tags"], "bio", "bioul"), strict=True)
         for row in rows
     ]
     blocks = ["".join(f"{word} {tag}\n" for word, tag in words) for words in tagged]

@@ -33,8 +33,8 @@ for _name in ("hashes.csv", "baseline-hashes.csv"):
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], ModelSource]:
     folder = encoder.build(tmp_path_factory.mktemp("golden") / "golden-encoder")
-    known = building.resolve(str(folder))
-    return lambda learner: known if learner == "encoder" else building.resolve(learner)
+    known = building.resolve_model(str(folder))
+    return lambda learner: known if learner == "encoder" else building.resolve_model(learner)
 
 
 def test_the_checkpoint_is_the_one_that_was(source: Callable[[str], ModelSource]) -> None:

@@ -16,7 +16,7 @@ from torchcrf import CRF
 from blurb.heads.linear_chain_crf import model
 from blurb.heads.linear_chain_crf.model import Chain
 from blurb.heads.linear_chain_crf.partition import prefers_tree, sequential, tree
-from blurb.inputs.tagging import rules
+from blurb.inputs.tagging import tagging_rules
 
 ALGORITHMS = {"sequential": sequential, "tree": tree}
 BIO = ("O", "B-X", "I-X")
@@ -114,7 +114,7 @@ def test_rules_are_obeyed_in_decoding_and_marginals(labels: tuple[str, ...]) -> 
 
 
 def _compare_with_allowed_paths(labels: tuple[str, ...], seed: int) -> None:
-    allowed = rules(labels, "bio")
+    allowed = tagging_rules(labels, "bio")
     chain = _chain(len(labels), seed, rules=allowed)
     emissions = torch.randn(3, 5, len(labels)) * 5
     mask = torch.arange(5) < torch.tensor([5, 1, 4])[:, None]
@@ -137,7 +137,7 @@ def test_a_window_may_begin_and_end_inside_of_an_entity(
 ) -> None:
     """Oracle: all paths that obey the rules between words, and at an edge only where the sentence ends there."""
     labels = ("O", "B-X", "I-X", *(("L-X", "U-X") if scheme == "bioul" else ()))
-    allowed = rules(labels, scheme)
+    allowed = tagging_rules(labels, scheme)
     at_edges = SimpleNamespace(
         transitions=allowed.transitions,
         start_transitions=allowed.start_transitions | edges[0],
@@ -169,7 +169,7 @@ def test_a_window_may_begin_and_end_inside_of_an_entity(
 
 @pytest.mark.usefixtures("algorithm")
 def test_constrained_training_gives_no_weight_to_forbidden_transitions() -> None:
-    allowed = rules(BIO, "bio")
+    allowed = tagging_rules(BIO, "bio")
     inner = SimpleNamespace(
         start_transitions=np.ones(3, bool),
         end_transitions=np.ones(3, bool),
@@ -238,7 +238,7 @@ def _compare_with_pytorch_crf(seed: int) -> None:
 @pytest.mark.parametrize("words", [1, 2, 3, 8, 9])
 @pytest.mark.parametrize("constrained", [False, True])
 def test_gradients_by_finite_differences(words: int, constrained: bool) -> None:
-    chain = _chain(3, words, rules=rules(BIO, "bio"), constrained=constrained).double()
+    chain = _chain(3, words, rules=tagging_rules(BIO, "bio"), constrained=constrained).double()
     mask = torch.arange(words) < torch.tensor([words, max(1, words // 2)])[:, None]
     gold = torch.zeros(2, words, dtype=torch.int64)
     emissions = torch.randn(2, words, 3, dtype=torch.float64, requires_grad=True)
@@ -332,8 +332,8 @@ def test_bad_input_is_refused_with_its_place(name: str, message: str) -> None:
 
 def test_rules_that_allow_nothing_are_told() -> None:
     with pytest.raises(ValueError, match="allow no tag sequence for sequence 0 with 1 words"):
-        Chain(2, rules(("B-X", "L-X"), "bioul")).decode(
+        Chain(2, tagging_rules(("B-X", "L-X"), "bioul")).decode(
             torch.zeros(1, 1, 2), torch.ones(1, 1).bool()
         )
     with pytest.raises(ValueError, match=r"rules have shape \(3,\) for start_transitions"):
-        Chain(2, rules(BIO, "bio"))
+        Chain(2, tagging_rules(BIO, "bio"))

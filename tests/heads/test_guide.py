@@ -11,7 +11,7 @@ import torch
 
 from blurb.heads import heads
 from blurb.heads._base import Problem
-from blurb.heads._spec import parse
+from blurb.heads._spec import parse_spec
 from blurb.training.network import Network
 from tests.training import tiny
 
@@ -35,7 +35,7 @@ def reference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 @pytest.mark.parametrize("kind", ["single", "tokens"])
 def test_the_head_of_the_guide_learns(reference: str, kind: str) -> None:
     heads.load(reference)
-    head, options = parse(heads, f"{reference},hidden=32")
+    head, options = parse_spec(heads, f"{reference},hidden=32")
     assert options == {"hidden": 32}
     plain = tiny.network(kind)  # type: ignore[arg-type]
     torch.manual_seed(0)

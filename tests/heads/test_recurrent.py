@@ -13,10 +13,10 @@ from torch import Tensor
 from blurb.cli import cli
 from blurb.heads import heads
 from blurb.heads._base import Head, Problem
-from blurb.heads._spec import canonical, options, parse
+from blurb.heads._spec import canonical_spec, parse_spec, plugin_options
 from blurb.messages.errors import SettingsError, UnknownName
 from blurb.training.network import Network
-from blurb.training.optimizer import adamw
+from blurb.training.optimizer import make_adamw
 from tests.training import tiny
 
 BIO = ("O", "B", "I")
@@ -24,7 +24,7 @@ BIO = ("O", "B", "I")
 
 def _head(text: str, kind: str = "tokens", dropout: float = 0.0) -> Head:
     torch.manual_seed(0)
-    head, chosen = parse(heads, text)
+    head, chosen = parse_spec(heads, text)
     scheme = "bio" if kind == "tokens" else None
     found: Head = head(8, Problem(kind, BIO, scheme), dropout, **chosen)  # type: ignore[arg-type]
     return found.eval()
@@ -104,7 +104,7 @@ def test_bilstm_reads_sequences_by_their_final_states() -> None:
 def test_they_learn_above_an_encoder(text: str, kind: str) -> None:
     plain = tiny.network(kind)  # type: ignore[arg-type]
     torch.manual_seed(0)
-    head, chosen = parse(heads, text)
+    head, chosen = parse_spec(heads, text)
     problem = Problem(kind, ["0", "1", "2"])  # type: ignore[arg-type]
     network = Network(plain.encoder, None, head(16, problem, 0.0, **chosen), False)
     inputs = tiny.features(64, words=kind == "tokens")
@@ -117,7 +117,7 @@ def test_they_learn_above_an_encoder(text: str, kind: str) -> None:
 def test_the_scores_of_a_chain_learn_faster_than_the_rest() -> None:
     network = tiny.network("tokens")
     network.head = heads.get("crf")(16, Problem("tokens", BIO), 0.0)
-    groups = adamw(network, tiny.settings()).param_groups
+    groups = make_adamw(network, tiny.settings()).param_groups
     fast = {
         id(parameter)
         for group in groups
@@ -129,12 +129,12 @@ def test_the_scores_of_a_chain_learn_faster_than_the_rest() -> None:
 
 def test_equal_heads_are_written_alike() -> None:
     assert (
-        canonical(heads, " bilstm-crf , layers=2,constrained=FALSE,hidden=0128")
+        canonical_spec(heads, " bilstm-crf , layers=2,constrained=FALSE,hidden=0128")
         == "bilstm-crf,hidden=128,layers=2"
     )
-    assert canonical(heads, "bilstm,hidden=256") == "bilstm"
+    assert canonical_spec(heads, "bilstm,hidden=256") == "bilstm"
     heads.load("blurb.heads.crf:CRF")
-    assert parse(heads, "blurb.heads.crf:CRF,constrained=true") == (
+    assert parse_spec(heads, "blurb.heads.crf:CRF,constrained=true") == (
         heads.get("crf"),
         {"constrained": True},
     )
@@ -158,7 +158,7 @@ def test_equal_heads_are_written_alike() -> None:
 )
 def test_slips_are_understood(text: str, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
-        parse(heads, text)
+        parse_spec(heads, text)
 
 
 def test_a_typed_object_that_is_no_head_is_refused() -> None:
@@ -179,7 +179,9 @@ def test_the_command_lists_heads_with_options_and_origin() -> None:
     found = {row["name"]: row for row in rows if row["kind"] == "head"}
     assert set(found) >= {"linear", "bilstm", "crf", "bilstm-crf"}
     assert (
-        found["bilstm"]["options"] == options(heads.get("bilstm")) == {"hidden": 256, "layers": 1}
+        found["bilstm"]["options"]
+        == plugin_options(heads.get("bilstm"))
+        == {"hidden": 256, "layers": 1}
     )
     file, _, line = found["crf"]["origin"].rpartition(":")
     assert (

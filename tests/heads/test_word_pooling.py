@@ -10,7 +10,7 @@ from blurb.heads.pooling._base import word_vectors
 from blurb.inputs.words import POOLINGS
 from blurb.learners import DEFAULT
 from blurb.messages.errors import UnknownName
-from blurb.planning.request import hashed_settings
+from blurb.planning.trials import hashed_settings
 from blurb.protocols import protocol
 
 
@@ -47,7 +47,7 @@ def test_against_a_loop(pooling: str) -> None:
 
 def test_only_token_tasks_have_it_in_their_identity() -> None:
     for name, expected in (("bc5-chem", True), ("ebm-pico", True), ("gad", False), ("hoc", False)):
-        settings = protocol.load("standard").settings(tasks.get(name), {}, 1)
+        settings = protocol.load_protocol_file("standard").settings(tasks.get(name), {}, 1)
         values = hashed_settings(formulations.bind(tasks.get(name), settings), DEFAULT)
         assert ("word_pooling" in values) is expected
         assert ("pooling" in values) is not expected
@@ -55,4 +55,6 @@ def test_only_token_tasks_have_it_in_their_identity() -> None:
 
 def test_another_name_is_refused() -> None:
     with pytest.raises(UnknownName, match="Did you mean 'mean'"):
-        protocol.load("standard").settings(tasks.get("bc5-chem"), {"word_pooling": "means"}, 1)
+        protocol.load_protocol_file("standard").settings(
+            tasks.get("bc5-chem"), {"word_pooling": "means"}, 1
+        )

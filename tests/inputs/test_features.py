@@ -96,8 +96,8 @@ class Builder:
 
 def test_the_same_key_is_built_once(home: Path) -> None:
     build = Builder()
-    first = tokenized_split.cached({"units": "a", "max_length": 5}, build)
-    second = tokenized_split.cached({"max_length": 5, "units": "a"}, build)
+    first = tokenized_split.cached_features({"units": "a", "max_length": 5}, build)
+    second = tokenized_split.cached_features({"max_length": 5, "units": "a"}, build)
     assert build.calls == 1
     assert _equal(first, second)
     assert [path.suffix for path in (home / "features").iterdir()] == [".npz"]
@@ -107,26 +107,26 @@ def test_the_same_key_is_built_once(home: Path) -> None:
     "other", [{"units": "b", "max_length": 5}, {"units": "a", "max_length": 6}, {"units": "a"}]
 )
 def test_another_key_is_built_anew(home: Path, other: dict[str, object]) -> None:
-    tokenized_split.cached({"units": "a", "max_length": 5}, Builder(0))
+    tokenized_split.cached_features({"units": "a", "max_length": 5}, Builder(0))
     build = Builder(1)
-    assert _equal(tokenized_split.cached(other, build), _features(1))
+    assert _equal(tokenized_split.cached_features(other, build), _features(1))
     assert build.calls == 1
 
 
 def test_another_version_of_the_transforms_is_built_anew(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tokenized_split.cached({"units": "a"}, Builder())
+    tokenized_split.cached_features({"units": "a"}, Builder())
     monkeypatch.setattr(tokenized_split, "VERSION", tokenized_split.VERSION + 1)
     build = Builder()
-    tokenized_split.cached({"units": "a"}, build)
+    tokenized_split.cached_features({"units": "a"}, build)
     assert build.calls == 1
 
 
 @pytest.mark.costly
 def test_a_damaged_file_is_rebuilt_and_never_read_wrongly(home: Path) -> None:
     """Cut and overwritten in every way that a seeded generator finds: the features are the right ones all the same."""
-    tokenized_split.cached({"units": "a"}, Builder())
+    tokenized_split.cached_features({"units": "a"}, Builder())
     (path,) = (home / "features").iterdir()
     good = path.read_bytes()
     rng = random.Random(0)
@@ -149,7 +149,7 @@ def test_a_damaged_file_is_rebuilt_and_never_read_wrongly(home: Path) -> None:
     for content in damaged:
         path.write_bytes(content)
         build = Builder()
-        assert _equal(tokenized_split.cached({"units": "a"}, build), _features())
+        assert _equal(tokenized_split.cached_features({"units": "a"}, build), _features())
         rebuilt += build.calls
         assert _equal(Features.read(path), _features())
     assert rebuilt > len(damaged) // 2
@@ -165,7 +165,7 @@ def test_a_damaged_file_is_rebuilt_and_never_read_wrongly(home: Path) -> None:
 def test_damage_that_numpy_has_no_error_of_its_own_for(
     home: Path, shape: bytes, spoilt: bytes, error: type[Exception]
 ) -> None:
-    tokenized_split.cached({"units": "a"}, Builder())
+    tokenized_split.cached_features({"units": "a"}, Builder())
     (path,) = (home / "features").iterdir()
     good = path.read_bytes()
     with zipfile.ZipFile(path) as archive:
@@ -181,7 +181,7 @@ def test_damage_that_numpy_has_no_error_of_its_own_for(
     with pytest.raises(error):
         Features.read(path)
     build = Builder()
-    assert _equal(tokenized_split.cached({"units": "a"}, build), _features())
+    assert _equal(tokenized_split.cached_features({"units": "a"}, build), _features())
     assert build.calls == 1
     assert path.read_bytes() == good
 
@@ -197,7 +197,7 @@ def test_whatever_reading_or_writing_raises_costs_time_only(
 
     monkeypatch.setattr(Features, "read", fail)
     monkeypatch.setattr(Features, "save", fail)
-    assert _equal(tokenized_split.cached({"units": "a"}, Builder()), _features())
+    assert _equal(tokenized_split.cached_features({"units": "a"}, Builder()), _features())
 
 
 def test_a_cache_that_cannot_be_written_costs_time_only(
@@ -205,4 +205,4 @@ def test_a_cache_that_cannot_be_written_costs_time_only(
 ) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("BLURB_HOME", str(tmp_path / "file"))
-    assert _equal(tokenized_split.cached({"units": "a"}, Builder()), _features())
+    assert _equal(tokenized_split.cached_features({"units": "a"}, Builder()), _features())

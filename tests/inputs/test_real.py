@@ -14,7 +14,7 @@ import pytest
 from blurb import formulations, tasks
 from blurb.checkpoints import Checkpoint
 from blurb.data.schema import Example
-from blurb.inputs.tagging import SCHEMES, convert
+from blurb.inputs.tagging import SCHEMES, convert_tags
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.tasks import SPLITS, Split
 
@@ -152,7 +152,9 @@ def test_the_ceilings_of_tagging_schemes(
     rows = real_rows(name, split)
     gold = [row["tags"] for row in rows]
     for scheme, expected in (("io", ceiling), ("bio", 100), ("bioul", 100)):
-        predicted = [convert(convert(tags, "bio", scheme), scheme, "bio") for tags in gold]
+        predicted = [
+            convert_tags(convert_tags(tags, "bio", scheme), scheme, "bio") for tags in gold
+        ]
         figures = formulations.bind(tasks.get(name), {"tagging": scheme}).score(
             gold, predicted, [None] * len(gold)
         )
@@ -162,7 +164,7 @@ def test_the_ceilings_of_tagging_schemes(
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_pico_has_no_ceiling_in_any_scheme(real_rows: Rows, scheme: str) -> None:
     gold = [row["tags"] for row in real_rows("ebm-pico", "test")]
-    predicted = [convert(convert(tags, "bio", scheme), scheme, "bio") for tags in gold]
+    predicted = [convert_tags(convert_tags(tags, "bio", scheme), scheme, "bio") for tags in gold]
     assert (
         formulations.bind(tasks.get("ebm-pico")).score(gold, predicted, [None] * len(gold))[
             "macro_f1"

@@ -11,7 +11,16 @@ from seqeval.metrics.sequence_labeling import get_entities
 from seqeval.scheme import BILOU, IOB2, IOBES, Entities, Token
 
 from blurb import metrics
-from blurb.inputs.tagging import SCHEMES, Span, convert, labels, rules, scheme_name, spans, tags
+from blurb.inputs.tagging import (
+    SCHEMES,
+    Span,
+    convert_tags,
+    decode_spans,
+    labels,
+    scheme_name,
+    tagging_rules,
+    tags,
+)
 from blurb.messages.errors import UnknownName
 
 LEGAL = {"io": "(O|I+)*", "bio": "(O|BI*)*", "bioul": "(O|U|BI*L)*"}
@@ -44,7 +53,7 @@ def entities(draw: st.DrawFn, least_gap: int = 0) -> tuple[list[Span], int]:
 def is_legal(sequence: list[str], scheme: str) -> bool:
     """By the rules alone."""
     known = labels("AB", scheme)
-    found, numbers = rules(known, scheme), [known.index(tag) for tag in sequence]
+    found, numbers = tagging_rules(known, scheme), [known.index(tag) for tag in sequence]
     if not numbers:
         return True
     return bool(
@@ -63,14 +72,14 @@ def test_any_entities_come_back_from_bio_and_bioul(
     given_: tuple[list[Span], int], scheme: str
 ) -> None:
     found, length = given_
-    assert spans(tags(found, length, scheme), scheme) == found
+    assert decode_spans(tags(found, length, scheme), scheme) == found
 
 
 @settings(deadline=None)
 @given(entities(least_gap=1))
 def test_entities_apart_come_back_from_io(given_: tuple[list[Span], int]) -> None:
     found, length = given_
-    assert spans(tags(found, length, "io"), "io") == found
+    assert decode_spans(tags(found, length, "io"), "io") == found
 
 
 @settings(deadline=None)
@@ -90,7 +99,7 @@ def test_what_is_written_is_legal_and_marks_the_words_of_the_entities(
 @given(anything())
 def test_a_sequence_comes_back_if_and_only_if_it_is_legal(given_: tuple[str, list[str]]) -> None:
     scheme, sequence = given_
-    assert (convert(sequence, scheme, scheme) == sequence) == is_legal(sequence, scheme)
+    assert (convert_tags(sequence, scheme, scheme) == sequence) == is_legal(sequence, scheme)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -98,7 +107,9 @@ def test_all_short_sequences_come_back_if_and_only_if_they_are_legal(scheme: str
     """Exhaustive where hypothesis seldom finds a legal one."""
     for length in range(5):
         for sequence in map(list, itertools.product(labels("AB", scheme), repeat=length)):
-            assert (convert(sequence, scheme, scheme) == sequence) == is_legal(sequence, scheme)
+            assert (convert_tags(sequence, scheme, scheme) == sequence) == is_legal(
+                sequence, scheme
+            )
 
 
 @settings(deadline=None)
@@ -107,7 +118,7 @@ def test_legal_sequences_survive_another_scheme(
     given_: tuple[list[Span], int], source: str, target: str
 ) -> None:
     written = tags(*given_, source)
-    assert convert(convert(written, source, target), target, source) == written
+    assert convert_tags(convert_tags(written, source, target), target, source) == written
 
 
 # Illegal sequences
@@ -118,14 +129,14 @@ def test_legal_sequences_survive_another_scheme(
 @given(anything())
 def test_illegal_sequences_are_read_as_the_metric_reads_them(given_: tuple[str, list[str]]) -> None:
     scheme, sequence = given_
-    repaired = convert(sequence, scheme, "bio")
+    repaired = convert_tags(sequence, scheme, "bio")
     assert is_legal(repaired, "bio")
     found = metrics.entity_f1([repaired], [sequence])
     assert (
         found["gold"]
         == found["predicted"]
         == found["true_positives"]
-        == len(spans(sequence, scheme))
+        == len(decode_spans(sequence, scheme))
     )
 
 
@@ -135,7 +146,7 @@ def test_illegal_sequences_are_read_as_the_metric_reads_them(given_: tuple[str, 
 def test_repair_keeps_the_type_of_every_word(given_: tuple[str, list[str]]) -> None:
     scheme, sequence = given_
     for target in SCHEMES:
-        assert [tag[1:] for tag in convert(sequence, scheme, target)] == [
+        assert [tag[1:] for tag in convert_tags(sequence, scheme, target)] == [
             tag[1:] for tag in sequence
         ]
 
@@ -145,7 +156,7 @@ def test_repair_keeps_the_type_of_every_word(given_: tuple[str, list[str]]) -> N
 @given(st.sampled_from(["io", "bio"]).flatmap(anything))
 def test_io_and_bio_are_read_as_by_the_default_of_seqeval(given_: tuple[str, list[str]]) -> None:
     scheme, sequence = given_
-    assert spans(sequence, scheme) == [
+    assert decode_spans(sequence, scheme) == [
         Span(start, last + 1, kind) for kind, start, last in get_entities(sequence)
     ]
 
@@ -156,7 +167,7 @@ def test_bioul_is_read_as_iobes_by_the_default_of_seqeval(given_: tuple[str, lis
     """seqeval's default mode knows the letters of IOBES only."""
     iobes = [tag.translate(str.maketrans("LU", "ES")) for tag in given_[1]]
     expected = [Span(start, last + 1, kind) for kind, start, last in get_entities(iobes)]
-    assert spans(given_[1], "bioul") == spans(iobes, "iobes") == expected
+    assert decode_spans(given_[1], "bioul") == decode_spans(iobes, "iobes") == expected
 
 
 @settings(deadline=None)
@@ -197,7 +208,7 @@ def test_what_is_written_is_read_by_the_strict_mode_of_seqeval(
 def test_worked_examples(
     scheme: str, sequence: list[str], expected: list[tuple[int, int, str]]
 ) -> None:
-    assert spans(sequence, scheme) == [Span(*span) for span in expected]
+    assert decode_spans(sequence, scheme) == [Span(*span) for span in expected]
 
 
 # Rules
@@ -208,7 +219,7 @@ def test_rules_of_one_type_are_those_of_a_pattern(scheme: str) -> None:
     known = labels([""], scheme)
     for length in range(6):
         for sequence in itertools.product(known, repeat=length):
-            found, numbers = rules(known, scheme), [known.index(tag) for tag in sequence]
+            found, numbers = tagging_rules(known, scheme), [known.index(tag) for tag in sequence]
             allowed = not numbers or (
                 bool(found.start_transitions[numbers[0]] and found.end_transitions[numbers[-1]])
                 and all(found.transitions[a, b] for a, b in itertools.pairwise(numbers))
@@ -218,7 +229,7 @@ def test_rules_of_one_type_are_those_of_a_pattern(scheme: str) -> None:
 
 def test_no_entity_goes_on_in_another_type() -> None:
     known = labels("AB", "bioul")
-    found = rules(known, "bioul")
+    found = tagging_rules(known, "bioul")
     follows = {
         tag: {after for j, after in enumerate(known) if found.transitions[i, j]}
         for i, tag in enumerate(known)
@@ -238,7 +249,7 @@ def test_no_entity_goes_on_in_another_type() -> None:
 
 
 def test_rules_follow_the_order_of_the_tags() -> None:
-    found = rules(["I-A", "O", "B-A"], "bio")
+    found = tagging_rules(["I-A", "O", "B-A"], "bio")
     assert found.start_transitions.tolist() == [False, True, True]
     assert found.transitions.tolist() == [[True] * 3, [False, True, True], [True] * 3]
 
@@ -263,7 +274,7 @@ def test_an_unknown_scheme_suggests_what_was_meant() -> None:
     with pytest.raises(
         UnknownName, match=r"no tagging scheme called 'biolu'. Did you mean 'bioul'"
     ):
-        spans(["O"], "BIOLU")
+        decode_spans(["O"], "BIOLU")
 
 
 @pytest.mark.parametrize(
@@ -271,7 +282,7 @@ def test_an_unknown_scheme_suggests_what_was_meant() -> None:
 )
 def test_a_tag_of_another_scheme_is_refused(scheme: str, tag: str) -> None:
     with pytest.raises(ValueError, match=f"'{tag}' is not a tag of {scheme.upper()}"):
-        spans(["O", tag], scheme)
+        decode_spans(["O", tag], scheme)
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,7 @@ def test_a_row_is_computed_again_when_a_trial_comes_or_changes(
 )
 def test_a_damaged_file_counts_as_none(content: str, store: Store, computed: list[str]) -> None:
     _, first = of_rows(store)
-    (path,) = (cache.home() / "intervals").iterdir()
+    (path,) = (cache.cache_home() / "intervals").iterdir()
     version = json.dumps(json.loads(path.read_text())["version"])
     path.write_text(content.replace("%", version))
     assert of_rows(store)[1] == first

@@ -13,7 +13,13 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from blurb.cli import cli
-from blurb.leaderboard.overview import beside_means, datasets, has_skill, overview, without_means
+from blurb.leaderboard.overview import (
+    beside_means,
+    datasets,
+    has_skill,
+    overview_table,
+    without_means,
+)
 from blurb.leaderboard.ranking import entry, in_parts
 from blurb.results import published
 from blurb.results.dataset_scores import DatasetScores
@@ -54,7 +60,7 @@ def printed(*tables: object, width: int) -> str:
 @pytest.mark.parametrize("width", [80, 100, 120])
 def test_numbers_are_whole_at_every_width(width: int) -> None:
     entries = [MINE, *(entry(row) for row in published.shipped())]
-    text = printed(overview(in_parts(entries, "score")), width=width)
+    text = printed(overview_table(in_parts(entries, "score")), width=width)
     assert max(map(len, text.splitlines())) <= width
     assert "78.12 ±1.0" in text
     assert text.count("88.89") == 6
@@ -65,7 +71,7 @@ def test_numbers_are_whole_at_every_width(width: int) -> None:
 
 def test_columns_that_nobody_has_are_left_out() -> None:
     row = ranked("m", {"blurb-12": 60.0, "gad": 77.0}, {"gad": 1.0})
-    text = printed(overview(in_parts([row], "gad"), "gad"), width=80)
+    text = printed(overview_table(in_parts([row], "gad"), "gad"), width=80)
     assert "score" not in text
     assert "77.00 ±1.0" in text
 

@@ -116,10 +116,12 @@ def test_leaks_of_the_real_data_are_left_out(
     assert "--data" in str(blurb(*arguments).exception)
     # The ids of invented predictions are none of the real ones but for `test.N` of sentences.
     from blurb import data, tasks
-    from blurb.data.schema import leaks
+    from blurb.data.schema import leaked_ids
 
     task = tasks.get("gad")
-    found = leaks({split: data.read_split(task, real_data, split) for split in ("train", "test")})
+    found = leaked_ids(
+        {split: data.read_split(task, real_data, split) for split in ("train", "test")}
+    )
     assert len(found) == 8
     good = next(row for row in from_store.read(Store(folder / "runs")) if row.model == "good")
     assert ranking.entry(good, False, {"gad": found}).values["gad"].mean != good.means()["gad"]
@@ -191,7 +193,7 @@ def test_a_name_is_no_formula_and_comes_back(folder: Path) -> None:
     assert "'=cmd|" in text
     assert ",=cmd|" not in text
     for cell in ("=1", "+a", "-x", "@y", "'=1", "plain", "-1.5", ""):
-        assert cells.original(cells.neutral(cell)) == cell or cell == "'=1"
+        assert cells.undo_neutral(cells.neutral(cell)) == cell or cell == "'=1"
     assert cells.neutral("-1.5") == "-1.5"
 
 

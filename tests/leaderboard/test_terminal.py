@@ -16,7 +16,7 @@ from rich.console import Console, RenderableType
 from blurb import tasks
 from blurb.leaderboard import terminal
 from blurb.leaderboard.overview import with_neighbours
-from blurb.protocols.protocol import load
+from blurb.protocols.protocol import load_protocol_file
 from blurb.results.dataset_scores import DatasetScores, Figure, Run
 from blurb.results.row import Origin, Row, RowIdentity
 from blurb.store.trial import Configuration
@@ -60,7 +60,7 @@ def row(
         for name, values in scores.items()
     }
     overrides = {"lr": 0.1} if protocol == "quick" else {}
-    hash_ = load(protocol).hash if protocol == "standard" else "0" * 64
+    hash_ = load_protocol_file(protocol).hash if protocol == "standard" else "0" * 64
     configuration = Configuration(protocol, hash_, overrides, "bf16", suite, note)
     return Row(
         RowIdentity(model, configuration, learner=learner, recipe="1"), datasets, Origin.STORE
@@ -184,7 +184,7 @@ def test_many_rows_are_lines_of_one_table_that_says_once_what_holds_of_all() -> 
         for step in range(12)
     ]
     rows[3] = invented.named(rows[3], configuration=replace(rows[3].configuration, note="another"))
-    text = printed(terminal.render(rows))
+    text = printed(terminal.render_rows(rows))
     assert text.count("No BLURB score") == 1
     assert [line for line in text.splitlines() if "Note:" in line] == [
         f"{rows[3].name}: Note: another."
@@ -192,14 +192,14 @@ def test_many_rows_are_lines_of_one_table_that_says_once_what_holds_of_all() -> 
     for step, one in enumerate(rows):
         assert cells(text, f"{one.name} ") == [one.name, f"{81 + step:.2f} ± 1.41", "70.00", "3"]
     assert len(text.splitlines()) < 25
-    assert printed(terminal.render(rows[:3])).count("No BLURB score") == 3
+    assert printed(terminal.render_rows(rows[:3])).count("No BLURB score") == 3
 
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_a_table_of_many_rows_fits(width: int) -> None:
     rows = [row(WHOLE, model=f"checkpoint-{step}000") for step in range(4)]
     text = StringIO()
-    Console(width=width, file=text, no_color=True).print(terminal.render(rows, width))
+    Console(width=width, file=text, no_color=True).print(terminal.render_rows(rows, width))
     assert max(map(len, text.getvalue().splitlines())) <= width
     for name in NAMES:
         assert name in text.getvalue()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from blurb.corpora import demo
-from blurb.planning import trials
+from blurb.planning.request import Request
 from tests.planning.requests import request as requested
 
 TASKS = ("ncbi-disease", "ebm-pico", "ddi", "gad", "biosses", "hoc", "pubmedqa")
@@ -19,8 +19,6 @@ def data() -> Path:
     return demo.prepare()
 
 
-def request(
-    data: Path, store: Path, name: str, protocol: str = "quick", **given: Any
-) -> trials.Request:
+def request(data: Path, store: Path, name: str, protocol: str = "quick", **given: Any) -> Request:
     chosen = {"tasks_": "all", "protocol_": protocol, "precision": "bf16", "device": "auto"}
     return requested(store, f"baseline:{name}", data=data, suite="demo", **chosen, **given)

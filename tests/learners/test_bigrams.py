@@ -13,14 +13,14 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 from blurb import tasks
 from blurb.data import read_split
-from blurb.execution.worker import execute
+from blurb.execution.worker import execute_job
 from blurb.formulations import bind
 from blurb.learners import building
 from blurb.learners.base import Subset
 from blurb.learners.baselines import ngrams as bigrams
 from blurb.learners.baselines.features import TextComparison, WindowFeatures, cues
 from blurb.learners.baselines.ngrams import Bigrams
-from blurb.learners.building import resolve
+from blurb.learners.building import resolve_model
 from blurb.messages.errors import SettingsError
 from blurb.planning import trials
 from tests.learners.conftest import TASKS, request
@@ -38,7 +38,7 @@ def learned(
         formulation.units(read_split(tasks.get(task), data, split))[:most]
         for split in ("train", "dev")
     )
-    learner = building.learner(resolve("baseline:bigrams"), formulation, "cpu", "fp32")
+    learner = building.learner(resolve_model("baseline:bigrams"), formulation, "cpu", "fp32")
     learner.fit(Subset(train, ""), Subset(dev, ""), 1, lambda done, total: None)
     return learner, dev, learner.predict(Subset(dev, ""))
 
@@ -261,8 +261,8 @@ def test_what_does_not_apply_is_refused(data: Path, tmp_path: Path) -> None:
 def test_a_trial_keeps_to_the_caps_of_its_protocol(data: Path, tmp_path: Path) -> None:
     asked = request(data, tmp_path, "bigrams", protocol="smoke")
     job = trials.job(asked, asked.sources[0], tasks.get("hoc"), 1)
-    outcome = execute(job)
+    outcome = execute_job(job)
     assert outcome.status == "done", outcome.message
     assert (job.path / "history.csv").read_text().splitlines()[0] == "strength,shift,dev"
     assert '"train_units": 64' in (job.path / "provenance.json").read_text()
-    assert execute(job).status == "already done"
+    assert execute_job(job).status == "already done"

@@ -13,11 +13,13 @@ from blurb import tasks
 from blurb.formulations import bind
 from blurb.learners import building
 from blurb.learners.base import Learner, Subset
-from blurb.learners.building import resolve
+from blurb.learners.building import resolve_model
 
 
 def _learn(kind: str, task: str, rows: list[dict[str, Any]]) -> Learner:
-    learner = building.learner(resolve(f"baseline:{kind}"), bind(tasks.get(task)), "cpu", "fp32")
+    learner = building.learner(
+        resolve_model(f"baseline:{kind}"), bind(tasks.get(task)), "cpu", "fp32"
+    )
     learner.fit(Subset(rows, ""), Subset([], ""), 1, lambda done, total: None)
     return learner
 

@@ -19,7 +19,7 @@ from blurb.heads.crf import CRF
 from blurb.heads.linear_chain_crf.model import Chain
 from blurb.learners import building
 from blurb.learners.base import History, Subset
-from blurb.learners.building import resolve
+from blurb.learners.building import resolve_model
 from blurb.learners.finetuning.network import EncoderLearner, check
 from blurb.messages.errors import SettingsError, UnknownName
 from blurb.protocols.settings import Settings
@@ -100,7 +100,7 @@ def _settings(**values: Any) -> Settings:
 def _fit(
     folder: Path, task: str, seed: int = 1, **values: Any
 ) -> tuple[EncoderLearner, Subset, History]:
-    source = resolve(str(folder))
+    source = resolve_model(str(folder))
     formulation = bind(tasks.get(task), _settings(**values))
     learner = building.learner(source, formulation, "cpu", "fp32")
     units = Subset(
@@ -166,7 +166,10 @@ def test_the_other_types_and_poolings(
 def test_cls_is_refused_for_t5_and_what_is_possible_is_named(
     checkpoint: Builder, pooling: str
 ) -> None:
-    source, settings = resolve(str(checkpoint("t5"))), Settings(max_length=48, pooling=pooling)
+    source, settings = (
+        resolve_model(str(checkpoint("t5"))),
+        Settings(max_length=48, pooling=pooling),
+    )
     with pytest.raises(
         SettingsError,
         match=f"'{pooling}' does not work on gad .*no classification token.* Possible values: .*mean",
@@ -184,7 +187,7 @@ def test_unknown_heads_and_poolings_suggest_what_was_meant(
 ) -> None:
     settings = Settings(**{"max_length": 48, setting: value})
     with pytest.raises(UnknownName, match=f"no {setting} called '{value}'. Did you mean '{meant}'"):
-        check(resolve(str(checkpoint("roberta"))), bind(tasks.get("gad"), settings))
+        check(resolve_model(str(checkpoint("roberta"))), bind(tasks.get("gad"), settings))
 
 
 def test_a_head_that_does_not_serve_the_task_is_refused(
@@ -194,7 +197,10 @@ def test_a_head_that_does_not_serve_the_task_is_refused(
 
     monkeypatch.setattr(heads.get("linear"), "kinds", ("tokens",))
     with pytest.raises(SettingsError, match="The head 'linear' does not support gad"):
-        check(resolve(str(checkpoint("roberta"))), bind(tasks.get("gad"), Settings(max_length=48)))
+        check(
+            resolve_model(str(checkpoint("roberta"))),
+            bind(tasks.get("gad"), Settings(max_length=48)),
+        )
 
 
 def test_the_pooler_is_used_for_cls_pooler_and_dropped_otherwise(checkpoint: Builder) -> None:

@@ -27,7 +27,7 @@ def read(
     folder: Path, task: str, word_pooling: str = "first"
 ) -> tuple[Features, list[np.ndarray], Frozen]:
     """Features of a training set, and its vectors from both layers."""
-    source = building.resolve(str(folder))
+    source = building.resolve_model(str(folder))
     tokenizer, formulation = source.checkpoint.tokenizer, bind(tasks.get(task))
     units = formulation.units(read_split(tasks.get(task), DATA, "train"))
     (features,) = formulation.frozen_features(units, tokenizer, 24)
@@ -104,14 +104,16 @@ def test_they_are_what_fine_tuning_starts_from(checkpoint: Builder) -> None:
     from blurb.heads import heads
     from blurb.heads._base import Problem
     from blurb.heads.pooling.cls_mean_mentions import ClsMeanMentions
-    from blurb.training.batches import collate
+    from blurb.training.batches import collate_batch
 
     features, found, frozen = read(checkpoint("bert_uncased"), "gad")
     pooling = ClsMeanMentions(frozen.size, frozen.cls)
     head = heads.get("linear")(pooling.size, Problem("single", ("0", "1")), 0.1)
     network = Network(frozen.encoder, pooling, head, use_pooler=False).eval()
     with torch.no_grad():
-        expected = network.features(collate(features, np.arange(len(features)), frozen.pad_id))
+        expected = network.features(
+            collate_batch(features, np.arange(len(features)), frozen.pad_id)
+        )
     assert found[0] == pytest.approx(expected.numpy(), abs=4e-3, rel=2e-3)
 
 

@@ -16,12 +16,12 @@ from blurb.checkpoints import Checkpoint
 from blurb.formulations import bind
 from blurb.learners import building, saved_models as kept
 from blurb.learners.base import Subset
-from blurb.learners.building import resolve
+from blurb.learners.building import resolve_model
 from blurb.learners.finetuning import saved_models
 from blurb.learners.finetuning.network import EncoderLearner, check
 from blurb.messages.errors import ModelError, SettingsError
 from blurb.protocols.settings import Settings
-from blurb.training.resuming import learning, weights_of
+from blurb.training.resuming import learning_parameters, weights_of
 from tests import checkpoints
 from tests.checkpoints import reweigh
 from tests.conftest import Builder
@@ -41,7 +41,7 @@ def _learner(folder: Path, task: str, precision: str = "fp32", **values: Any) ->
         "pooling": "mean",
     }
     formulation = bind(tasks.get(task), Settings(**{**usual, **values}))
-    made = building.learner(resolve(str(folder)), formulation, "cpu", precision)
+    made = building.learner(resolve_model(str(folder)), formulation, "cpu", precision)
     assert isinstance(made, EncoderLearner)
     return made
 
@@ -100,7 +100,7 @@ def test_bidirectional_is_refused_where_it_changes_nothing(
     MambaModel(MambaConfig(hidden_size=32, num_hidden_layers=2, vocab_size=350)).save_pretrained(
         folder
     )
-    source = resolve(str(folder))
+    source = resolve_model(str(folder))
     with pytest.raises(SettingsError, match=r"'bidirectional' has no effect on mamba"):
         check(source, bind(tasks.get("bc2gm"), Settings(max_length=48, attention="bidirectional")))
 
@@ -124,18 +124,20 @@ def test_a_decoder_of_two_layers_runs_all_types(
 def test_only_the_adapter_and_the_head_learn(checkpoint: Builder, kind: str) -> None:
     learner, _ = _fit(checkpoint(kind), **LORA)
     network = learner.trainer.network
-    assert all("lora_" in name or not name.startswith("encoder.") for name in learning(network))
-    assert any(name.startswith("head.") for name in learning(network))
-    assert "pooler" not in " ".join(name for name in learning(network))
+    assert all(
+        "lora_" in name or not name.startswith("encoder.") for name in learning_parameters(network)
+    )
+    assert any(name.startswith("head.") for name in learning_parameters(network))
+    assert "pooler" not in " ".join(name for name in learning_parameters(network))
     before = Checkpoint(checkpoint(kind)).load_encoder()[0].state_dict()
     after = {
         name.replace(".base_layer", ""): value
         for name, value in network.encoder.state_dict().items()
     }
     assert all(torch.equal(value, after[name]) for name, value in before.items() if name in after)
-    ups = [value for name, value in learning(network).items() if "lora_B" in name]
+    ups = [value for name, value in learning_parameters(network).items() if "lora_B" in name]
     assert all(value.abs().max() > 0 for value in ups)
-    assert weights_of(network).keys() == learning(network).keys()
+    assert weights_of(network).keys() == learning_parameters(network).keys()
 
 
 @pytest.mark.parametrize("kind", ["bert_uncased", "modernbert", "qwen3"])
@@ -161,7 +163,7 @@ def test_a_kept_adapter_is_pefts_own_format(checkpoint: Builder, kind: str, tmp_
         "base_model_name_or_path"
     ]
     assert named == str(checkpoint(kind))  # and not the name of the row
-    merged = resolve(str(tmp_path / "model"), base=str(checkpoint(kind)))
+    merged = resolve_model(str(tmp_path / "model"), base=str(checkpoint(kind)))
     ours_merged = _vectors(merged.checkpoint.load_encoder()[0].eval(), ids, mask)
     assert torch.allclose(ours, theirs, atol=1e-5)
     assert torch.allclose(ours, ours_merged, atol=1e-5)
@@ -186,7 +188,7 @@ def test_frozen_weights_stay_in_the_dtype_of_their_file(
         network = _fit(folder, "gad", precision, **LORA)[0].trainer.network
         kinds = {each.dtype for each in network.encoder.parameters() if not each.requires_grad}
         assert kinds == {frozen}
-        assert {each.dtype for each in learning(network).values()} == {torch.float32}
+        assert {each.dtype for each in learning_parameters(network).values()} == {torch.float32}
 
 
 @pytest.mark.parametrize(
@@ -268,11 +270,11 @@ def test_an_adapter_of_a_model_with_a_head_is_merged_as_peft_does(
         AutoModelForCausalLM.from_pretrained(checkpoint("llama")), others
     )
     theirs = model.merge_and_unload().model.state_dict()
-    source = resolve(str(others), base=str(checkpoint("llama")))
+    source = resolve_model(str(others), base=str(checkpoint("llama")))
     ours = source.checkpoint.load_encoder()[0].state_dict()
     assert all(torch.allclose(value, theirs[name], atol=1e-5) for name, value in ours.items())
-    assert source.weights == resolve(str(others), base=str(checkpoint("llama"))).weights
-    assert source.weights != resolve(str(checkpoint("llama"))).weights
+    assert source.weights == resolve_model(str(others), base=str(checkpoint("llama"))).weights
+    assert source.weights != resolve_model(str(checkpoint("llama"))).weights
     assert source.name == "someone"
 
 
@@ -315,7 +317,7 @@ def test_keys_that_are_missing_or_too_many_are_errors(
     folder = Path(shutil.copytree(others, tmp_path / "adapter"))
     reweigh(folder / "adapter_model.safetensors", _first(change))
     with pytest.raises(ModelError, match=said):
-        resolve(str(folder), base=str(checkpoint("llama")))
+        resolve_model(str(folder), base=str(checkpoint("llama")))
 
 
 def test_what_is_no_adapter_of_this_base_is_refused(
@@ -334,24 +336,24 @@ def test_what_is_no_adapter_of_this_base_is_refused(
         ({"r": 5}, "with rank 5; it is an adapter of another base"),
     ):
         with pytest.raises(ModelError, match=said):
-            resolve(
+            resolve_model(
                 str(_edit(others, tmp_path / str(len(list(tmp_path.iterdir()))), **fields)),
                 base=base,
             )
     with pytest.raises(ModelError, match=r"names no layer of .*; it is an adapter of another base"):
-        resolve(
+        resolve_model(
             str(_edit(others, tmp_path / "x", base_model_name_or_path="")),
             base=str(checkpoint("bert_uncased")),
         )
     with pytest.raises(ModelError, match=r"no adapter_config.json"):
-        resolve(base, base=base)
+        resolve_model(base, base=base)
     with pytest.raises(ModelError, match=r"an adapter of PEFT.*\n?.*--base"):
-        resolve(str(others))
+        resolve_model(str(others))
     pickled = _edit(others, tmp_path / "pickled")
     (pickled / "adapter_model.safetensors").unlink()
     torch.save({}, pickled / "adapter_model.bin")
     with pytest.raises(ModelError, match="can hold code"):
-        resolve(str(pickled), base=base)
+        resolve_model(str(pickled), base=base)
 
 
 def test_lora_reaches_what_full_tuning_reaches(checkpoint: Builder) -> None:

@@ -14,13 +14,13 @@ import torch
 from blurb import tasks
 from blurb.data import read_split
 from blurb.doctor import examine
-from blurb.execution.worker import execute
+from blurb.execution.worker import execute_job
 from blurb.formulations import bind
 from blurb.inputs.tokenizer import Tokenizer
-from blurb.learners import building, of_protocol
+from blurb.learners import building, protocol_learner
 from blurb.learners.base import Subset
 from blurb.learners.baselines.networks import VOCABULARIES, FromScratch, RecurrentEncoder, sinusoids
-from blurb.learners.building import resolve
+from blurb.learners.building import resolve_model
 from blurb.messages.errors import SettingsError, UnknownName
 from blurb.planning import trials
 from blurb.protocols import protocol
@@ -54,7 +54,7 @@ def learned(
         Subset(formulation.units(read_split(tasks.get(task), data, split))[:most], "")
         for split in ("train", "dev")
     )
-    learner = building.learner(resolve(f"baseline:{SMALL[name]}"), formulation, "cpu", "fp32")
+    learner = building.learner(resolve_model(f"baseline:{SMALL[name]}"), formulation, "cpu", "fp32")
     learner.fit(train, dev, seed, lambda done, total: None)
     return learner, dev, learner.predict(dev)
 
@@ -100,7 +100,7 @@ def test_it_learns_what_a_word_decides(name: str, data: Path) -> None:
         )
         rows[-1]["text"] = " ".join(words)
         rows[-1]["head"] = rows[-1]["tail"] = {"start": 0, "end": len(words[0]), "type": ""}
-    learner = building.learner(resolve(f"baseline:{SMALL[name]}"), formulation, "cpu", "fp32")
+    learner = building.learner(resolve_model(f"baseline:{SMALL[name]}"), formulation, "cpu", "fp32")
     train, dev = Subset(rows[:120], ""), Subset(rows[120:], "")
     learner.fit(train, dev, 1, lambda done, total: None)
     assert formulation.score_of(dev.used, learner.predict(dev)[0]) > 0.9
@@ -139,7 +139,7 @@ def test_positions_are_those_of_the_paper(data: Path) -> None:
     rows = Subset(read_split(tasks.get("gad"), data, "train")[:8], "")
     for kind, trained in (("sinusoidal", False), ("learned", True)):
         learner = building.learner(
-            resolve(f"baseline:transformer,heads=2,layers=1,width=16,positions={kind}"),
+            resolve_model(f"baseline:transformer,heads=2,layers=1,width=16,positions={kind}"),
             formulation,
             "cpu",
             "fp32",
@@ -190,7 +190,7 @@ def test_options_are_checked_before_anything_runs(
 
 
 def test_two_sizes_under_one_name_are_two_rows(data: Path, tmp_path: Path) -> None:
-    sources = [resolve(f"baseline:bilstm,hidden={size}", name="lstm") for size in (4, 8)]
+    sources = [resolve_model(f"baseline:bilstm,hidden={size}", name="lstm") for size in (4, 8)]
     found = []
     for source in sources:
         asked = dataclasses.replace(request(data, tmp_path, "bilstm"), sources=[source])
@@ -213,7 +213,7 @@ def test_dummies_are_in_the_vocabulary(data: Path) -> None:
         "tail": {"start": 15, "end": 21, "type": "GENE"},
     }
     learner = building.learner(
-        resolve(f"baseline:{SMALL['bilstm']}"), bind(tasks.get("chemprot"), {}), "cpu", "fp32"
+        resolve_model(f"baseline:{SMALL['bilstm']}"), bind(tasks.get("chemprot"), {}), "cpu", "fp32"
     )
     found = learner.plain_tokenizer(Subset([row, row], "")).inner.get_vocab()
     assert {"chemical", "gene", "blocks"} < set(found)
@@ -222,17 +222,17 @@ def test_dummies_are_in_the_vocabulary(data: Path) -> None:
 
 def test_options_have_one_spelling() -> None:
     one, other = (
-        resolve(f"baseline:bilstm,{text}")
+        resolve_model(f"baseline:bilstm,{text}")
         for text in ("layers=2,hidden=64", "hidden=64, layers=2,width=200")
     )
     assert one == other
     assert one.name == one.weights == "baseline:bilstm,hidden=64,layers=2"
-    assert resolve("baseline:bilstm,width=200") == resolve("baseline:bilstm")
+    assert resolve_model("baseline:bilstm,width=200") == resolve_model("baseline:bilstm")
 
 
 def test_training_settings_are_their_own_and_examples_those_of_the_protocol() -> None:
     gad = tasks.get("gad")
-    quick, smoke = protocol.load("quick"), protocol.load("smoke")
+    quick, smoke = protocol.load_protocol_file("quick"), protocol.load_protocol_file("smoke")
     own = quick.settings(gad, {}, 0, "bilstm")
     assert (own.lr, own.head_lr, own.select) == (2e-3, 0.0, "best")
     assert own.pooling == "attention"
@@ -247,18 +247,18 @@ def test_a_protocol_may_train_them_otherwise(tmp_path: Path) -> None:
     file.write_text(
         'extends = "standard"\n[baselines.bilstm]\nlr = 0.1\n[baselines.bilstm.tasks.hoc]\nepochs = 3\n'
     )
-    mine = protocol.load(str(file))
+    mine = protocol.load_protocol_file(str(file))
     values = [mine.settings(tasks.get(name), {}, 0, "bilstm") for name in ("gad", "hoc")]
     assert [(one.lr, one.epochs) for one in values] == [(0.1, 10), (0.1, 3)]
     assert mine.settings(tasks.get("gad"), {}, 0).lr == 3e-5
-    assert mine.hash != protocol.load("standard").hash
+    assert mine.hash != protocol.load_protocol_file("standard").hash
     for text, words in (
         ("[baselines.bigrams]\nlr = 1", "bigrams"),
         ("[baselines.bilstm.tasks.x]\nlr = 1", "task"),
     ):
         file.write_text(text)
         with pytest.raises(UnknownName, match=words):
-            of_protocol.load(str(file))
+            protocol_learner.load(str(file))
     file.write_text(
         "[baselines.bilstm]\nlr = -1.0\nepochs = 0\n[baselines.transformer.tasks.ner]\nwarmup = -1.0\n"
     )
@@ -270,7 +270,7 @@ def test_a_protocol_may_train_them_otherwise(tmp_path: Path) -> None:
     file.write_text(
         "[baselines.bilstm.tasks.relation]\nlr = 0.1\n[baselines.bilstm.tasks.ddi]\nlr = 0.2\n"
     )
-    mine = protocol.load(str(file))
+    mine = protocol.load_protocol_file(str(file))
     values = [mine.settings(tasks.get(name), {}, 0, "bilstm").lr for name in ("gad", "ddi", "hoc")]
     assert values == [0.1, 0.2, 2e-3]
     assert (
@@ -280,7 +280,7 @@ def test_a_protocol_may_train_them_otherwise(tmp_path: Path) -> None:
     assert mine.where(tasks.get("hoc"), "weight_decay", "bilstm") == "by default"
     file.write_text("baselines = 3")
     with pytest.raises(SettingsError, match="must be a table"):
-        protocol.load(str(file))
+        protocol.load_protocol_file(str(file))
 
 
 def test_a_row_has_all_seeds_no_precision_and_its_own_overrides(data: Path, tmp_path: Path) -> None:
@@ -304,7 +304,7 @@ def test_a_row_has_all_seeds_no_precision_and_its_own_overrides(data: Path, tmp_
 def test_a_trial_runs_as_any_other(data: Path, tmp_path: Path) -> None:
     asked = request(data, tmp_path, SMALL["bilstm"], protocol="smoke", overrides={"epochs": 2})
     job = trials.job(asked, asked.sources[0], tasks.get("hoc"), 1)
-    outcome = execute(job)
+    outcome = execute_job(job)
     assert outcome.status == "done", outcome.message
     assert len((job.path / "history.csv").read_text().splitlines()) == 3
-    assert execute(job).status == "already done"
+    assert execute_job(job).status == "already done"

@@ -19,7 +19,7 @@ from blurb.learners import building
 from blurb.learners.base import Subset
 from blurb.learners.finetuning.network import EncoderLearner
 from blurb.protocols import protocol
-from blurb.training.batches import Batch, collate
+from blurb.training.batches import Batch, collate_batch
 from blurb.training.network import Network, use_masks_without_waiting
 from tests import checkpoints
 from tests.conftest import Builder
@@ -88,16 +88,16 @@ def _combinations() -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 def _network(folder: Path, name: str, settings: dict[str, Any]) -> tuple[Network, Batch]:
     """A network and a batch of eight units with their targets, on the CPU."""
-    source, task = building.resolve(str(folder)), tasks.get(name)
-    chosen = protocol.load("standard").settings(task, settings, source.parameters)
+    source, task = building.resolve_model(str(folder)), tasks.get(name)
+    chosen = protocol.load_protocol_file("standard").settings(task, settings, source.parameters)
     formulation = formulations.bind(task, chosen)
     learner = EncoderLearner(source, formulation, "cpu", "fp32")
-    rows = formulation.units(data.load(task, DATA).splits["train"])[:8]
+    rows = formulation.units(data.load_task(task, DATA).splits["train"])[:8]
     learner.tokenizer = learner.tokenizer.extended(formulation.special_tokens(rows))
     network, most = learner._network()
     learner.limit = min(chosen.max_length, most or chosen.max_length)
     features = learner._features(Subset(rows, f"meta {name} {settings}"))
-    batch = collate(
+    batch = collate_batch(
         features,
         torch.arange(len(features)).numpy(),
         learner.tokenizer.pad_id,

@@ -21,12 +21,12 @@ from blurb import tasks
 from blurb.checkpoints import Checkpoint
 from blurb.data import read_split
 from blurb.execution.job import Job, TrialOutcome
-from blurb.execution.worker import execute
+from blurb.execution.worker import execute_job
 from blurb.formulations import bind
-from blurb.learners import of_protocol
+from blurb.learners import protocol_learner
 from blurb.learners.frozen import encoder as frozen, probe
 from blurb.learners.frozen.encoder import Frozen
-from blurb.learners.linear import folds
+from blurb.learners.linear import assign_folds
 from blurb.messages.errors import SettingsError
 from blurb.planning import trials
 from blurb.store.record import read_predictions
@@ -55,7 +55,7 @@ def planned(
 
 
 def done(job: Job) -> TrialOutcome:
-    outcome = execute(job)
+    outcome = execute_job(job)
     assert outcome.status == "done", outcome.message
     return outcome
 
@@ -81,7 +81,7 @@ def test_every_kind_of_task_has_one(task: str, checkpoint: Builder, tmp_path: Pa
     told = facts(job)
     assert (told["layer"], told["strength"]) == (best["layer"], float(best["strength"]))
     assert re.fullmatch("[2-5] folds of train", told["chosen_by"])
-    assert execute(job).status == "already done"
+    assert execute_job(job).status == "already done"
 
 
 @pytest.mark.costly
@@ -201,7 +201,7 @@ def test_a_trial_that_was_stopped_goes_on(
 
     monkeypatch.setattr(Frozen, "fill", stopped)
     with pytest.raises(KeyboardInterrupt):
-        execute(job)
+        execute_job(job)
     assert not Store(tmp_path).is_done(job.path)
     done(job)
     assert len(calls) == 4  # train was read once: it is in the cache; then dev, and test
@@ -264,13 +264,13 @@ def test_seeds_and_settings_of_fine_tuning_are_refused(checkpoint: Builder, tmp_
 def test_a_protocol_of_ones_own(text: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text('learner = "probe"\n[all]\nmax_train = 7\n')
-    assert of_protocol.load(str(path)).learner == "probe"
+    assert protocol_learner.load(str(path)).learner == "probe"
     path.write_text(f'learner = "probe"\n{text}\n')
     with pytest.raises(SettingsError, match=message):
-        of_protocol.load(str(path))
+        protocol_learner.load(str(path))
     path.write_text('learner = "prob"\n')
     with pytest.raises(Exception, match="Did you mean 'probe'"):
-        of_protocol.load(str(path))
+        protocol_learner.load(str(path))
 
 
 @pytest.mark.costly
@@ -289,14 +289,14 @@ def test_a_chain_above_it(checkpoint: Builder, tmp_path: Path) -> None:
 
 def test_units_of_a_document_are_in_one_fold() -> None:
     units = [{"doc_id": f"d{number // 3}"} for number in range(30)]
-    dealt = folds(units)
+    dealt = assign_folds(units)
     assert set(dealt) == {0, 1, 2, 3, 4}
     assert [len(set(dealt[start : start + 3])) for start in range(0, 30, 3)] == [1] * 10
-    assert np.array_equal(dealt, folds(units))
-    single = folds([{"doc_id": None}, {"doc_id": None}, {}])
+    assert np.array_equal(dealt, assign_folds(units))
+    single = assign_folds([{"doc_id": None}, {"doc_id": None}, {}])
     assert single is not None
     assert sorted(single) == [0, 1, 2]
-    assert folds([{"doc_id": "a"}] * 3) is None
+    assert assign_folds([{"doc_id": "a"}] * 3) is None
 
 
 def test_many_dev_units_choose_instead(

@@ -34,11 +34,11 @@ ROWS = [
 
 def fit(folder: Path, pooling: str, strategy: str) -> EncoderLearner:
     task = tasks.get("chemprot")
-    settings = protocol.load("smoke").settings(
+    settings = protocol.load_protocol_file("smoke").settings(
         task, {"pooling": pooling, "relation_input": strategy, "epochs": 1, "max_train": 0}, 1
     )
     learner = EncoderLearner(
-        building.resolve(str(folder)), formulations.bind(task, settings), "cpu", "fp32"
+        building.resolve_model(str(folder)), formulations.bind(task, settings), "cpu", "fp32"
     )
     units = Subset(ROWS, f"relation inputs {strategy}")
     learner.fit(units, units, 1, lambda done, total: None)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from blurb import data, tasks
-from blurb.execution.worker import execute
+from blurb.execution.worker import execute_job
 from blurb.formulations import bind
 from blurb.learners import building
 from blurb.learners.base import Subset
@@ -29,7 +29,7 @@ DATA = Path(__file__).parents[1] / "golden" / "data"
 
 def trial(checkpoint: Path, store: Path, task: str, **overrides: Any) -> tuple[str, dict[str, Any]]:
     """Runs one and gives its hash and the facts of its provenance."""
-    source = building.resolve(str(checkpoint))
+    source = building.resolve_model(str(checkpoint))
     given = {"data": DATA, "raw": DATA, "overrides": {"epochs": 2, "batch_size": 4, **overrides}}
     job = trials.job(
         request(store, source, tasks_=task, protocol_="standard", **given),
@@ -37,7 +37,7 @@ def trial(checkpoint: Path, store: Path, task: str, **overrides: Any) -> tuple[s
         tasks.get(task),
         1,
     )
-    outcome = execute(job)
+    outcome = execute_job(job)
     assert outcome.status == "done", outcome.message
     return job.trial.hash, read_json(
         Store(store).path(source.name, task, job.trial.hash) / "provenance.json"
@@ -73,7 +73,7 @@ def test_every_kind_of_task_starts_from_a_fit(
 
 
 def test_a_linear_start_needs_the_linear_head(checkpoint: Builder) -> None:
-    source, task = building.resolve(str(checkpoint("bert_uncased"))), tasks.get("gad")
+    source, task = building.resolve_model(str(checkpoint("bert_uncased"))), tasks.get("gad")
     for head in ("bilstm", "bilstm,hidden=32"):
         with pytest.raises(
             SettingsError, match="head_init 'linear' supports only the head 'linear', not 'bilstm"
@@ -93,11 +93,11 @@ def test_dev_is_not_predicted_again(
     monkeypatch.setattr(
         Trainer, "predict", lambda self, features: calls.append(features) or predict(self, features)
     )
-    task, source = tasks.get("gad"), building.resolve(str(checkpoint("bert_uncased")))
+    task, source = tasks.get("gad"), building.resolve_model(str(checkpoint("bert_uncased")))
     settings = {"epochs": 3, "batch_size": 4, "lr": 1e-3, "select": select, "dev_sample": sample}
-    chosen = protocol.load("standard").settings(task, settings, source.parameters)
+    chosen = protocol.load_protocol_file("standard").settings(task, settings, source.parameters)
     learner = EncoderLearner(source, bind(task, chosen), "cpu", "fp32")
-    splits = data.load(task, DATA).splits
+    splits = data.load_task(task, DATA).splits
     train, dev = (Subset(list(splits[name]), name, name=name) for name in ("train", "dev"))
     for _ in range(2):  # a second fit does not answer with what the first one knew
         calls.clear()
@@ -142,7 +142,7 @@ def test_a_sample_of_dev() -> None:
 def test_the_units_that_are_scored_may_be_the_same_for_all_seeds(
     checkpoint: Builder, tmp_path: Path, model: str
 ) -> None:
-    source = building.resolve(
+    source = building.resolve_model(
         "baseline:majority" if model == "baseline" else str(checkpoint("bert_uncased"))
     )
 
@@ -154,7 +154,7 @@ def test_the_units_that_are_scored_may_be_the_same_for_all_seeds(
         )
         asked = request(tmp_path, source, protocol_="standard", data=DATA, overrides=short)
         job = trials.job(asked, source, tasks.get("gad"), seed)
-        assert execute(job).status in ("done", "already done")
+        assert execute_job(job).status in ("done", "already done")
         return job.trial.hash, read_predictions(job.path / "predictions.parquet")["id"]
 
     assert ids(1, max_eval=4, eval_seed=7)[1] == ids(2, max_eval=4, eval_seed=7)[1]

@@ -10,7 +10,7 @@ from blurb.formulations import bind
 from blurb.inputs.tagging import SCHEMES
 from blurb.learners import building
 from blurb.learners.base import Subset
-from blurb.learners.building import resolve
+from blurb.learners.building import resolve_model
 from blurb.protocols.settings import Settings
 from tests import checkpoints
 from tests.conftest import Builder
@@ -25,7 +25,9 @@ def test_every_scheme_takes_a_step_and_predicts_bio(checkpoint: Builder, scheme:
         rows.append({"id": str(number), "doc_id": None, "tokens": tokens, "tags": tags})
     settings = Settings(max_length=48, epochs=1, batch_size=12, warmup=0.0, tagging=scheme)
     formulation = bind(tasks.get("ebm-pico"), settings)
-    learner = building.learner(resolve(str(checkpoint("bert_uncased"))), formulation, "cpu", "fp32")
+    learner = building.learner(
+        resolve_model(str(checkpoint("bert_uncased"))), formulation, "cpu", "fp32"
+    )
     units = Subset(rows, key="tagging", name="train")
     (epoch,) = learner.fit(units, units, 1, lambda done, total: None)
     assert np.isfinite(epoch["loss"])

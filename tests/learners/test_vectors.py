@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from blurb.learners.frozen import vectors
-from blurb.learners.frozen.vectors import Half, stored
+from blurb.learners.frozen.vectors import Half, stored_vectors
 from blurb.system import cache
 
 SHAPES = [(5, 3), (5, 2)]
@@ -51,7 +51,7 @@ def entries(home: Path) -> list[Path]:
 def test_it_is_filled_once(home: Path) -> None:
     fill = Counted()
     for _ in range(2):
-        found, note = stored(KEY, SHAPES, fill)
+        found, note = stored_vectors(KEY, SHAPES, fill)
         assert same(found)
         assert note == ""
     assert fill.times == 1
@@ -63,9 +63,9 @@ def test_it_is_filled_once(home: Path) -> None:
 
 
 def test_another_encoder_or_input_has_its_own(home: Path) -> None:
-    stored(KEY, SHAPES, Counted())
+    stored_vectors(KEY, SHAPES, Counted())
     for number, change in enumerate(({"weights": "v"}, {"inputs": "j"}, {"precision": "bf16"}), 1):
-        found, _ = stored({**KEY, **change}, SHAPES, Counted(number))
+        found, _ = stored_vectors({**KEY, **change}, SHAPES, Counted(number))
         assert same(found, number)
     assert len(entries(home)) == 4
 
@@ -74,7 +74,7 @@ def test_another_encoder_or_input_has_its_own(home: Path) -> None:
     "damage", ["short", "no key", "foreign key", "no array", "garbage", "other shape"]
 )
 def test_what_is_not_whole_is_not_read(home: Path, damage: str) -> None:
-    stored(KEY, SHAPES, Counted(100))
+    stored_vectors(KEY, SHAPES, Counted(100))
     (entry,) = entries(home)
     array, key = entry / "0.npy", entry / "key.json"
     if damage == "short":
@@ -90,9 +90,9 @@ def test_what_is_not_whole_is_not_read(home: Path, damage: str) -> None:
     else:
         np.save(array, np.zeros((4, 3), np.float16))
     fill = Counted()
-    assert same(stored(KEY, SHAPES, fill)[0])
+    assert same(stored_vectors(KEY, SHAPES, fill)[0])
     assert fill.times == 1
-    assert same(stored(KEY, SHAPES, fill)[0])
+    assert same(stored_vectors(KEY, SHAPES, fill)[0])
     assert fill.times == 1  # mended
 
 
@@ -102,11 +102,11 @@ def test_a_killed_run_leaves_nothing_that_is_read(home: Path) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        stored(KEY, SHAPES, killed)
+        stored_vectors(KEY, SHAPES, killed)
     assert entries(home) == []
     left = home / f".{'0' * 32}.1.tmp"  # by SIGKILL
     left.mkdir()
-    assert same(stored(KEY, SHAPES, Counted())[0])
+    assert same(stored_vectors(KEY, SHAPES, Counted())[0])
 
 
 @pytest.mark.parametrize("other", ["another process", "one with the same id"])
@@ -131,14 +131,14 @@ def test_of_two_that_fill_at_once_the_first_stays(home: Path, other: str) -> Non
             )
             subprocess.run([sys.executable, "-c", code], check=True)
         else:
-            first.append(stored(KEY, SHAPES, sevens))
+            first.append(stored_vectors(KEY, SHAPES, sevens))
         files.extend(inodes())
 
-    found, note = stored(KEY, SHAPES, slow)
+    found, note = stored_vectors(KEY, SHAPES, slow)
     assert note == ""
     assert inodes() == files
     assert len(entries(home)) == 1
-    for arrays in (found, *(one for one, _ in first), stored(KEY, SHAPES, Counted())[0]):
+    for arrays in (found, *(one for one, _ in first), stored_vectors(KEY, SHAPES, Counted())[0]):
         assert all((array == 7).all() for array in arrays)
 
 
@@ -149,7 +149,7 @@ def test_an_error_of_what_fills_is_no_error_of_the_disk(home: Path) -> None:
         raise OSError("the encoder's file is gone")
 
     with pytest.raises(OSError, match="the encoder's file is gone"):
-        stored(KEY, SHAPES, broken)
+        stored_vectors(KEY, SHAPES, broken)
     assert entries(home) == []
 
 
@@ -158,20 +158,20 @@ def test_there_is_never_more_than_the_limit(home: Path, monkeypatch: pytest.Monk
     shapes = [(100, 4)]  # 800 bytes and a header
     seen: set[Path] = set()
     for number in range(3):
-        stored({"number": number}, shapes, Counted(number))
+        stored_vectors({"number": number}, shapes, Counted(number))
         (newest,) = set(entries(home)) - seen
         seen.add(newest)
         os.utime(newest, (1_000 + number, 1_000 + number))
         if number == 0:
             first = newest
-    stored(
+    stored_vectors(
         {"number": 0}, shapes, Counted()
     )  # used again: now the second is the one whose use is longest ago
     fill = Counted()
-    stored({"number": 3}, shapes, Counted())
+    stored_vectors({"number": 3}, shapes, Counted())
     assert first in entries(home)
     assert sum(file.stat().st_size for entry in entries(home) for file in entry.iterdir()) <= 3_000
-    stored({"number": 1}, shapes, fill)
+    stored_vectors({"number": 1}, shapes, fill)
     assert fill.times == 1
 
 
@@ -179,7 +179,7 @@ def test_what_is_larger_than_the_limit_is_held_in_memory(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vectors, "LIMIT", 100)
-    found, note = stored(KEY, SHAPES, Counted())
+    found, note = stored_vectors(KEY, SHAPES, Counted())
     assert same(found)
     assert not isinstance(found[0], np.memmap)
     assert note.startswith("held in memory, as they cannot be cached: they need")
@@ -203,7 +203,7 @@ def test_a_full_disk_costs_no_run(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(owner, name, full)
-    found, note = stored(KEY, SHAPES, Counted())
+    found, note = stored_vectors(KEY, SHAPES, Counted())
     assert same(found)
     assert note == message
     assert entries(home) == []
@@ -214,13 +214,13 @@ def test_a_place_that_cannot_be_written_costs_no_run(
 ) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("BLURB_HOME", str(tmp_path / "file"))
-    found, note = stored(KEY, SHAPES, Counted())
+    found, note = stored_vectors(KEY, SHAPES, Counted())
     assert same(found)
     assert note
 
 
 def test_nothing_to_read_is_kept_too() -> None:
     for _ in range(2):
-        found, _ = stored(KEY, [(0, 4), (3, 4)], lambda arrays: arrays[1].fill(2))
+        found, _ = stored_vectors(KEY, [(0, 4), (3, 4)], lambda arrays: arrays[1].fill(2))
         assert [array.shape for array in found] == [(0, 4), (3, 4)]
         assert (found[1] == 2).all()

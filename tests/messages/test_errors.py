@@ -16,7 +16,7 @@ from blurb.messages.errors import (
     ModelError,
     StoreError,
     UnknownName,
-    followed,
+    with_effect,
 )
 from blurb.system import text_files
 
@@ -114,8 +114,8 @@ def test_a_problem_of_the_doctor_has_the_parts_of_the_error(
 
 def test_what_follows_from_an_error_stands_before_its_fix() -> None:
     cut = StoreError("cut", where="a.json", fix="run it again.")
-    assert str(followed(cut, "It is left out")) == "a.json: cut. It is left out; run it again."
-    assert str(followed(StoreError("Cut."), "It is left out")) == "Cut. It is left out."
+    assert str(with_effect(cut, "It is left out")) == "a.json: cut. It is left out; run it again."
+    assert str(with_effect(StoreError("Cut."), "It is left out")) == "Cut. It is left out."
 
 
 @pytest.mark.costly

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from blurb.messages.errors import DataError, safe_message
-from blurb.messages.text import redacted
+from blurb.messages.text import redact_secrets
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ from blurb.messages.text import redacted
     ],
 )
 def test_what_can_be_told_from_its_form(text: str, shown: str) -> None:
-    assert redacted(text) == shown
+    assert redact_secrets(text) == shown
 
 
 def test_values_of_variables_that_are_named_as_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,7 +48,7 @@ def test_values_of_variables_that_are_named_as_secrets(monkeypatch: pytest.Monke
         ("HOME", "/h"),
     ):
         monkeypatch.setenv(name, value)
-    assert redacted(f"{'k' * 12} open sesame true /h") == "*** *** true /h"
+    assert redact_secrets(f"{'k' * 12} open sesame true /h") == "*** *** true /h"
 
 
 def test_messages_of_errors_have_none(monkeypatch: pytest.MonkeyPatch) -> None:

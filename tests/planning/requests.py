@@ -9,7 +9,7 @@ from blurb import tasks
 from blurb.checkpoints import ModelSource
 from blurb.corpora import demo
 from blurb.learners import building
-from blurb.planning import trials
+from blurb.planning.request import Request
 from blurb.protocols import protocol
 
 
@@ -19,16 +19,16 @@ def request(
     tasks_: str = "gad",
     protocol_: str = "smoke",
     **more: Any,
-) -> trials.Request:
+) -> Request:
     """A request of models that are resolved already, or of their names, on the data of the demo suite."""
     sources = [
-        one if isinstance(one, ModelSource) else building.resolve(str(one)) for one in models
+        one if isinstance(one, ModelSource) else building.resolve_model(str(one)) for one in models
     ]
     given = {"data": demo.prepare(), "precision": "fp32", "device": "cpu", **more}
-    return trials.Request(
+    return Request(
         sources=sources,
-        tasks=tasks.select(tasks_),
-        protocol=protocol.load(protocol_),
+        tasks=tasks.select_tasks(tasks_),
+        protocol=protocol.load_protocol_file(protocol_),
         store=store,
         **given,
     )

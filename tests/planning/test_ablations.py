@@ -62,7 +62,7 @@ def test_cells_and_numbers_of_the_paper_in_its_order(axis: str) -> None:
     assert [" ".join(cell.settings.values()) for cell in grid.cells] == cells
     assert " ".join(grid.datasets) == datasets
     assert [list(cell.published.values()) for cell in grid.cells] == SCORES[axis]
-    assert [task.name for task in tasks.select(grid.datasets)] == list(grid.datasets)
+    assert [task.name for task in tasks.select_tasks(grid.datasets)] == list(grid.datasets)
 
 
 def test_every_cell_can_be_run() -> None:

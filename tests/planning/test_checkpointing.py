@@ -10,7 +10,7 @@ from transformers import BertModel
 from blurb.messages.errors import BlurbError
 from blurb.planning import trials
 from blurb.planning.options import RunOptions
-from blurb.planning.preflight import checked
+from blurb.planning.request import make_request
 from tests.conftest import Builder
 
 
@@ -24,7 +24,7 @@ def _asked(store: Path, model: str) -> list[str]:
         device="cpu",
         checkpointing="on",
     )
-    return [job.checkpointing for job in trials.prepare(checked(options)[0]).final]
+    return [job.checkpointing for job in trials.prepare(make_request(options)[0]).final]
 
 
 def test_it_is_refused_before_anything_is_written(

@@ -16,8 +16,8 @@ from click.testing import CliRunner
 import blurb
 from blurb.cli._made import WithSettings, click_command
 from blurb.messages.errors import BlurbError, SettingsError
-from blurb.options import option, parameters
-from blurb.planning import preflight, trials
+from blurb.options import option, option_parameters
+from blurb.planning import trials
 from blurb.planning.options import (
     LIMITED,
     SHORTHANDS,
@@ -26,6 +26,7 @@ from blurb.planning.options import (
     RunOptions,
     read_models,
 )
+from blurb.planning.request import make_request
 from blurb.protocols.settings import FIELDS
 from blurb.store import row_trials
 from blurb.store.store import Store
@@ -114,7 +115,7 @@ def test_the_signature_is_the_list() -> None:
     """Names, order, types and defaults; the order of a command line is the same."""
     _, *taken, progress, settings = inspect.signature(blurb.run).parameters.values()
     fields = {field.name: field for field in dataclasses.fields(RunOptions)}
-    listed = {name: fields[name] for name in parameters(RunOptions) if name != "settings"}
+    listed = {name: fields[name] for name in option_parameters(RunOptions) if name != "settings"}
     tasks = listed.pop("tasks")
     expected = {"tasks": tasks, **listed}
     assert [parameter.name for parameter in taken] == list(expected)
@@ -198,7 +199,7 @@ def test_what_trials_have_of_options_is_in_the_request(tmp_path: Path) -> None:
         output=tmp_path,
         **given,
     )  # type: ignore[arg-type]
-    request, engine, rules = preflight.checked(options)
+    request, engine, rules = make_request(options)
     assert (
         request.of_trials
         == {

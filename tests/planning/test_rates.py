@@ -12,7 +12,7 @@ import pytest
 
 from blurb.planning import trials
 from blurb.planning.options import RunOptions
-from blurb.planning.preflight import checked
+from blurb.planning.request import make_request
 from blurb.store.row_trials import RowTrials
 from blurb.store.trial import Configuration
 from tests.cli.in_process import ran, run
@@ -34,7 +34,7 @@ def _said(
         device="cpu",
         **given,
     )
-    request, *_ = checked(options)
+    request, *_ = make_request(options)
     planned = [job.trial for job in trials.prepare(request).final]
     return trials.remarks_on_rates(request, request.sources[0], planned)
 

@@ -11,8 +11,9 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 import blurb
 from blurb.messages.errors import BlurbError, SettingsError
-from blurb.planning import preflight, trials
+from blurb.planning import trials
 from blurb.planning.options import RunOptions
+from blurb.planning.request import make_request
 from blurb.planning.run_file import with_file, write
 from tests.cli.in_process import blurb as command
 
@@ -59,7 +60,7 @@ def test_what_is_written_is_read_back(tmp_path: Path, options: dict[str, Any]) -
 
 
 def hashes(options: RunOptions) -> list[str]:
-    return [job.trial.hash for job in trials.prepare(preflight.checked(options)[0]).jobs]
+    return [job.trial.hash for job in trials.prepare(make_request(options)[0]).jobs]
 
 
 @pytest.mark.parametrize(

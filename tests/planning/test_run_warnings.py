@@ -17,7 +17,7 @@ from blurb.cost.model import LIBRARIES, Estimate, TrialEstimate
 from blurb.execution import engines
 from blurb.execution.engine import Launch
 from blurb.planning import trials
-from blurb.planning.quick_checks import warnings_of
+from blurb.planning.warnings import warnings_of
 from tests.cli.in_process import ran
 from tests.conftest import Builder
 from tests.cost.settings import rates

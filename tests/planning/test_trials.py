@@ -21,7 +21,8 @@ from blurb.learners import building
 from blurb.learners.kinds import majority, probe
 from blurb.messages.errors import SettingsError
 from blurb.planning import trials
-from blurb.planning.request import check_names
+from blurb.planning.request import Request
+from blurb.planning.steps import check_row_names
 from blurb.protocols import protocol
 from blurb.store import row_trials as rows
 from blurb.store.store import Store, read_json, write_json
@@ -32,13 +33,13 @@ from tests.store import fakes
 DATA = Path(__file__).parents[1] / "golden" / "data"
 FIRST = ModelSource("first", "checkpoint", "nowhere", "a" * 64, "s" * 64, 20_000_000)
 SECOND = ModelSource("second", "checkpoint", "nowhere", "b" * 64, "t" * 64, 110_000_000)
-MAJORITY = building.resolve("baseline:majority")
-CONSTANT = building.resolve("baseline:constant")
+MAJORITY = building.resolve_model("baseline:majority")
+CONSTANT = building.resolve_model("baseline:constant")
 
 
 def request(
     store: Path, *sources: ModelSource, tasks_: str = "gad,ncbi-disease", **changes: Any
-) -> trials.Request:
+) -> Request:
     """A request on the golden data; `mean` asks nothing of a tokenizer, so no checkpoint has to be there."""
     overrides = {"pooling": "mean", **changes.pop("overrides", {})}
     name = changes.pop("protocol", "smoke")
@@ -71,7 +72,7 @@ class Played(Engine):
         return TrialOutcome(job, "done")
 
 
-def run(asked: trials.Request, engine: Engine | None = None) -> list[TrialOutcome]:
+def run(asked: Request, engine: Engine | None = None) -> list[TrialOutcome]:
     return trials.run(
         [trials.prepare(asked)], engine or here(), lambda outcome: None, lambda job, news: None
     )
@@ -183,7 +184,7 @@ def test_a_row_of_a_baseline_hangs_on_what_changes_its_answers_alone(tmp_path: P
         probe.LEARNER.recipe,
         majority.LEARNER.recipe,
     )
-    assert probes.configuration(FIRST).note == protocol.load("probe").note != ""
+    assert probes.configuration(FIRST).note == protocol.load_protocol_file("probe").note != ""
     assert probes.configuration(MAJORITY).note == ""  # it is no probe of anything
 
 
@@ -198,12 +199,12 @@ def test_inputs_with_names_are_read_from_the_original_release(tmp_path: Path) ->
 
 
 def test_models_that_would_share_a_row_are_refused() -> None:
-    check_names([FIRST, SECOND, MAJORITY])
+    check_row_names([FIRST.name, SECOND.name, MAJORITY.name])
     with pytest.raises(SettingsError, match="'first'"):
-        check_names([FIRST, replace(SECOND, name="first")])
+        check_row_names([FIRST.name, FIRST.name])
     for name in ("", " ", "a\nb", "x" * 300):
         with pytest.raises(SettingsError, match="--name"):
-            check_names([replace(FIRST, name=name)])
+            check_row_names([name])
 
 
 def test_the_store_says_which_trials_make_which_row(tmp_path: Path) -> None:
@@ -286,7 +287,7 @@ def test_damage_is_run_again_and_metrics_alone_are_computed_again(tmp_path: Path
     assert all(Store(tmp_path).is_done(path) for path in kept)
 
 
-def searching(tmp_path: Path, *sources: ModelSource, **changes: Any) -> trials.Request:
+def searching(tmp_path: Path, *sources: ModelSource, **changes: Any) -> Request:
     """Three learning rates by two batch sizes; two seeds at the winner."""
     file = tmp_path / "searched.toml"
     file.write_text(

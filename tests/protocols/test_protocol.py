@@ -89,7 +89,9 @@ LENGTHS = {name: values[3] for name, values in STANDARD.items()}
 
 
 def _settings(name: str, task: str, millions: float = 110, **overrides: Any) -> Settings:
-    return protocol.load(name).settings(tasks.get(task), overrides, int(millions * 1e6))
+    return protocol.load_protocol_file(name).settings(
+        tasks.get(task), overrides, int(millions * 1e6)
+    )
 
 
 def _expect(found: Settings, **values: Any) -> None:
@@ -98,7 +100,7 @@ def _expect(found: Settings, **values: Any) -> None:
 
 
 def test_the_protocols_that_come_with_blurb() -> None:
-    assert protocol.names() == [
+    assert protocol.protocol_names() == [
         "demo",
         "linkbert",
         "modern",
@@ -122,10 +124,10 @@ def test_standard(task: str) -> None:
         epochs=epochs,
         max_length=max_length,
     )
-    assert protocol.load("standard").seeds(tasks.get(task)) == tuple(
+    assert protocol.load_protocol_file("standard").seeds(tasks.get(task)) == tuple(
         range(1, tasks.get(task).seeds + 1)
     )
-    assert protocol.load("standard").grid({}) == []
+    assert protocol.load_protocol_file("standard").grid({}) == []
 
 
 @pytest.mark.parametrize("task", NAMES)
@@ -141,21 +143,23 @@ def test_modern_is_standard_with_a_search_and_the_constants_of_modernbert(task: 
         epsilon=1e-6,
         weight_decay=0.01,
     )
-    modern = protocol.load("modern")
-    assert modern.seeds(tasks.get(task)) == protocol.load("standard").seeds(tasks.get(task))
+    modern = protocol.load_protocol_file("modern")
+    assert modern.seeds(tasks.get(task)) == protocol.load_protocol_file("standard").seeds(
+        tasks.get(task)
+    )
     assert modern.grid({}) == [{"lr": rate} for rate in (1e-5, 3e-5, 8e-5, 2e-4)]
 
 
 @pytest.mark.parametrize("name", ["standard", "quick", "modern"])
 def test_an_adapter_has_a_rate_of_its_own_unless_one_is_typed(name: str) -> None:
-    known, task = protocol.load(name), tasks.get("gad")
+    known, task = protocol.load_protocol_file(name), tasks.get("gad")
     full, lora, typed = (
         known.settings(task, given, 10**8).lr
         for given in ({}, {"adapter": "lora"}, {"adapter": "lora", "lr": 7e-4})
     )
     assert lora >= 5 * full
     assert typed == 7e-4
-    assert known.hash == protocol.load(name).hash
+    assert known.hash == protocol.load_protocol_file(name).hash
 
 
 @pytest.mark.parametrize("task", NAMES)
@@ -173,7 +177,7 @@ def test_linkbert(task: str) -> None:
         document_unit="abstract" if task == "hoc" else "sentence",
         tagging="io" if task == "ebm-pico" else "bio",
     )
-    assert protocol.load("linkbert").seeds(tasks.get(task)) == (seed,)
+    assert protocol.load_protocol_file("linkbert").seeds(tasks.get(task)) == (seed,)
 
 
 def test_linkbert_trains_the_tags_that_the_files_of_pico_have() -> None:
@@ -188,7 +192,7 @@ def test_linkbert_trains_the_tags_that_the_files_of_pico_have() -> None:
 
 @pytest.mark.parametrize("task", NAMES)
 def test_paper(task: str) -> None:
-    found = protocol.load("paper")
+    found = protocol.load_protocol_file("paper")
     assert found.grid({}) == [
         {"lr": lr, "batch_size": size} for lr in (1e-5, 3e-5, 5e-5) for size in (16, 32)
     ]
@@ -199,16 +203,19 @@ def test_paper(task: str) -> None:
 
 
 def test_a_setting_that_is_overridden_is_not_searched() -> None:
-    assert protocol.load("paper").grid({"lr": 2e-5}) == [{"batch_size": 16}, {"batch_size": 32}]
-    assert protocol.load("paper").grid({"lr": 2e-5, "batch_size": 8}) == []
+    assert protocol.load_protocol_file("paper").grid({"lr": 2e-5}) == [
+        {"batch_size": 16},
+        {"batch_size": 32},
+    ]
+    assert protocol.load_protocol_file("paper").grid({"lr": 2e-5, "batch_size": 8}) == []
 
 
 @pytest.mark.parametrize("task", NAMES)
 def test_smoke(task: str) -> None:
     found = _settings("smoke", task)
     assert (found.epochs, found.max_train, found.max_eval) == (1, 64, 64)
-    assert protocol.load("smoke").seeds(tasks.get(task)) == (1,)
-    assert "mean nothing" in protocol.load("smoke").note
+    assert protocol.load_protocol_file("smoke").seeds(tasks.get(task)) == (1,)
+    assert "mean nothing" in protocol.load_protocol_file("smoke").note
 
 
 def test_overrides_win_over_everything() -> None:
@@ -221,11 +228,11 @@ def test_seeds_that_nobody_means(tmp_path: Path, seeds: str) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(f"seeds = {seeds}\n")
     with pytest.raises(SettingsError, match="seeds"):
-        protocol.load(str(path))
+        protocol.load_protocol_file(str(path))
 
 
 def test_a_number_of_seeds_means_one_to_n() -> None:
-    assert protocol.load("linkbert").seeds(tasks.get("biosses"), 3) == (1, 2, 3)
+    assert protocol.load_protocol_file("linkbert").seeds(tasks.get("biosses"), 3) == (1, 2, 3)
 
 
 def test_overrides_are_typed() -> None:
@@ -303,7 +310,7 @@ def test_values_that_make_no_sense_are_refused(name: str, value: Any) -> None:
 def _load(folder: Path, text: str) -> protocol.Protocol:
     path = folder / "mine.toml"
     path.write_text(text, encoding="utf-8")
-    return protocol.load(str(path))
+    return protocol.load_protocol_file(str(path))
 
 
 def test_a_protocol_of_ones_own(tmp_path: Path) -> None:
@@ -371,13 +378,13 @@ def test_a_protocol_that_makes_no_sense_is_refused(tmp_path: Path, text: str, me
 
 def test_a_file_or_name_that_is_not_there() -> None:
     with pytest.raises(SettingsError, match=r"nowhere.toml does not exist"):
-        protocol.load("nowhere.toml")
+        protocol.load_protocol_file("nowhere.toml")
     with pytest.raises(
         UnknownName, match=r"no protocol called 'standart'. Did you mean 'standard'"
     ):
-        protocol.load("standart")
+        protocol.load_protocol_file("standart")
     with pytest.raises(UnknownName):
-        protocol.load("defaults")
+        protocol.load_protocol_file("defaults")
 
 
 def test_the_hash_is_of_the_settings_and_not_of_the_words_about_them(tmp_path: Path) -> None:

@@ -12,12 +12,12 @@ from click.testing import CliRunner
 
 from blurb.cli import cli
 from blurb.messages.errors import SettingsError, UnknownName
-from blurb.protocols.settings import DEFAULTS, FIELDS, Settings, groups
+from blurb.protocols.settings import DEFAULTS, FIELDS, Settings, settings_by_subject
 from tests.cli.in_process import blurb as command
 
 
 def test_every_setting_is_in_one_group_and_says_what_it_does() -> None:
-    listed = [key for keys in groups().values() for key in keys]
+    listed = [key for keys in settings_by_subject().values() for key in keys]
     assert sorted(listed) == sorted(FIELDS)
     assert all(facts.help for facts in FIELDS.values())
 
@@ -68,7 +68,7 @@ def test_a_value_out_of_bounds_may_have_a_meaning() -> None:
 def test_the_helps_list_all_keys_and_stay_narrow(command: str) -> None:
     text = CliRunner().invoke(cli, [command, "--help"]).output
     listed = " ".join(text.partition("Keys of --set")[2].split())
-    for keys in groups().values():
+    for keys in settings_by_subject().values():
         assert ", ".join(keys) in listed
     assert max(map(len, text.splitlines())) <= 80
 

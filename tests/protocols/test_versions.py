@@ -18,7 +18,7 @@ STUDY = {"ncbi-disease": 8, "gad": 5, "hoc": 3}
 def _load(folder: Path, text: str, name: str = "mine") -> protocol.Protocol:
     path = folder / f"{name}.toml"
     path.write_text(text, encoding="utf-8")
-    return protocol.load(str(path))
+    return protocol.load_protocol_file(str(path))
 
 
 def _configuration(name: str) -> Configuration:
@@ -35,9 +35,17 @@ def test_the_first_version_is_no_part_of_the_hash(tmp_path: Path) -> None:
 
 
 def test_a_shipped_version_is_in_the_name() -> None:
-    assert protocol.load("standard").name == protocol.load("standard@1").name == "standard"
-    assert protocol.load("quick").name == protocol.load("quick@2").name == "quick@2"
-    assert protocol.load("quick") == protocol.load("quick@2")
+    assert (
+        protocol.load_protocol_file("standard").name
+        == protocol.load_protocol_file("standard@1").name
+        == "standard"
+    )
+    assert (
+        protocol.load_protocol_file("quick").name
+        == protocol.load_protocol_file("quick@2").name
+        == "quick@2"
+    )
+    assert protocol.load_protocol_file("quick") == protocol.load_protocol_file("quick@2")
 
 
 @pytest.mark.parametrize(
@@ -45,7 +53,7 @@ def test_a_shipped_version_is_in_the_name() -> None:
 )
 def test_another_version_is_not_made_without_a_word(name: str) -> None:
     with pytest.raises(SettingsError, match=r"this version of blurb has '(quick@2|standard)'"):
-        protocol.load(name)
+        protocol.load_protocol_file(name)
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "1.5", "true", '"2"', "10000"])
@@ -88,14 +96,17 @@ def test_seeds_and_a_new_version_of_what_is_extended(tmp_path: Path) -> None:
     found = _load(tmp_path, 'extends = "quick"\nseeds = [4, 5]\n')
     assert found.seeds(tasks.get("gad")) == (4, 5)
     assert found.name.startswith("mine@")  # the version is that of the file, not of what it extends
-    assert found.lr_by_size == protocol.load("quick").lr_by_size
+    assert found.lr_by_size == protocol.load_protocol_file("quick").lr_by_size
     assert (found.description, found.note) == ("", "")
 
 
 @pytest.mark.parametrize("task", tasks.all(), ids=lambda task: task.name)
 def test_standard_short_is_standard_but_for_three_lengths(task: tasks.Task) -> None:
     changed = {"epochs": STUDY[task.name]} if task.name in STUDY else {}
-    short, standard = protocol.load("standard-short"), protocol.load("standard")
+    short, standard = (
+        protocol.load_protocol_file("standard-short"),
+        protocol.load_protocol_file("standard"),
+    )
     assert short.settings(task, {}, 0) == standard.settings(task, changed, 0)
     assert short.seeds(task) == (1, 2, 3)
     assert short.hash != standard.hash
@@ -126,7 +137,7 @@ def test_quick(task: tasks.Task, millions: float, lr: float) -> None:
         own |= {"head_init": "linear", "encoder_dropout": -1.0}
     if task.name == "biosses":
         own["pooling"] = "cosine"
-    found = protocol.load("quick")
+    found = protocol.load_protocol_file("quick")
     assert vars(found.settings(task, {}, parameters)) == {**settings.DEFAULTS, **own}
     assert found.seeds(task) == (1,)
     assert found.grid({}) == []
@@ -135,7 +146,8 @@ def test_quick(task: tasks.Task, millions: float, lr: float) -> None:
 @pytest.mark.parametrize("task", tasks.all(), ids=lambda task: task.name)
 def test_sketch_is_quick_with_a_quarter_of_its_updates(task: tasks.Task) -> None:
     sketch, quick = (
-        vars(protocol.load(name).settings(task, {}, 10**8)) for name in ("sketch", "quick")
+        vars(protocol.load_protocol_file(name).settings(task, {}, 10**8))
+        for name in ("sketch", "quick")
     )
     changed = {name: (quick[name], sketch[name]) for name in quick if quick[name] != sketch[name]}
     assert changed.pop("max_updates") == (600, 150)
@@ -151,20 +163,20 @@ def test_a_rate_of_small_encoders_is_hashed_in_ones_own_file_alone(here: Path) -
     hashes = set()
     for rate in ("1e-3", "5e-3"):
         Path("mine.toml").write_text(f"{sizes}{rate}\n")
-        loaded = protocol.load("mine.toml")
+        loaded = protocol.load_protocol_file("mine.toml")
         assert loaded.settings(tasks.get("gad"), {}, 10**6).lr == float(rate)
         hashes.add(loaded.hash)
     assert len(hashes) == 2
-    with_small = protocol._shipped("quick")
+    with_small = protocol._read_shipped("quick")
     without = {key: value for key, value in with_small.items() if key != "small"}
     assert (
-        protocol.load("quick").hash
+        protocol.load_protocol_file("quick").hash
         == protocol.parse("quick", "quick.toml", without, ErrorCollector(), shipped=True).hash
     )
     Path("mine.toml").write_text(
         'extends = "quick"\n[lr_by_size]\nmillions = 8\nbelow = 1e-4\nfrom = 5e-5\n'
     )
-    assert protocol.load("mine.toml").settings(tasks.get("gad"), {}, 10**6).lr == 1e-4
+    assert protocol.load_protocol_file("mine.toml").settings(tasks.get("gad"), {}, 10**6).lr == 1e-4
 
 
 # One order of settings: option, run file, table by kind or size (its search, then its value), the protocol's search,
@@ -207,7 +219,7 @@ def test_of_two_that_give_a_setting_the_first_decides(
 
 
 def test_modern_searches_ten_times_its_rates_with_an_adapter() -> None:
-    modern = protocol.load("modern")
+    modern = protocol.load_protocol_file("modern")
     assert modern.name == "modern@2"
     for task in ("", "gad"):
         plain, adapted = (
@@ -221,7 +233,7 @@ def test_modern_searches_ten_times_its_rates_with_an_adapter() -> None:
 @pytest.mark.parametrize("name", ["standard", "quick", "sketch"])
 def test_a_rate_of_an_adapter_stands_where_a_search_is_added(tmp_path: Path, name: str) -> None:
     found = _load(tmp_path, f'extends = "{name}"\n[search]\nlr = [1e-5, 2e-5]\n')
-    rate = protocol.load(name).adapter["lr"]
+    rate = protocol.load_protocol_file(name).adapter["lr"]
     assert found.grid({"adapter": "lora"}, "gad") == []
     assert found.settings(tasks.get("gad"), {"adapter": "lora"}, 10**8).lr == rate
 
@@ -249,7 +261,7 @@ def test_both_ways_of_training_may_be_searched_each_at_its_rates(tmp_path: Path)
 
 
 def test_the_remark_is_on_the_grid_that_was_searched() -> None:
-    modern, paper = protocol.load("modern"), protocol.load("paper")
+    modern, paper = protocol.load_protocol_file("modern"), protocol.load_protocol_file("paper")
     assert (
         modern.remark({"lr": 2e-3, "adapter": "lora"}, "")
         == "rate at the edge of the grid 0.0001 to 0.002"

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from blurb import tasks
-from blurb.regression import Decision, Outcome, Rules, decide
+from blurb.regression import Decision, Outcome, Rules, decide_check
 from blurb.regression.decision import DatasetDecision
 from blurb.regression.judging import ROUNDING
 from blurb.regression.rules import Limit
@@ -31,7 +31,7 @@ def row(scores: Scores, model: str = "m") -> Row:
 
 
 def judged(candidate: Scores, baseline: Scores, rules: Rules | None = None) -> Decision:
-    return decide(row(candidate, "new"), row(baseline, "old"), rules or Rules())
+    return decide_check(row(candidate, "new"), row(baseline, "old"), rules or Rules())
 
 
 def outcomes(decision: Decision) -> dict[str, Outcome]:
@@ -191,7 +191,7 @@ def test_a_seed_that_is_missing_on_either_side_leaves_it_open() -> None:
     whole = row({"gad": HIGH})
     short = replace(whole, datasets={"gad": replace(whole.datasets["gad"], planned=4)})
     for candidate, baseline in ((short, whole), (whole, short)):
-        decision = decide(candidate, baseline, Rules(default=Limit(90.0)))
+        decision = decide_check(candidate, baseline, Rules(default=Limit(90.0)))
         assert decision.outcome is CANNOT
         assert "3 of 4" in decision.findings[0].reasons[0]
 
@@ -212,19 +212,21 @@ def test_what_is_not_comparable_passes_under_no_limit(facts: Any) -> None:
     other = (
         invented.named(side, learner="probe") if facts == "probe" else changed(side, "gad", **facts)
     )
-    assert decide(side, side, Rules()).outcome is PASS
+    assert decide_check(side, side, Rules()).outcome is PASS
     for candidate, baseline in ((side, other), (other, side)):
         for rules in (Rules(), Rules(default=Limit(90.0)), Rules(limits={"gad": Limit(90.0, 1.0)})):
-            assert decide(candidate, baseline, rules).outcome is CANNOT
+            assert decide_check(candidate, baseline, rules).outcome is CANNOT
 
 
 def test_numbers_without_runs_are_judged_by_limits_on_their_own_split() -> None:
     printed = invented.row("old", means={"gad": 80.0})
     candidate = invented.row("new", {"gad": LOW}, split="test")
     for drop, expected in ((2.0, PASS), (0.5, REGRESSION)):
-        assert decide(candidate, printed, Rules("test", default=Limit(drop))).outcome is expected
-    assert decide(candidate, printed, Rules("test")).outcome is CANNOT
-    on_dev = decide(row({"gad": LOW}), printed, Rules("dev", default=Limit(90.0)))
+        assert (
+            decide_check(candidate, printed, Rules("test", default=Limit(drop))).outcome is expected
+        )
+    assert decide_check(candidate, printed, Rules("test")).outcome is CANNOT
+    on_dev = decide_check(row({"gad": LOW}), printed, Rules("dev", default=Limit(90.0)))
     assert outcomes(on_dev) == {"gad": CANNOT}
 
 
@@ -277,7 +279,7 @@ def test_a_limit_of_the_score_asks_for_all_thirteen() -> None:
 
 def test_the_score_cannot_be_judged_where_one_of_its_datasets_cannot() -> None:
     odd = changed(row(whole(0.0)), "hoc", data_hash="e")
-    decision = decide(
+    decision = decide_check(
         odd, changed(row(whole(0.0)), "hoc", data_hash="d"), Rules(overall=Limit(0.5))
     )
     assert outcomes(decision) == {

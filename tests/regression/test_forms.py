@@ -18,7 +18,7 @@ from blurb import records
 from blurb.regression import DatasetDecision, Decision, Outcome, Rules, forms, junit
 from blurb.regression.decision import Turn
 from blurb.results.comparison import PAIRED, ScoreComparison
-from blurb.statistics.welch import WelchComparison, compare
+from blurb.statistics.welch import WelchComparison, welch_test
 
 PASS, REGRESSION, CANNOT = Outcome.PASS, Outcome.REGRESSION, Outcome.CANNOT_JUDGE
 BEFORE, AFTER = [80.1, 80.3, 80.2], [79.0, 79.4, 79.1]
@@ -27,7 +27,7 @@ TEXT = st.text(st.characters(codec="utf-8"), max_size=30)
 
 
 def line(name: str) -> ScoreComparison:
-    return ScoreComparison(name, 79.166, 80.2, (3, 3), compare(AFTER, BEFORE))
+    return ScoreComparison(name, 79.166, 80.2, (3, 3), welch_test(AFTER, BEFORE))
 
 
 def units(count: int) -> list[tuple[str, float]]:

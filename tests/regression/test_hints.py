@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from blurb.cli import cli
 from blurb.leaderboard import intervals
-from blurb.regression import Outcome, Rules, decide
+from blurb.regression import Outcome, Rules, decide_check
 from blurb.regression.rules import Limit
 from blurb.results import tables
 from blurb.results.comparison import compare_rows
@@ -31,7 +31,7 @@ FAR = [20.0, 60.0]
 
 
 def test_a_large_drop_that_passes_is_said_with_the_limit_that_would_judge_it() -> None:
-    (finding,) = decide(row("new", FAR), row("old", [79.0, 81.0]), Rules()).findings
+    (finding,) = decide_check(row("new", FAR), row("old", [79.0, 81.0]), Rules()).findings
     assert finding.outcome is Outcome.PASS
     assert finding.hint.startswith("passes with a drop of 40.00 points")
     assert (
@@ -40,14 +40,14 @@ def test_a_large_drop_that_passes_is_said_with_the_limit_that_would_judge_it() -
     )
     assert "with 2 / 2 runs" in finding.hint
     limit = float(re.findall(r"--max-drop ([\d.]+)", finding.hint)[0])
-    judged = decide(row("new", FAR), row("old", [79.0, 81.0]), Rules(default=Limit(limit)))
+    judged = decide_check(row("new", FAR), row("old", [79.0, 81.0]), Rules(default=Limit(limit)))
     assert (limit, judged.outcome) == (5.0, Outcome.REGRESSION)
 
 
 @pytest.mark.parametrize("drop", [2.0, 2.01, 2.5, 3.0, 3.7, 5.0, 5.2, 30.0])
 def test_the_limit_that_is_named_is_one_that_the_drop_breaks(drop: float) -> None:
     old = [80.0, 80.0 + 3 * drop, 80.0 - 3 * drop]
-    (finding,) = decide(
+    (finding,) = decide_check(
         row("new", [value - drop for value in old]), row("old", old), Rules()
     ).findings
     limit = float(re.findall(r"--max-drop ([\d.]+)", finding.hint)[0])
@@ -58,18 +58,20 @@ def test_the_limit_that_is_named_is_one_that_the_drop_breaks(drop: float) -> Non
 def test_small_drops_rises_and_judged_ones_have_no_hint() -> None:
     for values in ([79.0, 81.0, 78.5], [90.0, 70.0, 95.0]):
         assert (
-            decide(row("new", values), row("old", [79.0, 81.0, 80.0]), Rules()).findings[0].hint
+            decide_check(row("new", values), row("old", [79.0, 81.0, 80.0]), Rules())
+            .findings[0]
+            .hint
             == ""
         )
     assert (
-        decide(row("new", FAR), row("old", [79.0, 81.0]), Rules(default=Limit(50.0)))
+        decide_check(row("new", FAR), row("old", [79.0, 81.0]), Rules(default=Limit(50.0)))
         .findings[0]
         .hint
         == ""
     )
-    fell = decide(row("new", [50.0, 50.1, 50.2]), row("old", [80.0, 80.1, 80.2]), Rules()).findings[
-        0
-    ]
+    fell = decide_check(
+        row("new", [50.0, 50.1, 50.2]), row("old", [80.0, 80.1, 80.2]), Rules()
+    ).findings[0]
     assert (fell.outcome, fell.hint) == (Outcome.REGRESSION, "")
 
 

@@ -134,7 +134,7 @@ def test_the_arrays_decide_of_probes_as_the_gate_does(
         clusters(answers[first.model]),
         clusters(answers[other.model]),
     )
-    monkeypatch.setattr(comparison, "_units", both)
+    monkeypatch.setattr(comparison, "_scored_units", both)
     old, decisions = probe("old", baseline[0]), []
     for number, right in enumerate(checkpoints[0]):
         decisions.append(
@@ -173,7 +173,7 @@ def test_a_probe_of_many_sets_has_as_many_draws_as_its_level_needs(
         made = invented.row(name, {one: [100 * values.mean()] for one in DATASETS}, split="dev")
         return invented.named(made, learner="probe", weights=name)
 
-    monkeypatch.setattr(comparison, "_units", lambda *_: (clusters(fell), clusters(right)))
+    monkeypatch.setattr(comparison, "_scored_units", lambda *_: (clusters(fell), clusters(right)))
     decision = decide_in_series(
         probe("new", fell), probe("old", right), Rules(looks=40), tmp_path / "looks.json"
     )

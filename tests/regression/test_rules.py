@@ -9,7 +9,7 @@ import pytest
 
 from blurb import tasks
 from blurb.messages.errors import BlurbError
-from blurb.regression.rules import Limit, Rules, load
+from blurb.regression.rules import Limit, Rules, load_rules
 from blurb.results.score import SCORE
 
 NAMES = tuple(task.name for task in tasks.all() if task.paper_order)
@@ -18,7 +18,7 @@ NAMES = tuple(task.name for task in tasks.all() if task.paper_order)
 def rules_of(folder: Path, text: str) -> Rules:
     path = folder / "blurb-check.toml"
     path.write_text(text, encoding="utf-8")
-    return load(path)
+    return load_rules(path)
 
 
 def test_an_empty_file_asks_for_what_no_file_does(tmp_path: Path) -> None:
@@ -130,5 +130,5 @@ def test_what_cannot_be_a_rule_is_refused_with_file_and_key(
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     for path in (tmp_path / "none.toml", tmp_path):
         with pytest.raises(BlurbError) as caught:
-            load(path)
+            load_rules(path)
         assert str(path) in str(caught.value)

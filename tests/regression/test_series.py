@@ -134,15 +134,18 @@ def test_what_is_measured_comes_before_what_is_stated(look: Callable[..., Decisi
 
 
 def test_without_a_series_a_stated_deviation_is_for_single_runs_alone() -> None:
-    from blurb.regression import decide
+    from blurb.regression import decide_check
 
     rules, several = Rules(sd=0.7), invented.row("old", {"gad": BASELINE}, split="dev")
     single = invented.row("new", {"gad": [78.0]}, split="dev")
     other = invented.row("old", {"gad": [80.0]}, split="dev")
-    decision = decide(single, other, rules)
+    decision = decide_check(single, other, rules)
     assert decision.findings[0].p_drop == pytest.approx(stats.norm.cdf(-2 / (0.7 * math.sqrt(2))))
     assert "0.7" in decision.variance
-    assert decide(single, several, rules).findings == decide(single, several, Rules()).findings
+    assert (
+        decide_check(single, several, rules).findings
+        == decide_check(single, several, Rules()).findings
+    )
 
 
 def test_all_thirteen_with_stated_deviations_have_a_score_with_the_error_of_their_mean(
@@ -268,7 +271,7 @@ def test_a_file_that_was_edited_with_its_digest_is_still_read_with_care(
     content = json.loads(state.read_text())
     content.pop("digest")
     content["plan"] = {"level": 0.05}
-    state.write_text(json.dumps({**content, "digest": looks._digest(content)}))
+    state.write_text(json.dumps({**content, "digest": looks._digest_of(content)}))
     with pytest.raises(StoreError, match="'looks' is missing"):
         look(drawn(11, 1)[0])
 
@@ -320,7 +323,7 @@ def test_the_rule_and_needs_both_to_be_known(look: Callable[..., Decision]) -> N
 
 def test_the_power_of_and_is_one_half_where_the_true_drop_is_the_tolerance() -> None:
     """The observed drop is beyond the true one half of the time, and noise is small beside both."""
-    from blurb.regression import decide
+    from blurb.regression import decide_check
 
     draw = np.random.default_rng(0).normal
     rules = Rules(default=Limit(max_drop=3.0), rule="and")
@@ -330,7 +333,7 @@ def test_the_power_of_and_is_one_half_where_the_true_drop_is_the_tolerance() -> 
         rows = (
             invented.row(str(len(one)), {"gad": one}, split="dev") for one in (candidate, baseline)
         )
-        found += decide(*rows, rules).outcome is REGRESSION
+        found += decide_check(*rows, rules).outcome is REGRESSION
     assert found / 300 == pytest.approx(0.5, abs=0.1)
 
 

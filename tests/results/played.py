@@ -29,7 +29,7 @@ def gold_of(task: Task, rng: random.Random) -> Any:
             else [f"I-{label}" for label in task.labels]
         )
         found = rng.choices([*names, "O", "O"], k=12)
-        return tagging.convert(found, "bio", "bio") if task.type == "ner" else found
+        return tagging.convert_tags(found, "bio", "bio") if task.type == "ner" else found
     if task.type == "similarity":
         return rng.uniform(0, 4)
     if task.type == "document":

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from blurb import learners, tasks
 from blurb.cli import cli
-from blurb.regression import Outcome, Rules, decide
+from blurb.regression import Outcome, Rules, decide_check
 from blurb.regression.rules import Limit
 from blurb.results import comparability, leaderboard_csv, published, results_csv
 from blurb.results.comparability import Reason, Use
@@ -94,7 +94,7 @@ def test_the_table_of_uses(other: Row, check: Reason | None, compare: Reason | N
     for one, two in ((first, other), (other, first)):
         assert one.comparable_with(two, Use.CHECK, "gad", "dev") is check
         assert one.comparable_with(two, Use.COMPARE, "gad", "dev") is compare
-        found = decide(one, two, Rules(default=Limit(50.0)))
+        found = decide_check(one, two, Rules(default=Limit(50.0)))
         assert found.outcome is (Outcome.CANNOT_JUDGE if check else Outcome.PASS)
 
 
@@ -102,7 +102,7 @@ def test_what_a_check_may_pass_over_is_typed_and_said() -> None:
     """Every key that --across names, and no other: data, metrics, examples and learners stay refusals."""
     for words, other, check, _ in CASES:
         for across in ("protocol", "recipe", "overrides", "unknown"):
-            decision = decide(other, row(), Rules(across=(across,)))
+            decision = decide_check(other, row(), Rules(across=(across,)))
             passed = (
                 check is None
                 or across == check.name.lower()
@@ -113,8 +113,8 @@ def test_what_a_check_may_pass_over_is_typed_and_said() -> None:
                 )
             )
             assert (decision.outcome is Outcome.PASS) == passed, (words, across)
-    assert "protocol: standard / quick" in decide(CASES[5][1], row(), Rules()).remarks
-    assert "precision: bf16 / fp32" in decide(CASES[3][1], row(), Rules()).remarks
+    assert "protocol: standard / quick" in decide_check(CASES[5][1], row(), Rules()).remarks
+    assert "precision: bf16 / fp32" in decide_check(CASES[3][1], row(), Rules()).remarks
 
 
 def test_a_number_of_a_paper_says_nothing_of_how_it_was_made() -> None:
@@ -213,7 +213,7 @@ def test_a_cell_that_says_nothing_is_named_with_its_line(
 
 def test_recipes_of_two_baselines_count_by_themselves() -> None:
     """A later recipe of one of them says nothing of the other."""
-    recipes = {name: str(kind.recipe) for name, kind in learners.named().items()}
+    recipes = {name: str(kind.recipe) for name, kind in learners.named_kinds().items()}
     assert recipes["constant"] != recipes["majority"]
     rows = [
         row(weights=f"baseline:{name}", recipe=recipes[name]) for name in ("constant", "majority")

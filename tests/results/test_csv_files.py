@@ -111,7 +111,7 @@ def test_every_table_counts_empty_lines_as_an_editor_does(kind: str, tmp_path: P
 )
 def test_a_cell_that_a_spreadsheet_would_run_is_made_safe_and_comes_back(cell: str) -> None:
     safe = schema.neutral(cell)
-    assert schema.original(safe) == cell
+    assert schema.undo_neutral(safe) == cell
     try:
         float(safe)
     except ValueError:
@@ -131,5 +131,5 @@ def test_a_cell_that_a_spreadsheet_would_run_is_made_safe_and_comes_back(cell: s
 def test_characters_that_command_a_terminal_are_escapes_once_and_for_all(
     cell: str, shown: str
 ) -> None:
-    assert schema.original(cell) == shown
-    assert schema.original(schema.neutral(shown)) == shown
+    assert schema.undo_neutral(cell) == shown
+    assert schema.undo_neutral(schema.neutral(shown)) == shown

@@ -14,7 +14,7 @@ import blurb
 from blurb.results import published
 from blurb.results.comparison import compare_rows
 from blurb.results.dataset_scores import DATASETS, DatasetScores
-from blurb.results.decomposition import Decomposition, binomial_error, decompose
+from blurb.results.decomposition import Decomposition, binomial_error, decompose_difference
 from blurb.results.references import row_of
 from blurb.results.row import Published, Row, RowIdentity
 from blurb.results.score import blurb_12, blurb_score
@@ -34,7 +34,7 @@ COUNTED: Mapping[str, tuple[float, ...]] = {
 
 
 def parts_of(reference: str) -> Decomposition:
-    found = decompose(
+    found = decompose_difference(
         compare_rows(
             row_of(PAPER, "runs"), row_of(f"published:{reference} (gu2021)", "runs"), "test", False
         )
@@ -74,7 +74,7 @@ def test_the_parts_add_up(seed: int, lacking: tuple[str, ...]) -> None:
     first, other = (
         {name: draw.uniform(0, 100) for name in DATASETS if name not in lacking} for _ in range(2)
     )
-    found = decompose(compare_rows(row(first), row(other), "test", False))
+    found = decompose_difference(compare_rows(row(first), row(other), "test", False))
     score = blurb_12 if lacking else blurb_score
     difference = (score(first) or 0.0) - (score(other) or 0.0)
     assert found.total == pytest.approx(difference, abs=1e-9)
@@ -85,10 +85,10 @@ def test_the_parts_add_up(seed: int, lacking: tuple[str, ...]) -> None:
 
 def test_rows_that_are_not_complete_or_equal_have_no_shares() -> None:
     scores = dict.fromkeys(DATASETS, 50.0)
-    equal = decompose(compare_rows(row(scores), row(scores), "test", False))
+    equal = decompose_difference(compare_rows(row(scores), row(scores), "test", False))
     assert {part.share for part in equal.parts} == {None}
     assert equal.sentences == []
-    assert decompose(compare_rows(row(scores), row({"gad": 1.0}), "test", False)) is None
+    assert decompose_difference(compare_rows(row(scores), row({"gad": 1.0}), "test", False)) is None
 
 
 def test_a_small_set_that_carries_most_is_told() -> None:

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from blurb import tasks
 from blurb.cli import cli
 from blurb.leaderboard import ranking
-from blurb.learners import of_protocol
+from blurb.learners import protocol_learner
 from blurb.protocols import protocol
 from blurb.protocols.settings import DEFAULTS, Settings, in_groups
 from blurb.results import groups, published, results_csv
@@ -72,11 +72,13 @@ def test_who_is_ranked_beside_a_row(words: str, other: Row) -> None:
         assert (found["one"][1] == found["two"][1]) == (words in SHARED)
 
 
-@pytest.mark.parametrize("name", protocol.names())
+@pytest.mark.parametrize("name", protocol.protocol_names())
 def test_each_protocol_has_its_place(name: str) -> None:
-    made = protocol.load(name)
+    made = protocol.load_protocol_file(name)
     one = named(
-        row(protocol=made.name, protocol_hash=made.hash, learner=of_protocol.kind_of(made).name),
+        row(
+            protocol=made.name, protocol_hash=made.hash, learner=protocol_learner.kind_of(made).name
+        ),
         "mine",
     )
     paper = next(each for each in published.shipped() if "gad" in each.means())
@@ -153,9 +155,9 @@ def test_rows_that_are_ranked_apart_have_headings_of_their_own() -> None:
 
 
 def test_the_name_of_a_protocol_of_papers_is_no_place_among_them() -> None:
-    paper = protocol.load("paper")
+    paper = protocol.load_protocol_file("paper")
     assert ranks(named(row(protocol="paper", protocol_hash=paper.hash), "mine"))["mine"][1] == ""
-    smoke = row(protocol="paper", protocol_hash=protocol.load("smoke").hash)
+    smoke = row(protocol="paper", protocol_hash=protocol.load_protocol_file("smoke").hash)
     capped = row(protocol="paper", protocol_hash=paper.hash, max_eval="64", eval_seed="1")
     shortened = row(protocol="paper", protocol_hash=paper.hash, max_train="100")
     assert {ranks(named(other, "mine"))["mine"][1] for other in (smoke, capped, shortened)} == {
@@ -167,7 +169,9 @@ def test_other_data_is_said_and_ranked_apart(here: Path) -> None:
     """GAD with its labels turned round stood as one of "1-3" among rows on the real one, without a word."""
     store = Store(here / "runs")
     standard = replace(
-        played.CONFIGURATION, protocol="standard", protocol_hash=protocol.load("standard").hash
+        played.CONFIGURATION,
+        protocol="standard",
+        protocol_hash=protocol.load_protocol_file("standard").hash,
     )
     for name in ("a", "b"):
         played.play(store, name, {"gad": 0.8, "hoc": 0.8}, configuration=standard)
@@ -273,8 +277,8 @@ def _said(settings: Settings) -> list[tuple[str, Any]]:
 def resolved() -> dict[str, str]:
     """Name with version -> hash of the settings of all tasks for three sizes of encoders, and of seeds and search."""
     found = {}
-    for name in protocol.names():
-        made = protocol.load(name)
+    for name in protocol.protocol_names():
+        made = protocol.load_protocol_file(name)
         parts = [
             [task.name, parameters, _said(made.settings(task, {}, parameters)), made.seeds(task)]
             for task in tasks.all()
@@ -282,7 +286,7 @@ def resolved() -> dict[str, str]:
             for parameters in (10**7, 10**8, 10**9)
         ]
         text = json.dumps(
-            [parts, made.grid({}), of_protocol.kind_of(made).name], sort_keys=True, default=str
+            [parts, made.grid({}), protocol_learner.kind_of(made).name], sort_keys=True, default=str
         )
         found[made.name] = hashlib.sha256(text.encode()).hexdigest()[:16]
     return found

@@ -102,7 +102,7 @@ class Sweep:
 
     def rescore(self) -> None:
         self.patch.setattr(metrics, "VERSION", self.rng.randrange(2, 10))
-        rescore.rescore(self.store, lambda text: None)
+        rescore.rescore_store(self.store, lambda text: None)
 
     def run_again(self) -> None:
         """What `blurb run` does of a trial that is done."""

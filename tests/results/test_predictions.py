@@ -17,7 +17,7 @@ from blurb.corpora import demo
 from blurb.data.loading import read_split
 from blurb.data.schema import Example
 from blurb.leaderboard import terminal
-from blurb.regression import Outcome, Rules, decide, forms
+from blurb.regression import Outcome, Rules, decide_check, forms
 from blurb.regression.rules import Limit
 from blurb.results import from_store, predictions
 from blurb.results.row import Row
@@ -111,7 +111,7 @@ def test_a_row_with_the_score_of_a_constant_says_so(tmp_path: Path) -> None:
     text = printed(terminal.card(one))
     assert "gad: the score of a constant answer." in text
     assert "75.00" in text.split("constant", 1)[1]
-    many = printed(terminal.render([replace(one, label=name) for name in "abcde"]))
+    many = printed(terminal.render_rows([replace(one, label=name) for name in "abcde"]))
     assert many.count("the score of a constant answer") == 1
     assert re.search(r"best constant +75\.00\n", many)
 
@@ -122,7 +122,7 @@ def dead(folder: Path, name: str) -> Row:
 
 def test_a_check_of_two_dead_checkpoints_says_so_in_every_form(tmp_path: Path) -> None:
     """A pass of two constant answers was green without a word."""
-    decision = decide(
+    decision = decide_check(
         dead(tmp_path / "a", "new"), dead(tmp_path / "b", "old"), Rules(default=Limit(5.0))
     )
     said = "The score of a constant answer: new on gad; old on gad."

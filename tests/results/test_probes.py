@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from blurb import metrics
 from blurb.cli import cli
 from blurb.leaderboard import ranking
-from blurb.regression import Outcome, Rules, decide
+from blurb.regression import Outcome, Rules, decide_check
 from blurb.regression.rules import Limit
 from blurb.results import comparison, from_store
 from blurb.results.comparability import Reason
@@ -22,7 +22,7 @@ from blurb.results.references import file_rows, table_rows
 from blurb.results.row import Row
 from blurb.results.tables import rebuild
 from blurb.statistics.bootstrap import Clusters, swapped
-from blurb.statistics.welch import WelchComparison, combined
+from blurb.statistics.welch import WelchComparison, combine_tests
 from blurb.store.store import Store
 from tests.results import invented
 from tests.results.played import CONFIGURATION, NAMES, play
@@ -101,10 +101,10 @@ def test_means_add_up_what_was_drawn_of_each() -> None:
         (0.25, WelchComparison(2.0, 1.0, 50, draws[0])),
         (0.75, WelchComparison(1.0, 1.0, 50, draws[1])),
     ]
-    found = combined(parts)
+    found = combine_tests(parts)
     assert found.difference == pytest.approx(1.25)
     assert found.swapped == pytest.approx(0.25 * draws[0] + 0.75 * draws[1])
-    assert combined([parts[0], (0.75, WelchComparison(1.0, 1.0, 50))]).swapped is None
+    assert combine_tests([parts[0], (0.75, WelchComparison(1.0, 1.0, 50))]).swapped is None
 
 
 def test_probes_are_told_apart_by_their_units(folder: Path) -> None:
@@ -133,11 +133,11 @@ def test_a_whole_row_of_probes_has_a_judged_score(tmp_path: Path) -> None:
     }
     assert lines["score"].verdict(0.05) == "lower"
     assert lines["score"].reason == ""
-    decision = decide(rows["bad"], rows["good"], Rules())
+    decision = decide_check(rows["bad"], rows["good"], Rules())
     assert (decision.outcome, decision.paired) == (Outcome.REGRESSION, True)
     assert "more than chance explains in a paired test" in decision.findings[0].reasons[0]
-    assert decide(rows["good"], rows["bad"], Rules()).outcome == Outcome.PASS
-    assert decide(rows["good"], rows["good"], Rules()).outcome == Outcome.PASS
+    assert decide_check(rows["good"], rows["bad"], Rules()).outcome == Outcome.PASS
+    assert decide_check(rows["good"], rows["good"], Rules()).outcome == Outcome.PASS
 
 
 def test_a_probe_and_a_fine_tuned_row_never_meet(folder: Path) -> None:
@@ -147,7 +147,7 @@ def test_a_probe_and_a_fine_tuned_row_never_meet(folder: Path) -> None:
             assert line.incomparable is Reason.LEARNER
             assert line.p is None
         for rules in (Rules(), Rules(default=Limit(max_drop=90.0))):
-            assert decide(rows[one], rows[two], rules).outcome == Outcome.CANNOT_JUDGE
+            assert decide_check(rows[one], rows[two], rules).outcome == Outcome.CANNOT_JUDGE
     table = next(row for row in file_rows(folder / "results.csv") if row.model == "good")
     assert table.learner == "probe"
     wide = next(row for row in table_rows(folder / "leaderboard.csv") if row.model == "good")

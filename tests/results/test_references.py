@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from blurb.cli import cli
 from blurb.messages.errors import BlurbError, DataError, SettingsError, Tell, UnknownName
 from blurb.results import from_store, published, references, tables
-from blurb.results.references import file_rows, pick, resolve, resolve_all, table_rows
+from blurb.results.references import file_rows, pick_row, resolve, resolve_all, table_rows
 from blurb.results.row import Origin, Row
 from blurb.store import index, row_trials as rows
 from blurb.store.store import Store
@@ -252,7 +252,7 @@ def test_a_name_means_the_row_that_it_means_among_all_rows(tmp_path: Path) -> No
     assert {row.model for row in everything} == set(AWKWARD)
     for name in {*AWKWARD, *(row.name for row in everything), "a quic", "b"}:
         assert outcome(name, lambda name: resolve(name, store.root)) == outcome(
-            name, lambda name: pick(everything, name, str(store.root))
+            name, lambda name: pick_row(everything, name, str(store.root))
         )
 
 
@@ -339,7 +339,7 @@ def test_every_command_takes_the_same_names(reference: str) -> None:
     for line in lines:
         done = CliRunner().invoke(cli, [*line, "--output", store])
         assert (done.exit_code, done.exception) == (0, None), (line, done.output)
-    trial = references.trial(reference, Path(store), "gad")
+    trial = references.find_trial(reference, Path(store), "gad")
     assert trial.path.parent.parent.name == "c"
 
 

@@ -10,7 +10,7 @@ import pytest
 from blurb import regression
 from blurb.results import from_store, results_csv, tables
 from blurb.results.references import table_rows
-from blurb.results.row import Row, labelled
+from blurb.results.row import Row, label_rows
 from blurb.store.store import Store
 from tests.results import invented
 from tests.results.played import NAMES, play
@@ -56,15 +56,15 @@ def test_a_table_of_one_split_is_read_and_cannot_be_judged_on_the_other(
     assert row.missing == list(NAMES)
     (whole,) = from_store.read(Store(folder / "runs"))
     rules = regression.Rules(split="test")
-    assert regression.decide(row, whole, rules).outcome == regression.Outcome.CANNOT_JUDGE
+    assert regression.decide_check(row, whole, rules).outcome == regression.Outcome.CANNOT_JUDGE
     assert (
-        regression.decide(row, whole, replace(rules, split="dev")).outcome
+        regression.decide_check(row, whole, replace(rules, split="dev")).outcome
         == regression.Outcome.PASS
     )
 
 
 def names(rows: list[Row]) -> list[str]:
-    return [row.name for row in labelled(rows)]
+    return [row.name for row in label_rows(rows)]
 
 
 def test_a_name_has_what_differs_and_nothing_else() -> None:
@@ -75,7 +75,7 @@ def test_a_name_has_what_differs_and_nothing_else() -> None:
         "m quick",
         "m quick wwwwwwwwwwww",
     ]
-    assert [row.detail for row in labelled([one, invented.named(one, model="n")])] == [
+    assert [row.detail for row in label_rows([one, invented.named(one, model="n")])] == [
         "quick",
         "quick",
     ]

@@ -17,8 +17,8 @@ from blurb.results.score import (
     bounds,
     dataset_weights,
     datasets_by_type,
-    skill,
-    spread,
+    score_spread,
+    skill_percent,
     type_means,
 )
 from tests.rewriting import csv_lines
@@ -83,10 +83,10 @@ def test_spread_against_simulated_seeds() -> None:
     deviations = {name: (0.5 + i / 10, 5) for i, name in enumerate(NAMES)}
     runs = {name: rng.normal(0, sd, size=200_000) for name, (sd, _) in deviations.items()}
     simulated = sum(dataset_weights()[name] * runs[name] for name in NAMES)
-    found = spread(deviations)
+    found = score_spread(deviations)
     assert found[0] == pytest.approx(float(numpy.std(simulated)), rel=0.01)
     assert found[1] == pytest.approx(found[0] / 5**0.5)
-    assert spread({**deviations, NAMES[0]: (0.0, 1)}) is None
+    assert score_spread({**deviations, NAMES[0]: (0.0, 1)}) is None
 
 
 def test_best_of_the_paper_takes_no_other_source() -> None:
@@ -190,8 +190,8 @@ def test_the_ceilings_are_the_best_published_figures() -> None:
 
 def test_the_scale() -> None:
     floor, ceiling = bounds()["gad"]
-    assert skill("gad", floor) == pytest.approx(0)
-    assert skill("gad", ceiling) == pytest.approx(100)
-    assert skill("gad", (floor + ceiling) / 2) == pytest.approx(50)
-    assert (skill("gad", 0) or 0) < 0
-    assert skill("bioasq", 90) is None
+    assert skill_percent("gad", floor) == pytest.approx(0)
+    assert skill_percent("gad", ceiling) == pytest.approx(100)
+    assert skill_percent("gad", (floor + ceiling) / 2) == pytest.approx(50)
+    assert (skill_percent("gad", 0) or 0) < 0
+    assert skill_percent("bioasq", 90) is None

@@ -40,7 +40,9 @@ def answers(name: str, rows: Sequence[Example]) -> list[Any]:
     for row in rows:
         if "tags" in row:
             kept = [tag if draw.random() < 0.9 else "O" for tag in row["tags"]]
-            found.append(tagging.convert(kept, "bio", "bio") if task.task_type.borders else kept)
+            found.append(
+                tagging.convert_tags(kept, "bio", "bio") if task.task_type.borders else kept
+            )
         elif "labels" in row:
             found.append([label for label in row["labels"] if draw.random() < 0.8])
         elif "score" in row:
@@ -169,10 +171,10 @@ def iob1(tags: Sequence[str]) -> list[str]:
 SCHEMES: dict[str, Callable[[Sequence[str]], list[str]]] = {
     "bio": list,
     "iob1": iob1,
-    "bioul": lambda tags: tagging.convert(tags, "bio", "bioul"),
+    "bioul": lambda tags: tagging.convert_tags(tags, "bio", "bioul"),
     "iobes": lambda tags: [
         tag.replace("L-", "E-", 1).replace("U-", "S-", 1)
-        for tag in tagging.convert(tags, "bio", "bioul")
+        for tag in tagging.convert_tags(tags, "bio", "bioul")
     ],
     "bare letters": lambda tags: [tag[0] for tag in tags],
 }

@@ -110,7 +110,7 @@ def test_gold_mentions_come_back(name: str, real_data: Path) -> None:
     gold = read_split(task, real_data, "test")
     faults, same, total = Counter[str](), 0, 0
     for row in gold:
-        right = tagging.spans(row["tags"])
+        right = tagging.decode_spans(row["tags"])
         found = SearchedWords(row["tokens"]).spans(of_tags(row["tokens"], row["tags"]), faults)
         same, total = same + len({*right} & {*found}), total + len(right)
     assert not faults

@@ -29,7 +29,7 @@ Mention = dict[str, Any]
 
 def entities(row: Mapping[str, Any]) -> list[tuple[int, int, str]]:
     """First word, the one behind the last, and type."""
-    return [(start, end, kind) for start, end, kind in tagging.spans(row["tags"])]
+    return [(start, end, kind) for start, end, kind in tagging.decode_spans(row["tags"])]
 
 
 def said(row: Mapping[str, Any], start: int, end: int) -> str:

@@ -18,7 +18,7 @@ from blurb.statistics.bootstrap import (
     shared,
     spread,
 )
-from blurb.statistics.welch import compare
+from blurb.statistics.welch import welch_test
 
 
 def world(
@@ -119,7 +119,7 @@ def test_two_sets_of_runs_of_one_encoder_are_not_told_apart(
             for part in (slice(runs), slice(runs, None))
         )
         variance = difference_variance(first, second, f"{number}", 300) if with_units else 0.0
-        found = compare(first.scores.tolist(), second.scores.tolist(), variance, 200)
+        found = welch_test(first.scores.tolist(), second.scores.tolist(), variance, 200)
         alarms += found.p is not None and found.p < 0.05
         drops += found.p_drop is not None and found.p_drop < 0.05
     slack = 3 * np.sqrt(0.05 * 0.95 / worlds) - 0.02  # 0.07 is the promise; few worlds add luck

@@ -15,9 +15,9 @@ from blurb.statistics.pooled import (
     power,
     runs_for,
     runs_needed,
-    weighted,
+    weighted_variance,
 )
-from blurb.statistics.welch import compare
+from blurb.statistics.welch import welch_test
 
 
 @pytest.mark.parametrize(("difference", "runs"), [(0.5, 64), (0.8, 26), (0.2, 394)])
@@ -79,7 +79,7 @@ def two_stages(
         )
         difference = first.mean() - other.mean()
         stein += abs(difference) > edge * math.sqrt(2 * variance.value / runs)
-        p = compare(first.tolist(), other.tolist()).p
+        p = welch_test(first.tolist(), other.tolist()).p
         welch += p is not None and p < 0.05
         numbers.append(runs)
     return stein / worlds, welch / worlds, float(np.mean(numbers))
@@ -136,8 +136,8 @@ def test_a_mean_of_scores_has_the_variance_of_its_parts() -> None:
     parts = [(0.5, RunVariance(1.0, 2)), (0.3, RunVariance(4.0, 4)), (0.2, RunVariance(0.25, 9))]
     random = np.random.default_rng(4)
     drawn = sum(weight * random.normal(0, math.sqrt(one.value), 200_000) for weight, one in parts)
-    whole = weighted(parts)
+    whole = weighted_variance(parts)
     assert whole.value == pytest.approx(float(np.var(drawn)), rel=0.02)
     assert 2 < whole.degrees < 15
-    assert weighted([(1.0, RunVariance(2.0, math.inf))]) == RunVariance(2.0, math.inf)
-    assert weighted([(0.25, RunVariance(1.0, 3))] * 4).degrees == pytest.approx(12)
+    assert weighted_variance([(1.0, RunVariance(2.0, math.inf))]) == RunVariance(2.0, math.inf)
+    assert weighted_variance([(0.25, RunVariance(1.0, 3))] * 4).degrees == pytest.approx(12)

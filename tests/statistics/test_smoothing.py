@@ -111,5 +111,5 @@ def test_too_few_points_say_nothing() -> None:
 
 
 def test_a_logarithmic_axis_has_a_place_for_step_0() -> None:
-    assert smoothing.places([0, 10, 100], True) == pytest.approx(np.log([5, 10, 100]))
-    assert smoothing.places([0, 10], False) == pytest.approx([0, 10])
+    assert smoothing.axis_places([0, 10, 100], True) == pytest.approx(np.log([5, 10, 100]))
+    assert smoothing.axis_places([0, 10], False) == pytest.approx([0, 10])

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from blurb.statistics.levels import holm
-from blurb.statistics.welch import combined, compare, half_width, t_critical, two_sided
+from blurb.statistics.welch import combine_tests, half_width, t_critical, two_sided, welch_test
 from tests.conftest import ROOT
 from tests.rewriting import csv_lines
 
@@ -26,7 +26,7 @@ def test_agrees_with_scipy() -> None:
             for _ in range(2)
         ]
         expected = stats.ttest_ind(*sides, equal_var=False).pvalue
-        assert compare(*sides).p == pytest.approx(expected, rel=1e-6)
+        assert welch_test(*sides).p == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_the_table_of_student(degrees_of_freedom: float, critical: float) -> Non
 def test_what_cannot_be_judged(
     values: list[float], default: list[float], difference: float | None
 ) -> None:
-    comparison = compare(values, default)
+    comparison = welch_test(values, default)
     assert (comparison.difference, comparison.p, comparison.verdict) == (
         difference,
         None,
@@ -61,9 +61,9 @@ def test_what_cannot_be_judged(
 
 
 def test_variance_between_seeds_counts() -> None:
-    assert compare([81.0, 81.1, 80.9], [80.0, 80.1, 79.9]).verdict == "significant"
-    assert compare([84.0, 78.1, 80.9], [80.0, 83.1, 76.9]).verdict == "not significant"
-    assert compare([80.0, 80.2], [80.0, 80.2]).p == pytest.approx(1)
+    assert welch_test([81.0, 81.1, 80.9], [80.0, 80.1, 79.9]).verdict == "significant"
+    assert welch_test([84.0, 78.1, 80.9], [80.0, 83.1, 76.9]).verdict == "not significant"
+    assert welch_test([80.0, 80.2], [80.0, 80.2]).p == pytest.approx(1)
 
 
 def test_the_interval_of_a_mean() -> None:
@@ -79,23 +79,23 @@ def test_one_run_has_the_variance_of_the_others() -> None:
     for _ in range(50):
         many, one = [draw.gauss(80, 1) for _ in range(draw.randint(2, 9))], [draw.gauss(80, 1)]
         expected = stats.ttest_ind(one, many, equal_var=True).pvalue
-        assert compare(one, many).p == pytest.approx(expected, rel=1e-6)
-        assert compare(many, one).p == pytest.approx(expected, rel=1e-6)
+        assert welch_test(one, many).p == pytest.approx(expected, rel=1e-6)
+        assert welch_test(many, one).p == pytest.approx(expected, rel=1e-6)
 
 
 def test_a_drop_is_one_side() -> None:
     low, high = [79.0, 79.4, 79.1], [80.1, 80.3, 80.2]
     expected = stats.ttest_ind(low, high, equal_var=False, alternative="less").pvalue
-    assert compare(low, high).p_drop == pytest.approx(expected, rel=1e-6)
-    assert compare(high, low).p_drop == pytest.approx(1 - expected, rel=1e-6)
+    assert welch_test(low, high).p_drop == pytest.approx(expected, rel=1e-6)
+    assert welch_test(high, low).p_drop == pytest.approx(1 - expected, rel=1e-6)
 
 
 def test_test_units_widen_the_error() -> None:
     sides = [80.0, 81.0, 82.0], [78.0, 79.0, 80.0]
-    plain, wide = compare(*sides), compare(*sides, 0.5, 100)
+    plain, wide = welch_test(*sides), welch_test(*sides, 0.5, 100)
     assert wide.standard_error == pytest.approx((plain.standard_error**2 + 0.5) ** 0.5)
     assert wide.p > plain.p  # type: ignore[operator]
-    assert compare([80.0, 80.0], [79.0, 79.0], 0.25, 50).standard_error == 0.5
+    assert welch_test([80.0, 80.0], [79.0, 79.0], 0.25, 50).standard_error == 0.5
 
 
 def test_what_can_be_seen_is_seen_four_times_in_five() -> None:
@@ -104,7 +104,9 @@ def test_what_can_be_seen_is_seen_four_times_in_five() -> None:
     for _ in range(3_000):
         detectable = 1.0 * (t_critical(18) + t_critical(18, 0.4)) * (2 / 10) ** 0.5
         found.append(
-            compare(draw.normal(detectable, 1, 10).tolist(), draw.normal(0, 1, 10).tolist()).verdict
+            welch_test(
+                draw.normal(detectable, 1, 10).tolist(), draw.normal(0, 1, 10).tolist()
+            ).verdict
         )
     assert found.count("significant") / 3_000 == pytest.approx(0.8, abs=0.03)
 
@@ -127,18 +129,18 @@ def test_holm() -> None:
 
 def test_a_mean_of_datasets() -> None:
     parts = [
-        (0.5, compare([80.0, 81.0], [79.0, 80.5])),
-        (0.5, compare([60.0, 63.0, 61.0], [60.0, 60.5])),
+        (0.5, welch_test([80.0, 81.0], [79.0, 80.5])),
+        (0.5, welch_test([60.0, 63.0, 61.0], [60.0, 60.5])),
     ]
-    both = combined(parts)
+    both = combine_tests(parts)
     assert both.difference == pytest.approx(sum(share * part.difference for share, part in parts))  # type: ignore[misc]
     assert both.standard_error == pytest.approx(
         sum((share * part.standard_error) ** 2 for share, part in parts) ** 0.5
     )  # type: ignore[operator]
-    assert combined([*parts, (1.0, compare([80.0], [79.0]))]).verdict == "cannot judge"
-    steady = combined([*parts, (1.0, compare([80.0, 80.0], [79.0, 79.0]))])
+    assert combine_tests([*parts, (1.0, welch_test([80.0], [79.0]))]).verdict == "cannot judge"
+    steady = combine_tests([*parts, (1.0, welch_test([80.0, 80.0], [79.0, 79.0]))])
     assert steady.standard_error == both.standard_error
-    assert combined([]).difference is None
+    assert combine_tests([]).difference is None
 
 
 def test_the_seeds_of_a_real_encoder_split_at_random_seldom_differ() -> None:
@@ -154,7 +156,7 @@ def test_the_seeds_of_a_real_encoder_split_at_random_seldom_differ() -> None:
         for chosen in itertools.combinations(range(10), size):
             rest = [place for place in range(10) if place not in chosen]
             for others in [rest] if size == 5 else itertools.combinations(rest, 3):
-                result = compare([runs[i] for i in chosen], [runs[i] for i in others])
+                result = welch_test([runs[i] for i in chosen], [runs[i] for i in others])
                 found.append(result.p_drop is not None and result.p_drop < 0.05)
         assert sum(found) / len(found) <= 0.07
 
@@ -172,7 +174,7 @@ def test_a_known_variance_of_examples_makes_the_tail_no_freer(ratio: float, most
         size=(draws, 1)
     )
     found = [
-        compare(*sides, of_examples, 500).p
+        welch_test(*sides, of_examples, 500).p
         for sides in zip(first.tolist(), second.tolist(), strict=True)
     ]
     below = np.mean([p is not None and p < 0.05 / 6 for p in found])

@@ -71,7 +71,7 @@ def write(
         write_predictions(aside / "predictions.parquet", columns)
         write_json(aside / "metrics.json", figures)
         write_json(
-            aside / "provenance.json", worker._provenance(job, content, seconds, facts).content
+            aside / "provenance.json", worker._make_provenance(job, content, seconds, facts).content
         )
         worker._write_history(aside / "history.csv", HISTORY)
         (aside / "log.txt").write_text(f"trial {planned.hash}\n")

@@ -43,7 +43,7 @@ def is_known(store: Store, key: str) -> bool:
 
 
 def file_of(store: Store) -> Path:
-    (file,) = (cache.home() / "trials").glob("*.sqlite")
+    (file,) = (cache.cache_home() / "trials").glob("*.sqlite")
     return file
 
 
@@ -214,7 +214,7 @@ def test_without_a_cache_folder_all_is_read(store: Store, monkeypatch: pytest.Mo
     def refuse() -> Path:
         raise BlurbError("There is no cache folder.")
 
-    monkeypatch.setattr(cache, "home", refuse)
+    monkeypatch.setattr(cache, "cache_home", refuse)
     for _ in range(2):
         assert list(read(store, key)) == [key]
 

@@ -18,12 +18,12 @@ import pytest
 
 from blurb import tasks
 from blurb.cost import model as cost
-from blurb.execution.worker import execute
+from blurb.execution.worker import execute_job
 from blurb.heads import heads
 from blurb.learners import building
 from blurb.messages.errors import DataError, SettingsError
 from blurb.planning import trials
-from blurb.planning.request import typed_settings
+from blurb.planning.steps import typed_settings
 from blurb.protocols import settings
 from blurb.store.record import read_predictions
 from blurb.store.trial import Trial
@@ -50,7 +50,7 @@ class MyHead(Linear):
 
 @pytest.fixture
 def trial(checkpoint: Builder, tmp_path: Path) -> Callable[..., Trial]:
-    source = building.resolve(str(checkpoint("bert_uncased")))
+    source = building.resolve_model(str(checkpoint("bert_uncased")))
 
     def found(task: str = "gad", **typed: object) -> Trial:
         overrides = typed_settings(typed)
@@ -170,13 +170,13 @@ def test_versions_of_a_formulation_share_no_features(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Each gives what it gives with a cache of its own (the oracle), whatever ran before it."""
-    source = building.resolve(str(checkpoint("bert_uncased")))
+    source = building.resolve_model(str(checkpoint("bert_uncased")))
 
     def scores(home: str, store: str, learner: str = learner) -> list[object]:
         monkeypatch.setenv("BLURB_HOME", str(tmp_path / home))
         asked = request(tmp_path / store, source, tasks_="hoc", protocol_=learner, data=DATA)
         (job,) = trials.prepare(asked).final
-        assert execute(job).status == "done"
+        assert execute_job(job).status == "done"
         return list(read_predictions(job.path / "predictions.parquet")["scores"])
 
     whole, short = (READS.format(name="features", most=most, found="found") for most in (1000, 12))
@@ -197,13 +197,13 @@ def test_a_formulation_without_units_is_named(
 ) -> None:
     """By the trial and by the estimate, which divided by their number."""
     formulation("def units(self, examples):\n    return []\n")
-    source = building.resolve(str(checkpoint("bert_uncased")))
+    source = building.resolve_model(str(checkpoint("bert_uncased")))
     asked = request(tmp_path, source, tasks_="hoc", data=DATA)
     planned = trials.prepare(asked)
     message = r"units\(\) of .*theirs\.Mine returned nothing for hoc, train \(\d+ rows\); it must return at least .*"
     with pytest.raises(DataError, match=message):
         cost.estimate([planned], 1)
-    assert re.fullmatch(message, execute(planned.final[0]).message)
+    assert re.fullmatch(message, execute_job(planned.final[0]).message)
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def test_damaged_leases_are_waited_for_together(
     for path in paths:
         store.lease(path).write_bytes(b"not a lease")
     with pytest.warns(Notice, match="Waiting up to two minutes"):
-        assert rescore.rescore(store) == (len(store.trial_folders()), 0)
+        assert rescore.rescore_store(store) == (len(store.trial_folders()), 0)
     assert leases.LIMIT <= clock.now < 1.5 * leases.LIMIT
     assert not any(store.lease(path).exists() for path in paths)
 
@@ -66,7 +66,7 @@ def test_a_lease_that_cannot_be_read_and_is_old_is_nobodys(
     lease = store.lease(store.trial_folders()[0])
     lease.write_bytes(content)
     os.utime(lease, (0, 0))
-    assert rescore.rescore(store) == (len(store.trial_folders()), 0)
+    assert rescore.rescore_store(store) == (len(store.trial_folders()), 0)
     assert clock.now < leases.LIMIT / 10
     assert not lease.exists()
 
@@ -125,7 +125,7 @@ def test_figures_are_those_of_each_split_alone(
 
 def test_metrics_that_are_right_are_not_written_again(store: Store) -> None:
     before = {path: path.stat().st_mtime_ns for path in store.root.glob("*/*/*/*")}
-    assert rescore.rescore(store, silent) == (len(NAMES) * 2, 0)
+    assert rescore.rescore_store(store, silent) == (len(NAMES) * 2, 0)
     assert {path: path.stat().st_mtime_ns for path in store.root.glob("*/*/*/*")} == before
 
 
@@ -135,7 +135,7 @@ def test_a_changed_metric_changes_the_trials_of_its_datasets_and_no_predictions(
     """As a release would that raises the version of the metrics."""
     before = content(store)
     monkeypatch.setattr(metrics, "VERSION", metrics.VERSION + 1)
-    assert rescore.rescore(store, silent) == (len(NAMES) * 2, len(NAMES) * 2)
+    assert rescore.rescore_store(store, silent) == (len(NAMES) * 2, len(NAMES) * 2)
     changed = {Path(name).name for name, text in content(store).items() if before[name] != text}
     assert changed == {"metrics.json", "DONE.json"}
     assert all(store.is_done(path) for path in store.trial_folders())
@@ -144,7 +144,7 @@ def test_a_changed_metric_changes_the_trials_of_its_datasets_and_no_predictions(
         for path in store.trial_folders()
     )
     monkeypatch.undo()
-    rescore.rescore(store, silent)
+    rescore.rescore_store(store, silent)
     assert content(store) == before
 
 
@@ -157,7 +157,7 @@ def test_a_damaged_file_of_metrics_is_repaired_and_nothing_else_is(store: Store)
     (folder / "metrics.json").mkdir()
     (predictions / "predictions.parquet").write_bytes(b"cut")
     told: list[str] = []
-    assert rescore.rescore(store, lambda damage: told.append(str(damage))) == (
+    assert rescore.rescore_store(store, lambda damage: told.append(str(damage))) == (
         len(NAMES) * 2 - 2,
         2,
     )
@@ -182,7 +182,7 @@ def test_what_cannot_be_read_is_told_and_the_others_are_scored(store: Store) -> 
     def tell(damage: BlurbError) -> None:
         told.update({path: str(damage) for path in map(str, bad) if path in str(damage)})
 
-    scored, _ = rescore.rescore(store, tell)
+    scored, _ = rescore.rescore_store(store, tell)
     assert scored == len(NAMES) * 2 - 3
     assert set(told) == set(map(str, bad))
     assert all("DONE.json" in told[str(path)] for path in bad[:2])
@@ -302,7 +302,7 @@ def test_predictions_that_the_metric_refuses_stop_no_other_trial(tmp_path: Path)
     store.seal(path)
     before = (path / "metrics.json").read_bytes()
     told: list[str] = []
-    assert rescore.rescore(store, lambda damage: told.append(str(damage))) == (1, 0)
+    assert rescore.rescore_store(store, lambda damage: told.append(str(damage))) == (1, 0)
     (text,) = told
     assert str(path) in text
     assert "'Z'" in text

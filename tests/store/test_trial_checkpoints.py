@@ -21,14 +21,14 @@ from blurb.checkpoints import ModelSource
 from blurb.corpora import demo
 from blurb.execution import row_edits, worker
 from blurb.execution.job import Job, TrialProgress
-from blurb.execution.worker import execute
+from blurb.execution.worker import execute_job
 from blurb.learners import building
 from blurb.messages.errors import TrainingError
 from blurb.planning import trials
 from blurb.store import row_trials as rows, trial_checkpoints as checkpoints
 from blurb.store.store import Store
 from blurb.store.trial_checkpoints import TrialCheckpoints
-from blurb.system.files import read_json, seal, write_json
+from blurb.system.files import read_json, seal_folder, write_json
 from blurb.training.loop import Trainer
 from tests.conftest import Builder
 from tests.planning.requests import request
@@ -47,7 +47,7 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def encoder(checkpoint: Builder) -> ModelSource:
-    return building.resolve(str(checkpoint("bert_uncased")))
+    return building.resolve_model(str(checkpoint("bert_uncased")))
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def _every_step_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
 def stopped(job: Job, step: int) -> Path:
     """Runs a job up to a step; returns its only checkpoint."""
     with pytest.raises(KeyboardInterrupt):
-        execute(job, stop_after(step))
+        execute_job(job, stop_after(step))
     assert not job.path.exists()
     assert not list(job.path.parent.glob(".*.new"))
     (checkpoint,) = checkpoints.folder_of(job.path).iterdir()
@@ -122,7 +122,7 @@ def test_a_trial_goes_on_from_within_an_epoch(
     checkpoint = stopped(job, 6)
     assert {file.suffix for file in checkpoint.iterdir()} == {".safetensors", ".json"}
     told: list[TrialProgress] = []
-    assert execute(job, told.append).status == execute(plain).status == "done"
+    assert execute_job(job, told.append).status == execute_job(plain).status == "done"
     assert min(news.done for news in told if news.done) == 7
     assert same(job, plain)
     assert {path.name for path in job.path.iterdir()} == {
@@ -137,19 +137,19 @@ def test_a_trial_goes_on_from_within_an_epoch(
 
 @pytest.mark.costly
 def test_networks_that_start_from_nothing_go_on_too(planned: Planned) -> None:
-    source = building.resolve("baseline:bilstm,width=8,hidden=4")
+    source = building.resolve_model("baseline:bilstm,width=8,hidden=4")
     job, plain = (
         planned(task="gad", source=source),
         planned("plain", task="gad", source=source, resume=False),
     )
     stopped(job, 6)
-    assert execute(job).status == execute(plain).status == "done"
+    assert execute_job(job).status == execute_job(plain).status == "done"
     assert same(job, plain)
 
 
 def test_learners_without_epochs_ignore_it(planned: Planned) -> None:
-    job = planned(source=building.resolve("baseline:majority"))
-    assert execute(job).status == "done"
+    job = planned(source=building.resolve_model("baseline:majority"))
+    assert execute_job(job).status == "done"
     assert list(checkpoints.all_of(job.path)) == []
 
 
@@ -175,7 +175,7 @@ def test_a_killed_process_costs_the_epoch_at_hand(planned: Planned, tmp_path: Pa
     assert process.returncode == -signal.SIGKILL
     (checkpoint,) = checkpoints.folder_of(job.path).iterdir()
     assert checkpoint.name == f"{4:09d}"  # the end of the first epoch
-    assert execute(job).status == execute(plain).status == "done"
+    assert execute_job(job).status == execute_job(plain).status == "done"
     assert read_json(job.path / "provenance.json")["facts"]["resumed"]["step"] == 4
     assert same(job, plain)
 
@@ -186,7 +186,7 @@ def test_without_the_option_a_checkpoint_is_not_read_and_goes_with_the_trial(
 ) -> None:
     checkpoint = stopped(planned(), 6)
     job = planned(resume=False)
-    assert execute(job).status == "done"
+    assert execute_job(job).status == "done"
     assert "resumed" not in read_json(job.path / "provenance.json")["facts"]
     assert not checkpoint.parent.exists()
 
@@ -198,8 +198,8 @@ def test_one_that_is_damaged_costs_time_only(planned: Planned) -> None:
         file.seek(-1, os.SEEK_END)
         file.write(b"\x55")
     with pytest.warns(UserWarning, match="optimizer.safetensors missing or damaged.*begins anew"):
-        assert execute(job).status == "done"
-    assert execute(plain).status == "done"
+        assert execute_job(job).status == "done"
+    assert execute_job(plain).status == "done"
     assert same(job, plain)
     assert "begins anew" in (job.path / "log.txt").read_text()
     assert list(checkpoints.all_of(job.path)) == []
@@ -214,7 +214,7 @@ def test_what_fails_for_good_leaves_none(planned: Planned, monkeypatch: pytest.M
         raise TrainingError("The loss is not finite.")
 
     monkeypatch.setattr(Trainer, "_step", diverges)
-    assert execute(job).status == "failed"
+    assert execute_job(job).status == "failed"
     assert list(checkpoints.all_of(job.path)) == []
 
 
@@ -223,7 +223,7 @@ def test_another_failure_leaves_it(planned: Planned, monkeypatch: pytest.MonkeyP
     job = planned()
     checkpoint = stopped(job, 6)
     monkeypatch.setattr(Trainer, "_step", lambda *given: 1 / 0)
-    assert execute(job).status == "failed"
+    assert execute_job(job).status == "failed"
     assert checkpoint.is_dir()
 
 
@@ -275,7 +275,7 @@ def _cut(folder: Path) -> None:
 
 def _of(folder: Path, about: object) -> None:
     write_json(folder / "values.json", {**read_json(folder / "values.json"), "about": about})
-    seal(folder)
+    seal_folder(folder)
 
 
 @pytest.mark.parametrize(
@@ -326,7 +326,7 @@ def test_a_write_that_fails_leaves_the_last_one(
         def fails(folder: Path) -> None:
             raise error
 
-        patch.setattr(checkpoints, "seal", fails)
+        patch.setattr(checkpoints, "seal_folder", fails)
         if isinstance(error, OSError):
             place.write(TENSORS, {"begun": 8})
             assert "No space left on device" in caplog.text

@@ -72,8 +72,8 @@ def test_an_error_and_a_table_on_a_terminal(
     monkeypatch.setattr("sys.stdout", stream)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "200")
-    output.show(("name", "note"), [(NAME, NAME)], "table")
-    output.console().print(NAME)
+    output.print_rows(("name", "note"), [(NAME, NAME)], "table")
+    output.make_console().print(NAME)
     assert SHOWN in stream.getvalue()
     assert not {"\x1b]", "\x1b[31m", "\x07", "\x9b", "\u202e"} & set(
         re.findall(r"\x1b.(?:31m)?|\W", stream.getvalue())

@@ -19,7 +19,7 @@ from blurb.cli import cli
 from blurb.execution import sweeps
 from blurb.learners import saved_models
 from blurb.store.store import Store
-from blurb.system.files import seal
+from blurb.system.files import seal_folder
 from tests.strangers.evil import Evil
 
 LOOKS = (
@@ -168,7 +168,7 @@ def test_no_text_of_a_kept_model_is_loaded(
     for number, place in enumerate(places(before)):
         reference = [*evil.references, "evil.T"][number % 5]
         (folder / file).write_text(json.dumps(changed(before, place, reference)), encoding="utf-8")
-        seal(folder)
+        seal_folder(folder)
         look(evil, (file, place), ["predict", "model", "--text", "a\tb"])
 
 

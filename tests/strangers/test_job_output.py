@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from blurb import names
 from blurb.cli import cli
 from blurb.messages.errors import SettingsError
-from blurb.messages.text import escaped
+from blurb.messages.text import escape_controls
 from blurb.results import tables
 from blurb.store.store import Store
 from tests.results.played import play
@@ -42,7 +42,7 @@ def test_a_name_is_no_command_of_a_runner_and_no_markdown(name: str, tmp_path: P
     for words in (
         [
             "check",
-            f"{table}:{escaped(name)}",
+            f"{table}:{escape_controls(name)}",
             "--baseline",
             f"{table}:old",
             "--summary",
@@ -50,7 +50,7 @@ def test_a_name_is_no_command_of_a_runner_and_no_markdown(name: str, tmp_path: P
             "--max-drop",
             "5",
         ],
-        ["compare", f"{table}:{escaped(name)}", f"{table}:old"],
+        ["compare", f"{table}:{escape_controls(name)}", f"{table}:old"],
         ["leaderboard", "show", "--output", str(tmp_path / "none"), "--results", str(table)],
     ):
         output = CliRunner().invoke(cli, words).output

@@ -15,7 +15,7 @@ import blurb
 from blurb.heads import heads
 from blurb.learners import saved_models
 from blurb.messages.errors import BlurbError, ModelError
-from blurb.system.files import seal
+from blurb.system.files import seal_folder
 from tests.cli.in_process import ran, run
 from tests.strangers.evil import Evil
 
@@ -63,7 +63,7 @@ def alter(folder: Path, change: Any) -> None:
     about = json.loads((folder / saved_models.ABOUT).read_text(encoding="utf-8"))
     change(about)
     (folder / saved_models.ABOUT).write_text(json.dumps(about), encoding="utf-8")
-    seal(folder)
+    seal_folder(folder)
 
 
 @pytest.mark.costly

@@ -96,10 +96,10 @@ def test_row_and_trial(runs: Path) -> None:
         "plugins": {"gad": {"head": "0" * 16}},
     }
     row.write_text(json.dumps(with_all), encoding="utf-8")
-    own = row_trials._parsed(row)
+    own = row_trials._parse_row(row)
 
     def joined() -> object:
-        return own.over(row_trials._parsed(row)).over(own)
+        return own.over(row_trials._parse_row(row)).over(own)
 
     _has(
         refusals(row, joined),
@@ -175,7 +175,9 @@ def test_state_of_a_series(here: Path) -> None:
     def signed(given: Any) -> Any:
         return {
             **given,
-            "digest": looks._digest({name: one for name, one in given.items() if name != "digest"}),
+            "digest": looks._digest_of(
+                {name: one for name, one in given.items() if name != "digest"}
+            ),
         }
 
     file.write_text(json.dumps(signed(content)), encoding="utf-8")
@@ -190,11 +192,11 @@ def test_state_of_a_series(here: Path) -> None:
 
 
 def test_facts_of_data_are_found_again_and_news_of_a_lease_left_out(made: Path) -> None:
-    gad, folder = tasks.get("gad"), next(cache.home().glob("demo/*"))
+    gad, folder = tasks.get("gad"), next(cache.cache_home().glob("demo/*"))
     right = matching.facts(gad, folder)
     kept = next(
         file
-        for file in (cache.home() / matching.FOLDER).iterdir()
+        for file in (cache.cache_home() / matching.FOLDER).iterdir()
         if right.hash in file.read_text()
     )
 
@@ -213,7 +215,7 @@ def test_facts_of_data_are_found_again_and_news_of_a_lease_left_out(made: Path) 
     def shown() -> tuple[str, ...]:
         holder = LeaseRecord.parse(lease.read_bytes())
         trial: Any = SimpleNamespace(holder=holder, model="m", task="gad", seed=1)
-        return status._running(trial)
+        return status._running_cells(trial)
 
     assert shown()[-1] == "epoch 2 of 3, 50 %, loss 0.500, dev 20.0"
     assert refusals(lease, shown) == []

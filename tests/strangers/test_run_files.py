@@ -91,7 +91,7 @@ def test_no_key_of_a_task_file_or_of_rules_that_it_names_leads_to_code(evil: Evi
         lines = HEAD.replace('["gad"]', f'"./own{number}.toml"').replace('suite = "demo"', "")
         _run(f'protocol = "smoke"{lines}', "--dry-run")
         assert not evil.has_run()
-    for key in rules._keys():
+    for key in rules._file_keys():
         Path("r.toml").write_text(f'version = 1\n{key} = "./evil.py:T"\n', encoding="utf-8")
         Path("run.toml").write_text(f'rules = "r.toml"\nprotocol = "smoke"{HEAD}', encoding="utf-8")
         run("run", "--config", "run.toml", "--dry-run", "--check", "evil.py:T")

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from blurb.cli import cli
 from blurb.messages.errors import BlurbError
 from blurb.store.store import Store
-from blurb.system.files import beside
+from blurb.system.files import hidden_name
 from tests.rewriting import csv_lines, rewrite, write_lines
 
 BIGRAMS, MAJORITY = "baseline:bigrams", "baseline:majority"
@@ -92,7 +92,7 @@ def test_an_altered_trial_is_replaced_by_the_next_run(
     before = (path / "spec.json").read_bytes()
     (path / "spec.json").write_bytes(before.replace(b'"seed": 1', b'"seed": 9'))
     Store(Path("runs")).seal(path)
-    names = iter([beside(path, "old") for _ in range(4)])
+    names = iter([hidden_name(path, "old") for _ in range(4)])
     monkeypatch.setattr("blurb.store.store.beside", lambda *given: next(names))
     assert run("run", BIGRAMS, "--suite", "demo", "--tasks", "gad,biosses").exit_code == 0
     assert (path / "spec.json").read_bytes() == before

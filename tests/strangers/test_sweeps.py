@@ -58,7 +58,7 @@ def stranger(monkeypatch: pytest.MonkeyPatch, home: str = "other-home") -> None:
     target = Path(home).absolute()
     target.mkdir(exist_ok=True)
     if not (target / "demo").exists():
-        (target / "demo").symlink_to(cache.home() / "demo")
+        (target / "demo").symlink_to(cache.cache_home() / "demo")
     monkeypatch.setenv("BLURB_HOME", str(target))
     heads.typed.clear()
 
@@ -231,7 +231,7 @@ def test_a_trial_is_put_nowhere_but_under_the_task_of_its_data(
 ) -> None:
     folder = plan("baseline:majority")
     shutil.copytree(
-        cache.home() / "demo", here / "runs" / "data", symlinks=False, dirs_exist_ok=True
+        cache.cache_home() / "demo", here / "runs" / "data", symlinks=False, dirs_exist_ok=True
     )
     data = next(path.parent for path in (here / "runs" / "data").rglob("GAD") if path.is_dir())
 
@@ -359,7 +359,7 @@ def test_a_note_of_somebody_else_allows_nothing(
     if what == "another user":
         monkeypatch.setattr(os, "getuid", lambda: 12_345)
     else:
-        for note in (cache.home() / allowed.FOLDER).iterdir():
+        for note in (cache.cache_home() / allowed.FOLDER).iterdir():
             note.unlink()
     with pytest.raises(NotAllowed):
         sweeps.read(folder, ())

@@ -125,11 +125,11 @@ def test_a_path_that_a_store_names_is_not_opened(folder: Path) -> None:
 def test_the_rules_of_a_folder_open_no_file(folder: Path) -> None:
     Path(rules.NAME).write_text('tasks = "./my.toml"\n', encoding="utf-8")
     with pytest.raises(UnknownName, match=r"no task called './my.toml'"):
-        rules.load(Path(rules.NAME))
+        rules.load_rules(Path(rules.NAME))
     assert not tasks._files
     tasks.load("./my.toml")  # typed
     Path(rules.NAME).write_text('tasks = "my-claims"\n', encoding="utf-8")
-    assert rules.load(Path(rules.NAME)).required == ("my-claims",)
+    assert rules.load_rules(Path(rules.NAME)).required == ("my-claims",)
 
 
 def test_a_declaration_takes_its_code_from_what_is_registered() -> None:

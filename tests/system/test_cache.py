@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from blurb.cli import cli
 from blurb.inputs.features import Features, Ragged
-from blurb.inputs.tokenized_split import cached
+from blurb.inputs.tokenized_split import cached_features
 from blurb.messages.errors import BlurbError, UnknownName
 from blurb.system import cache
 from tests.cli.in_process import ran
@@ -68,7 +68,7 @@ def test_features_may_be_asked_for_while_the_cache_is_emptied(folder: Path) -> N
     def ask(number: int) -> bool:
         if number % 3 == 0:
             cache.clear("features")
-        found = cached({"n": number % 4}, lambda: features)
+        found = cached_features({"n": number % 4}, lambda: features)
         return bool(found.ids[0].tolist() == [1, 2])
 
     with ThreadPoolExecutor(8) as threads:
@@ -91,4 +91,4 @@ def test_no_home_is_one_sentence_with_the_way_out(
     with pytest.raises(
         BlurbError, match=r"There is no cache folder: .* Set BLURB_HOME to a folder of yours"
     ):
-        cache.home()
+        cache.cache_home()

@@ -9,17 +9,17 @@ import pytest
 
 from blurb.messages.errors import StoreError
 from blurb.system import files
-from blurb.system.files import FORGOTTEN, beside, new_folder, remove_forgotten, replacing
+from blurb.system.files import FORGOTTEN, hidden_name, new_folder, remove_forgotten, replacing_file
 
 
 def test_a_replaced_file_keeps_its_content_if_writing_fails(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "table.npz"
-    with replacing(path) as aside:
+    with replacing_file(path) as aside:
         aside.write_text("old")
         assert not path.exists()
 
     def fail() -> None:
-        with replacing(path) as aside:
+        with replacing_file(path) as aside:
             aside.write_text("half of the new")
             raise ValueError("half")
 
@@ -56,7 +56,7 @@ def test_only_our_own_temporary_files_are_removed(tmp_path: Path) -> None:
         tmp_path / name
         for name in (".results.csv.2026-11-01", ".results.csv.77", ".results.csv.mine.tmp")
     ]
-    ours = [beside(path), beside(path)]
+    ours = [hidden_name(path), hidden_name(path)]
     for file in (*mine, *ours):
         file.write_text("x")
         os.utime(file, (1, 1))

@@ -267,7 +267,9 @@ def test_without_hard_links(
     with leases.held(path) as lease:
         assert leases.take(path) is None
         assert lease.is_held()
-        assert not leases._remove(path, lambda content: False)  # as by one who meant another
+        assert not leases._remove_if_right(
+            path, lambda content: False
+        )  # as by one who meant another
         assert lease.is_held()
     assert not path.exists()
     Elsewhere(path).beat()
@@ -278,8 +280,10 @@ def test_without_hard_links(
 def test_one_that_was_removed_by_mistake_is_put_back(path: Path) -> None:
     with leases.held(path) as lease:
         before = path.stat().st_ino
-        assert not leases._end(path, b"the stale one that was seen")
-        assert not leases._remove(path, lambda content: content == b"the stale one that was seen")
+        assert not leases._remove_with_content(path, b"the stale one that was seen")
+        assert not leases._remove_if_right(
+            path, lambda content: content == b"the stale one that was seen"
+        )
         assert (path.stat().st_ino, lease.is_held()) == (before, True)
 
 
@@ -301,7 +305,7 @@ def test_writes_that_are_seen_late_make_no_lease_stale(
 ) -> None:
     """Reads give what was there some seconds ago; creation and rename are those of the server."""
     states: list[tuple[float, bytes | None]] = [(-lag, None)]
-    read = leases._read
+    read = leases._read_lease
 
     def late(file: Path) -> bytes | None:
         now = read(file)
@@ -310,7 +314,7 @@ def test_writes_that_are_seen_late_make_no_lease_stale(
         states.append((clock.now, now))
         return next(content for at, content in reversed(states) if at <= clock.now - lag)
 
-    monkeypatch.setattr(leases, "_read", late)
+    monkeypatch.setattr(leases, "_read_lease", late)
     owner = Elsewhere(path)
     for _ in range(60):
         owner.beat()

@@ -16,8 +16,8 @@ from blurb.system import text_files
 
 READERS: dict[str, Callable[[str], Any]] = {
     "task file": tasks.load,
-    "protocol": protocol.load,
-    "rules": lambda name: rules.load(Path(name)),
+    "protocol": protocol.load_protocol_file,
+    "rules": lambda name: rules.load_rules(Path(name)),
 }
 BAD = {
     "digits": (b"seeds = " + b"9" * 5_000, "invalid TOML"),
@@ -57,7 +57,7 @@ def test_no_file_and_a_folder_are_told(reader: str, tmp_path: Path) -> None:
 def test_a_byte_order_mark_is_no_part_of_a_file(tmp_path: Path) -> None:
     path = tmp_path / "x.toml"
     path.write_bytes("\ufeffsplit = 'test'\n".encode())
-    assert rules.load(path).split == "test"
+    assert rules.load_rules(path).split == "test"
 
 
 def test_a_number_of_hundreds_of_digits_is_no_float(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def test_a_task_file_is_a_task_with_the_metric_of_its_type(tmp_path: Path) -> No
     assert task.files["dev"] == str(tmp_path / "dev.tsv")
     assert tasks.get("my-genes") is task
     assert tasks.load_selection(f"{task.file},gad")[-1] == task
-    assert task not in tasks.select("all")
+    assert task not in tasks.select_tasks("all")
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_run_and_score_again_when_the_file_is_gone(tmp_path: Path) -> None:
     metrics = json.loads((trial / "metrics.json").read_text())
     (trial / "metrics.json").write_text(json.dumps({**metrics, "metrics_version": 0}))
     store.seal(trial)
-    assert rescore.rescore(store) == (1, 1)
+    assert rescore.rescore_store(store) == (1, 1)
     assert json.loads((trial / "metrics.json").read_text()) == metrics
 
 
@@ -163,19 +163,19 @@ def test_other_labels_are_other_data(tmp_path: Path) -> None:
 
     for split in tasks.SPLITS:
         (tmp_path / f"{split}.tsv").write_text("kalo\tB-Gene\n\ntra\tO\n")
-    one = data.load(tasks.load(write(tmp_path)), tmp_path)
+    one = data.load_task(tasks.load(write(tmp_path)), tmp_path)
     tasks._files.clear()
-    other = data.load(
+    other = data.load_task(
         tasks.load(write(tmp_path, NER.replace('["Gene"]', '["Gene", "Cell"]'))), tmp_path
     )
     assert one.hash != other.hash
     tasks._files.clear()
     task = tasks.load(write(tmp_path))
     assert (
-        data.load(dataclasses.replace(task, metric_options={"strict": True}), tmp_path).hash
+        data.load_task(dataclasses.replace(task, metric_options={"strict": True}), tmp_path).hash
         != one.hash
     )
-    assert data.load(task, tmp_path).hash == one.hash
+    assert data.load_task(task, tmp_path).hash == one.hash
     assert (one.verdict, len(one.splits["train"])) == ("not known", 2)
 
 

@@ -114,7 +114,7 @@ def test_the_released_counts_where_they_differ_from_the_print() -> None:
 def test_select_takes_names_and_types_once_in_the_papers_order(
     wanted: str | list[str], names: list[str]
 ) -> None:
-    assert [task.name for task in tasks.select(wanted)] == names
+    assert [task.name for task in tasks.select_tasks(wanted)] == names
 
 
 @pytest.mark.parametrize(
@@ -123,13 +123,13 @@ def test_select_takes_names_and_types_once_in_the_papers_order(
 )
 def test_select_suggests_what_was_meant(typed: str, meant: str) -> None:
     with pytest.raises(UnknownName, match=f"Did you mean '{meant}'"):
-        tasks.select(typed)
+        tasks.select_tasks(typed)
 
 
 @pytest.mark.parametrize("wanted", ["", " , ", []])
 def test_select_of_nothing_is_an_error(wanted: str | list[str]) -> None:
     with pytest.raises(SettingsError, match="No task is selected"):
-        tasks.select(wanted)
+        tasks.select_tasks(wanted)
 
 
 def test_get_suggests_what_was_meant() -> None:
@@ -144,7 +144,7 @@ def test_a_name_opens_nothing(name: str) -> None:
     with pytest.raises(UnknownName):
         tasks.get(name)
     with pytest.raises(UnknownName):
-        tasks.select(name)
+        tasks.select_tasks(name)
 
 
 @pytest.fixture
@@ -183,15 +183,17 @@ def test_a_new_task_is_one_new_file(dropped: Path, tmp_path: Path) -> None:
     assert tasks.get("my-set").type == "relation"
     assert tasks.origin("my-set") == str(dropped)
     assert [task.name for task in tasks.all()] == [*NAMES, "my-set"]
-    assert [task.name for task in tasks.select("all")] == NAMES  # the score is about the thirteen
-    assert [task.name for task in tasks.select("relation")] == ["chemprot", "ddi", "gad"]
-    assert [task.name for task in tasks.select("my-set,gad")] == ["gad", "my-set"]
+    assert [
+        task.name for task in tasks.select_tasks("all")
+    ] == NAMES  # the score is about the thirteen
+    assert [task.name for task in tasks.select_tasks("relation")] == ["chemprot", "ddi", "gad"]
+    assert [task.name for task in tasks.select_tasks("my-set,gad")] == ["gad", "my-set"]
     (tmp_path / "my-set").mkdir()
     for split in tasks.SPLITS:
         (tmp_path / "my-set" / f"{split}.tsv").write_text(
             f"text\tlabel\n{split}: @A$ and @B$\tno\n"
         )
-    rows = data.load(tasks.get("my-set"), tmp_path).splits["dev"]  # below the data folder
+    rows = data.load_task(tasks.get("my-set"), tmp_path).splits["dev"]  # below the data folder
     assert [row["text"] for row in rows] == ["dev: @A$ and @B$"]
 
 
@@ -217,7 +219,7 @@ def test_what_is_wrong_with_a_file_of_the_folder_is_told(
     dropped.write_text(text, encoding="utf-8")
     with pytest.raises(BlurbError, match=message):
         tasks.get("my-set")
-    assert tasks.select("gad") == [tasks.get("gad")]  # nothing else is read
+    assert tasks.select_tasks("gad") == [tasks.get("gad")]  # nothing else is read
 
 
 def test_a_file_names_code_by_keys_only() -> None:
@@ -263,10 +265,10 @@ def test_a_task_of_others_that_is_broken_stops_no_other(
     monkeypatch.setattr("blurb.registry.entry_points", lambda group: [point])
     with pytest.warns(Notice, match="It is left out"):
         assert len(tasks.all()) == 13
-    assert [task.name for task in tasks.select("gad")] == ["gad"]
-    assert tasks.known("mine") is None
+    assert [task.name for task in tasks.select_tasks("gad")] == ["gad"]
+    assert tasks.known_task("mine") is None
     with pytest.raises(SettingsError, match=r"no_such_module|of type str|calls itself gad"):
-        tasks.select("mine")
+        tasks.select_tasks("mine")
 
 
 def test_importing_and_listing_tasks_loads_nothing_heavy() -> None:

@@ -10,7 +10,13 @@ import torch
 from hypothesis import given, settings, strategies as st
 
 from blurb.inputs.features import Features, Ragged
-from blurb.training.batches import SORT_FROM, Batch, collate, prediction_batches, training_batches
+from blurb.training.batches import (
+    SORT_FROM,
+    Batch,
+    collate_batch,
+    prediction_batches,
+    training_batches,
+)
 from tests.training import tiny
 
 
@@ -105,7 +111,7 @@ def test_collate_pads_on_the_right() -> None:
         token_type_ids=Ragged.of([[0, 1, 1], [1]]),
         example_index=np.arange(2),
     )
-    batch = collate(features, np.array([1, 0]), 4, np.array([10, 20]))
+    batch = collate_batch(features, np.array([1, 0]), 4, np.array([10, 20]))
     assert batch.ids.tolist() == [[5, 4, 4], [7, 8, 9]]
     assert batch.mask.tolist() == [[1, 0, 0], [1, 1, 1]]
     assert batch.token_type_ids.tolist() == [[1, 0, 0], [0, 1, 1]]
@@ -122,7 +128,7 @@ def test_collate_takes_the_targets_of_the_words_of_each_window() -> None:
         word_starts=Ragged.of([[0, 2], [1], []]),
         word_ends=Ragged.of([[2, 3], [2], []]),
     )
-    batch = collate(features, np.arange(3), 0, Ragged.of([[10, 11, 12, 13], [20]]))
+    batch = collate_batch(features, np.arange(3), 0, Ragged.of([[10, 11, 12, 13], [20]]))
     assert batch.token_type_ids is None
     assert batch.word_starts.tolist() == [[0, 2], [1, 0], [0, 0]]
     assert batch.word_ends.tolist() == [[2, 3], [2, 1], [1, 1]]
@@ -133,13 +139,14 @@ def test_collate_takes_the_targets_of_the_words_of_each_window() -> None:
 def test_collate_keeps_the_kind_of_numbers() -> None:
     inputs = tiny.features(4)
     assert (
-        _targets(collate(inputs, np.arange(4), 0, np.ones((4, 3), dtype=np.float32))).dtype
+        _targets(collate_batch(inputs, np.arange(4), 0, np.ones((4, 3), dtype=np.float32))).dtype
         == torch.float32
     )
     assert (
-        _targets(collate(inputs, np.arange(4), 0, np.ones(4, dtype=np.int64))).dtype == torch.int64
+        _targets(collate_batch(inputs, np.arange(4), 0, np.ones(4, dtype=np.int64))).dtype
+        == torch.int64
     )
-    assert collate(inputs, np.arange(4), 0).targets is None
+    assert collate_batch(inputs, np.arange(4), 0).targets is None
 
 
 def _targets(batch: Batch) -> torch.Tensor:

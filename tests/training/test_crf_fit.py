@@ -9,7 +9,7 @@ import torch
 
 from blurb.heads._base import Problem
 from blurb.heads.linear_chain_crf.model import Chain
-from blurb.training.crf_fit import FittedChain, _batches, fit_chain
+from blurb.training.crf_fit import FittedChain, _batches_by_length, fit_chain
 
 PROBLEM = Problem("tokens", ("O", "B-x", "I-x"), "bio")
 
@@ -35,13 +35,13 @@ def sentences(count: int = 200) -> tuple[torch.Tensor, torch.Tensor, torch.Tenso
 
 def test_every_word_is_in_one_place() -> None:
     _, _, units = sentences()
-    batches = _batches(units)
+    batches = _batches_by_length(units)
     places = torch.cat([places[mask] for places, mask in batches])
     assert torch.equal(places.sort().values, torch.arange(len(units)))
     for places, mask in batches:
         for row, kept in zip(places, mask, strict=True):
             assert len(set(units[row[kept]].tolist())) == 1
-    few = _batches(units, 50)
+    few = _batches_by_length(units, 50)
     assert sum(len(places) for places, _ in few) == 50
 
 

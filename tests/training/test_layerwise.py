@@ -8,12 +8,12 @@ import torch
 from blurb import tasks
 from blurb.checkpoints import Checkpoint
 from blurb.formulations import bind
-from blurb.learners.building import resolve
+from blurb.learners.building import resolve_model
 from blurb.learners.finetuning.network import check
 from blurb.messages.errors import SettingsError
 from blurb.protocols.settings import Settings
 from blurb.training.network import train_used_rows
-from blurb.training.optimizer import adamw, layers, treat_layers
+from blurb.training.optimizer import layers, make_adamw, treat_layers
 from tests import checkpoints
 from tests.conftest import Builder
 
@@ -50,7 +50,7 @@ def test_rates_fall_from_the_top_to_the_embeddings(kind: str, checkpoint: Builde
     network = torch.nn.ModuleDict({"encoder": encoder, "head": torch.nn.Linear(2, 2)})
     scale = {
         parameter: group["scale"]
-        for group in adamw(network, settings).param_groups
+        for group in make_adamw(network, settings).param_groups
         for parameter in group["params"]
     }
     assert set(scale) == set(network.parameters())
@@ -95,7 +95,7 @@ def test_layers_that_share_their_weights_cannot_be_treated_differently(
     with pytest.raises(SettingsError, match=refused):
         treat_layers(encoder, settings)
     with pytest.raises(SettingsError, match=refused):  # before any training
-        check(resolve(str(checkpoint(SHARED))), bind(tasks.get("gad"), settings))
+        check(resolve_model(str(checkpoint(SHARED))), bind(tasks.get("gad"), settings))
 
 
 def test_more_layers_than_there_are(checkpoint: Builder) -> None:
@@ -103,7 +103,7 @@ def test_more_layers_than_there_are(checkpoint: Builder) -> None:
     with pytest.raises(SettingsError, match=r"freeze_layers 90 .* must not exceed"):
         treat_layers(encoder, Settings(max_length=32, freeze_layers=90))
     source, settings = (
-        resolve(str(checkpoint("bert_uncased"))),
+        resolve_model(str(checkpoint("bert_uncased"))),
         Settings(max_length=32, freeze_layers=90),
     )
     with pytest.raises(

@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.multiclass import OneVsRestClassifier
 
 from blurb.heads._base import OutputKind
-from blurb.training.linear import Design, Fit, moments, solve
+from blurb.training.linear import Design, Fit, feature_moments, solve_linear
 
 ROWS, SIZE = 300, 10
 
@@ -47,7 +47,7 @@ def oracle(kind: OutputKind, x: np.ndarray, y: np.ndarray, strength: float) -> n
 def test_it_is_scikit_learns(kind: OutputKind, strength: float) -> None:
     z, y = data(kind)
     found = (
-        solve(Design(z), y, kind, 1 if kind == "regression" else 3, strength)
+        solve_linear(Design(z), y, kind, 1 if kind == "regression" else 3, strength)
         .scores(Design(z))
         .numpy()
     )
@@ -77,7 +77,7 @@ def test_a_word_is_read_with_the_words_beside_it() -> None:
     assert rows.width == 3 * SIZE
     weight = torch.randn(4, rows.width, generator=torch.Generator().manual_seed(0))
     assert rows.scores(weight).numpy() == pytest.approx(wide @ weight.numpy().T, abs=1e-4)
-    found = solve(rows, y, "tokens", 3, 10.0).scores(rows).numpy()
+    found = solve_linear(rows, y, "tokens", 3, 10.0).scores(rows).numpy()
     expected = oracle("tokens", wide, y.numpy(), 10.0)
     assert centred("tokens", found) == pytest.approx(centred("tokens", expected), abs=2e-2)
 
@@ -95,11 +95,11 @@ def test_rows_that_are_taken_keep_their_neighbours() -> None:
 def test_where_it_begins_decides_nothing(kind: OutputKind) -> None:
     z, y = data(kind)
     rows = Design(z)
-    cold = solve(rows, y, kind, 3, 3.0)
-    other = solve(rows, y, kind, 3, 300.0)
+    cold = solve_linear(rows, y, kind, 3, 3.0)
+    other = solve_linear(rows, y, kind, 3, 300.0)
     for again in (
-        solve(rows, y, kind, 3, 3.0, start=other),
-        solve(rows, y, kind, 3, 3.0, near=1e-10),
+        solve_linear(rows, y, kind, 3, 3.0, start=other),
+        solve_linear(rows, y, kind, 3, 3.0, near=1e-10),
     ):
         assert again.loss == pytest.approx(cold.loss, abs=1e-5)
         assert again.scores(rows).numpy() == pytest.approx(cold.scores(rows).numpy(), abs=3e-2)
@@ -109,7 +109,7 @@ def test_where_it_begins_decides_nothing(kind: OutputKind) -> None:
 def test_it_is_the_least_of_the_loss() -> None:
     z, y = data("single")
     rows = Design(z)
-    best = solve(rows, y, "single", 3, 5.0)
+    best = solve_linear(rows, y, "single", 3, 5.0)
 
     def loss(fit: Fit) -> float:
         total = torch.nn.functional.cross_entropy(fit.scores(rows), y, reduction="sum")
@@ -123,6 +123,6 @@ def test_it_is_the_least_of_the_loss() -> None:
 
 
 def test_a_feature_that_never_changes_divides_by_no_zero() -> None:
-    mean, sd = moments(torch.tensor([[1.0, 2.0], [1.0, 4.0]]))
+    mean, sd = feature_moments(torch.tensor([[1.0, 2.0], [1.0, 4.0]]))
     assert mean.tolist() == [1.0, 3.0]
     assert sd.tolist() == pytest.approx([1e-6, 1.0])

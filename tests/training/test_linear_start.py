@@ -9,7 +9,13 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.multiclass import OneVsRestClassifier
 
 from blurb.heads._base import OutputKind
-from blurb.training.linear_start import STRENGTH, StandardisedLinear, fit, fold, linear_start
+from blurb.training.linear_start import (
+    STRENGTH,
+    StandardisedLinear,
+    end_linear_start,
+    fit,
+    linear_start,
+)
 from tests.training import tiny
 
 ROWS, SIZE = 240, 12
@@ -99,7 +105,7 @@ def test_the_head_begins_with_the_fit_on_its_own_features(words: bool) -> None:
     )  # tags of padding follow those of words
     assert right.mean() > 0.5  # of three classes
     _, scores = trainer.predict(inputs)
-    fold(network.head)
+    end_linear_start(network.head)
     assert type(network.head.linear) is torch.nn.Linear
     _, plain = trainer.predict(inputs)
     for one, two in zip(scores, plain, strict=True):

@@ -7,7 +7,7 @@ import torch
 from hypothesis import example, given, settings, strategies as st
 from transformers import get_linear_schedule_with_warmup
 
-from blurb.training.optimizer import adamw, learning_rate_factor
+from blurb.training.optimizer import learning_rate_factor, make_adamw
 from tests.training import tiny
 
 
@@ -44,7 +44,7 @@ def test_ten_per_cent_of_a_hundred_steps() -> None:
 
 def test_decay_is_only_for_matrices_and_the_settings_arrive() -> None:
     network = tiny.network()
-    optimizer = adamw(
+    optimizer = make_adamw(
         network, tiny.settings(weight_decay=0.01, beta1=0.8, beta2=0.98, epsilon=1e-6, lr=3e-4)
     )
     decayed = {
@@ -69,7 +69,7 @@ def test_every_parameter_that_learns_is_in_one_group() -> None:
     network.encoder.embeddings.requires_grad_(False)
     listed = [
         id(parameter)
-        for group in adamw(network, tiny.settings()).param_groups
+        for group in make_adamw(network, tiny.settings()).param_groups
         for parameter in group["params"]
     ]
     assert sorted(listed) == sorted(
@@ -79,10 +79,10 @@ def test_every_parameter_that_learns_is_in_one_group() -> None:
 
 def test_head_and_pooling_learn_with_a_rate_of_their_own() -> None:
     network = tiny.network()
-    groups = adamw(network, tiny.settings(lr=1e-4, head_lr=1e-3)).param_groups
+    groups = make_adamw(network, tiny.settings(lr=1e-4, head_lr=1e-3)).param_groups
     peaks = {id(parameter): group["peak"] for group in groups for parameter in group["params"]}
     for name, parameter in network.named_parameters():
         assert peaks[id(parameter)] == (1e-4 if name.startswith("encoder.") else 1e-3), name
-    assert {group["peak"] for group in adamw(network, tiny.settings(lr=1e-4)).param_groups} == {
-        1e-4
-    }
+    assert {
+        group["peak"] for group in make_adamw(network, tiny.settings(lr=1e-4)).param_groups
+    } == {1e-4}

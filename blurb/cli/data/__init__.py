@@ -11,16 +11,16 @@ from blurb import tasks
 from blurb.cli._exit import PARTLY
 from blurb.cli._group import Group
 from blurb.cli._made import DATA, TASKS_OR_FILES, click_command
-from blurb.cli.data.download import download, get
-from blurb.cli.data.prepare import prepare, verify
-from blurb.data.export import export as write
+from blurb.cli.data.download import download_originals, get_datasets
+from blurb.cli.data.prepare import prepare_datasets, verify_datasets
+from blurb.data.export import export_tasks as write
 from blurb.data.loading import path_of
 from blurb.messages import DataError, SettingsError
 from blurb.options import Option
 from blurb.planning.options import SUITE
-from blurb.planning.request import check_files, folders
+from blurb.planning.steps import check_files, find_folders
 from blurb.tasks import SCORED, SPLITS, ScoredSplit, Split
-from blurb.terminal.output import Column, emit
+from blurb.terminal.output import Column, print_records
 
 COLUMNS = (
     Column("file", lambda one: f"{one.task}.jsonl"),
@@ -36,7 +36,7 @@ def command() -> None:
     """Get, verify, inspect and export the data."""
 
 
-for each in (get, download, prepare, verify):
+for each in (get_datasets, download_originals, prepare_datasets, verify_datasets):
     command.add_command(each)
 
 
@@ -80,7 +80,7 @@ def export(
     the corpora, whose licences forbid most to be passed on (blurb tasks show TASK).
     """
     chosen = tasks.load_selection(selection)
-    folder, _ = folders(suite, data, None, chosen)
+    folder, _ = find_folders(suite, data, None, chosen)
     if form != "batch" and (prompts or shots or limit or model or split != "test"):
         raise SettingsError(
             "--prompts, --shots, --split, --limit and --model are for --format batch."
@@ -101,7 +101,7 @@ def export(
             task for task in chosen if all(path_of(task, folder, each).exists() for each in needed)
         ]
         asked = requests.export(there, folder, out, split, prompts, shots, seed, limit, model)
-        emit("table", requests.Manifest, asked, COLUMNS)
+        print_records("table", requests.Manifest, asked, COLUMNS)
         written = [out / requests.MANIFEST] if asked else []
     else:
         written = write(chosen, folder, out, form)

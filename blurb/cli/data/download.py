@@ -14,16 +14,16 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, Trans
 from blurb import tasks
 from blurb.cli._made import TASKS, click_command
 from blurb.corpora import download as downloads
-from blurb.corpora.build import MissingRelease, prepare
+from blurb.corpora.build import MissingRelease, build_task
 from blurb.data import home
-from blurb.messages import DataError, option
+from blurb.messages import DataError, option_to_paste
 from blurb.options import Option
 from blurb.tasks import Download, Task
-from blurb.terminal.output import console, show
+from blurb.terminal.output import make_console, print_rows
 
 
 @click_command("download")
-def download(
+def download_originals(
     *,
     out: Annotated[Path, Option(help="Folder for the original releases.")],
     selection: Annotated[str, TASKS] = "all",
@@ -57,19 +57,19 @@ def download(
         if task.source
         for file in task.source.downloads
     ]
-    show(("dataset", "file", "MB", "licence"), rows, "table", numbers=("MB",))
+    print_rows(("dataset", "file", "MB", "licence"), rows, "table", numbers=("MB",))
     for task in others:
         click.echo(f"{task.title} must be downloaded by hand ({_by_hand(task)}).")
     if not ours:
         raise SystemExit(1)
-    _ask(accept_licences)
+    _ask_for_licences(accept_licences)
     errors: list[str] = []
     got = 0
-    with _bars() as shown:
+    with _download_bars() as shown:
         for task in ours:
             for source_file in task.source.downloads if task.source else ():
                 try:
-                    new = _fetched(shown, out, source_file, again)
+                    new = _fetch_file(shown, out, source_file, again)
                     click.echo(
                         f"{source_file.path}: {'downloaded' if new else 'already present'}",
                         err=True,
@@ -78,10 +78,10 @@ def download(
                 except DataError as error:
                     click.echo(f"{source_file.path}: not downloaded", err=True)
                     errors.append(f"{task.title}: {error}")
-    wrong = _check(ours, out)
+    wrong = _incomplete_tasks(ours, out)
     for message in errors:
         click.secho(message, fg="red", err=True)
-    doubtful = [] if again else [path for task in wrong for path in _unpinned(task, out)]
+    doubtful = [] if again else [path for task in wrong for path in _unpinned_files(task, out)]
     if doubtful:
         click.secho(
             f"No hash is pinned for {', '.join(doubtful)}: the files may be damaged or of another version. Add --again "
@@ -90,7 +90,7 @@ def download(
             err=True,
         )
     if got:
-        click.echo(f"Next: blurb data prepare{option('--raw', out)} --out DATA")
+        click.echo(f"Next: blurb data prepare{option_to_paste('--raw', out)} --out DATA")
     if errors or others or wrong:
         raise SystemExit(2 if errors else 1)
 
@@ -101,13 +101,13 @@ def _by_hand(task: Task) -> str:
     return f"{task.source.page}; {task.source.note}" if task.source.note else task.source.page
 
 
-def _check(chosen: list[Task], raw: Path) -> list[Task]:
+def _incomplete_tasks(chosen: list[Task], raw: Path) -> list[Task]:
     """Prepares the tasks in a temporary folder; returns those whose files are incomplete or not BLURB's data."""
     wrong = []
     with tempfile.TemporaryDirectory() as folder:
         for task in chosen:
             try:
-                verdict = str(prepare(task, raw, Path(folder))[0].verdict)
+                verdict = str(build_task(task, raw, Path(folder))[0].verdict)
             except MissingRelease:
                 verdict = "incomplete"
             except DataError as error:
@@ -118,13 +118,13 @@ def _check(chosen: list[Task], raw: Path) -> list[Task]:
     return wrong
 
 
-def _unpinned(task: Task, raw: Path) -> list[str]:
+def _unpinned_files(task: Task, raw: Path) -> list[str]:
     """The existing files of a task that have no hash to check them by."""
     downloads = task.source.downloads if task.source else ()
     return [one.path for one in downloads if not one.sha256 and (raw / one.path).is_file()]
 
 
-def _ask(accepted: bool) -> None:
+def _ask_for_licences(accepted: bool) -> None:
     """Asks whether the licences are accepted, unless that was said before."""
     if not accepted:
         if not sys.stdin.isatty():
@@ -134,21 +134,21 @@ def _ask(accepted: bool) -> None:
         click.confirm("Do you accept these licences?", abort=True)
 
 
-def _bars() -> Progress:
+def _download_bars() -> Progress:
     """The bars of downloads; none but on a terminal."""
     return Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         DownloadColumn(),
         TransferSpeedColumn(),
-        console=console(stderr=True),
+        console=make_console(stderr=True),
         disable=not sys.stderr.isatty(),
         transient=True,
     )
 
 
 @click_command("get")
-def get(
+def get_datasets(
     *,
     selection: Annotated[str, TASKS] = "all",
     data: Annotated[
@@ -169,28 +169,28 @@ def get(
     nothing could be begun.
     """
     chosen = tasks.load_selection(selection)
-    folder = data or home.home()
+    folder = data or home.data_home()
     originals = raw or folder.with_name("originals")
-    show(("dataset", "licence"), [(task.name, task.licence) for task in chosen], "table")
-    _ask(accept_licences)
+    print_rows(("dataset", "licence"), [(task.name, task.licence) for task in chosen], "table")
+    _ask_for_licences(accept_licences)
     outcomes = []
     for task in chosen:
         click.echo(f"{task.title} ...", err=True)
-        with _bars() as shown:
+        with _download_bars() as shown:
             outcomes.append(
-                downloads.get(task, originals, folder, partial(_fetched, shown, originals))
+                downloads.get(task, originals, folder, partial(_fetch_file, shown, originals))
             )
     lines = [(got.task.name, got.verdict, got.needs) for got in outcomes]
-    show(("dataset", "verdict", "what it still needs"), lines, "table")
-    there = [got.task.name for got in outcomes if not got.needs]
-    if there:
-        named = option("--data", data) if data else ""
-        click.echo(f"{folder} has {len(there)} of {len(chosen)}. Next: blurb run MODEL{named}")
-    if len(there) < len(chosen):
+    print_rows(("dataset", "verdict", "what it still needs"), lines, "table")
+    present = [got.task.name for got in outcomes if not got.needs]
+    if present:
+        named = option_to_paste("--data", data) if data else ""
+        click.echo(f"{folder} has {len(present)} of {len(chosen)}. Next: blurb run MODEL{named}")
+    if len(present) < len(chosen):
         raise SystemExit(1)
 
 
-def _fetched(shown: Progress, folder: Path, file: Download, again: bool = False) -> bool:
+def _fetch_file(shown: Progress, folder: Path, file: Download, again: bool = False) -> bool:
     """Whether a file was downloaded, and not there already; with a bar."""
     bar = shown.add_task(Path(file.path).name, total=file.size)
     try:

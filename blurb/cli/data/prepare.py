@@ -11,14 +11,14 @@ import click
 
 from blurb import tasks
 from blurb.cli._made import TASKS, click_command
-from blurb.corpora.build import MissingRelease, prepare as make
+from blurb.corpora.build import MissingRelease, build_task as make
 from blurb.data import home
-from blurb.data.loading import DatasetVerification, elsewhere, examine
+from blurb.data.loading import DatasetVerification, examine_task, hint_at_folder
 from blurb.messages import DataError
 from blurb.options import Option
-from blurb.records import Count, From, columns as keys
+from blurb.records import Count, From, record_columns as keys
 from blurb.tasks import SPLITS, Split, Task
-from blurb.terminal.output import Column, emit, show
+from blurb.terminal.output import Column, print_records, print_rows
 
 
 class Prepared(TypedDict):
@@ -45,7 +45,7 @@ class Prepared(TypedDict):
 
 
 @click_command("prepare", prints=list[Prepared])
-def prepare(
+def prepare_datasets(
     *,
     raw: Annotated[Path, Option(help="Folder with the original releases.")],
     out: Annotated[Path, Option(help="Folder for the files in BLURB's layout.")],
@@ -96,7 +96,7 @@ def prepare(
             for row in rows
         ]
     columns = ("dataset", *keys(Prepared)[1:]) if form == "table" else keys(Prepared)
-    show(columns, rows, form, numbers=(*tasks.SPLITS, "seconds"))
+    print_rows(columns, rows, form, numbers=(*tasks.SPLITS, "seconds"))
     for remark in remarks:
         click.secho(remark, fg="yellow", err=True)
     for task, problem in missing:
@@ -117,22 +117,22 @@ def _where_to_get(task: Task, problem: str) -> str:
     return "\n".join(lines)
 
 
-def _cell(split: Split, finding: DatasetVerification) -> str:
+def _split_cell(split: Split, finding: DatasetVerification) -> str:
     there, printed = finding.counts.get(split), finding.task.sizes.get(split)
     text = "-" if there is None else f"{there:,}"
     return text if printed in (None, there) else f"{text} ({printed:,})"
 
 
-def _verdict(finding: DatasetVerification) -> str:
+def _verdict_cell(finding: DatasetVerification) -> str:
     if finding.errors:
         return "unreadable"
     return "missing" if finding.verdict is None else finding.verdict
 
 
-def _told(finding: DatasetVerification) -> str:
+def _verdict_and_missing(finding: DatasetVerification) -> str:
     """The verdict, and which splits are missing if some are there."""
     some = finding.missing and finding.verdict is not None and not finding.errors
-    return _verdict(finding) + (f", missing: {', '.join(finding.missing)}" if some else "")
+    return _verdict_cell(finding) + (f", missing: {', '.join(finding.missing)}" if some else "")
 
 
 class DatasetRecord(TypedDict):
@@ -161,7 +161,7 @@ class DatasetRecord(TypedDict):
     verdict: Annotated[
         Literal["identical", "counts only", "differs", "not known", "missing", "unreadable"],
         "whether these are BLURB's examples",
-        From(_verdict),
+        From(_verdict_cell),
     ]
     missing: Annotated[list[Split], "splits without a file"]
 
@@ -169,13 +169,13 @@ class DatasetRecord(TypedDict):
 COLUMNS = (
     Column("dataset", "task.name"),
     Column("unit", "task.unit"),
-    *(Column(split, partial(_cell, split), "s") for split in SPLITS),
-    Column("verdict", _told),
+    *(Column(split, partial(_split_cell, split), "s") for split in SPLITS),
+    Column("verdict", _verdict_and_missing),
 )
 
 
 @click_command("verify", prints=list[DatasetRecord])
-def verify(
+def verify_datasets(
     *,
     given: Annotated[
         Path | None, Option(help="Data folder in BLURB's layout.", flag="--data")
@@ -197,12 +197,12 @@ def verify(
     chosen = tasks.load_selection(selection)
     # Task files name their own data files.
     folder = given or (
-        Path(chosen[0].file).parent if all(task.file for task in chosen) else home.home()
+        Path(chosen[0].file).parent if all(task.file for task in chosen) else home.data_home()
     )
     if not folder.is_dir():
         raise DataError("the data folder does not exist.", folder)
-    findings = [examine(task, folder, trust=not full) for task in chosen]
-    if emit(form, DatasetRecord, findings, COLUMNS):
+    findings = [examine_task(task, folder, trust=not full) for task in chosen]
+    if print_records(form, DatasetRecord, findings, COLUMNS):
         click.echo("In brackets: the number in Table 3 of the paper, where it differs.")
     for finding in findings:
         sizes = {split: finding.task.sizes.get(split) for split in finding.counts}
@@ -216,7 +216,7 @@ def verify(
         click.secho(note, fg="yellow", err=True)
     if all(len(finding.missing) == len(tasks.SPLITS) for finding in findings):
         click.secho(
-            f"{folder}: none of the data files exists.{elsewhere(chosen, folder)}",
+            f"{folder}: none of the data files exists.{hint_at_folder(chosen, folder)}",
             fg="yellow",
             err=True,
         )

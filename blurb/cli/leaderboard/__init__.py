@@ -11,7 +11,7 @@ from blurb import names
 from blurb.cli._group import Group
 from blurb.cli._made import click_command
 from blurb.cli.leaderboard.show import command as show, published_rows
-from blurb.messages import SettingsError, UnknownName, plural
+from blurb.messages import SettingsError, UnknownName, count_noun
 from blurb.options import Argument, Option
 from blurb.planning.options import OUTPUT
 from blurb.results import published, tables
@@ -40,9 +40,9 @@ def merge(
 
     Identical lines are merged. If two files disagree about a run, both lines are reported and nothing is written.
     """
-    lines = plural(tables.merge(files, out), "line")
+    lines = count_noun(tables.merge(files, out), "line")
     click.echo(
-        f"{lines} of {plural(len(files), 'file')}: {out / 'results.csv'}, {out / 'leaderboard.csv'}"
+        f"{lines} of {count_noun(len(files), 'file')}: {out / 'results.csv'}, {out / 'leaderboard.csv'}"
     )
 
 
@@ -111,7 +111,7 @@ def add(
     path = tables.place(output, leaderboard).with_name("external.csv")
     published.add(path, numbers)
     click.echo(
-        f"{model}: {plural(len(by_task), 'dataset')}{' and the mean' * (printed is not None)} added to {path}."
+        f"{model}: {count_noun(len(by_task), 'dataset')}{' and the mean' * (printed is not None)} added to {path}."
     )
 
 
@@ -125,5 +125,5 @@ def validate(file: Annotated[Path, Argument()]) -> None:
     """
     rows = table_rows(file)
     for row in rows:
-        click.echo(f"{row.name}: {plural(len(row.means()), 'dataset')}")
-    click.echo(f"{file}: {plural(len(rows), 'row')}, valid.")
+        click.echo(f"{row.name}: {count_noun(len(row.means()), 'dataset')}")
+    click.echo(f"{file}: {count_noun(len(rows), 'row')}, valid.")

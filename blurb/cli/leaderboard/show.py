@@ -11,19 +11,19 @@ import click
 
 from blurb import data as data_, formulations, tasks
 from blurb.cli._made import RESULTS, TOGETHER, click_command
-from blurb.data.schema import leaks
+from blurb.data.schema import leaked_ids
 from blurb.leaderboard import intervals, overview, ranking
 from blurb.leaderboard.ranking import Board, Ranked, RankedRow
-from blurb.messages import SettingsError, UnknownName, grouped
+from blurb.messages import SettingsError, UnknownName, group_reasons
 from blurb.options import Option
 from blurb.planning.options import OUTPUT
-from blurb.records import Count, From, Rule, columns as keys
+from blurb.records import Count, From, Rule, record_columns as keys
 from blurb.results import groups, published
 from blurb.results.dataset_scores import DATASETS
 from blurb.results.row import Origin, Row
 from blurb.results.score import SCORE, blurb_score
 from blurb.system.process import freeze_gc, gc_disabled
-from blurb.terminal.output import Column, console, emit, say, show
+from blurb.terminal.output import Column, make_console, print_records, print_rows, print_sentence
 
 FEW = 4
 """Rows without any mean, of which the datasets are shown unasked: what fits 80 columns."""
@@ -61,7 +61,7 @@ SCORES = Rule(
 )
 
 
-def _value(name: str, row: Row) -> float | None:
+def _value_of(name: str, row: Row) -> float | None:
     return row.score if name == SCORE else row.type_means().get(name)
 
 
@@ -73,15 +73,15 @@ class PublishedRecord(TypedDict):
     ner: Annotated[
         float | None,
         "mean of the type, times 100; null if a dataset of it is missing",
-        From(partial(_value, "ner")),
+        From(partial(_value_of, "ner")),
     ]
-    pico: Annotated[float | None, "likewise", From(partial(_value, "pico"))]
-    relation: Annotated[float | None, "likewise", From(partial(_value, "relation"))]
-    similarity: Annotated[float | None, "likewise", From(partial(_value, "similarity"))]
-    document: Annotated[float | None, "likewise", From(partial(_value, "document"))]
-    qa: Annotated[float | None, "likewise", From(partial(_value, "qa"))]
+    pico: Annotated[float | None, "likewise", From(partial(_value_of, "pico"))]
+    relation: Annotated[float | None, "likewise", From(partial(_value_of, "relation"))]
+    similarity: Annotated[float | None, "likewise", From(partial(_value_of, "similarity"))]
+    document: Annotated[float | None, "likewise", From(partial(_value_of, "document"))]
+    qa: Annotated[float | None, "likewise", From(partial(_value_of, "qa"))]
     score: Annotated[
-        float | None, "score as printed, or recomputed if none is", From(partial(_value, SCORE))
+        float | None, "score as printed, or recomputed if none is", From(partial(_value_of, SCORE))
     ]
     recomputed: Annotated[
         float | None,
@@ -96,7 +96,7 @@ class PublishedRecord(TypedDict):
 PUBLISHED_COLUMNS = (
     Column("row", "name"),
     Column("version"),
-    *(Column(name, partial(_value, name), ".2f") for name in (*tasks.TYPES, SCORE)),
+    *(Column(name, partial(_value_of, name), ".2f") for name in (*tasks.TYPES, SCORE)),
     Column("recomputed", lambda row: blurb_score(row.means()), ".2f"),
     Column("numbers", "certainty"),
 )
@@ -157,7 +157,7 @@ def command(
         rows = ranking.select(ranking.read_rows(output, results, board), model, protocol, head)
         freeze_gc()  # of a large store they are a million objects, which stay to the end
     suites = {row.suite for row in rows}
-    asked, suite = (
+    requested, suite = (
         suite,
         suite or ("blurb" if "blurb" in suites else "demo"),
     )  # the two never share a table
@@ -177,10 +177,14 @@ def command(
         )
     if not rows:
         _show_withdrawn(
-            output, results, board, form, (model, protocol, head, asked) != ("*", "*", "*", None)
+            output,
+            results,
+            board,
+            form,
+            (model, protocol, head, requested) != ("*", "*", "*", None),
         )
         return
-    left_out = _leaks(rows, without, data)
+    left_out = _leaked_examples(rows, without, data)
     if no_intervals or left_out is not None:
         values = [
             intervals.numbers(row, 0 if no_intervals else intervals.RESAMPLES, left_out)
@@ -197,13 +201,15 @@ def command(
     if not no_published and left_out is None and suite == "blurb":
         entries += [ranking.entry(row) for row in published.shipped()]
     if form == "table":
-        _print(ranking.in_parts(entries, column), column, datasets, left_out)
+        _print_board(ranking.in_parts(entries, column), column, datasets, left_out)
         return
     shown = [*DATASETS, *own] if datasets else [SCORE, tasks.TWELVE, *tasks.TYPES]
     shown += [] if column in shown else [column]
     scores = [f"{name}{end}" for name in shown for end in ("", "_low", "_high")]
     columns = (*keys(RankedRowRecord)[:-2], *scores, *keys(RankedRowRecord)[-2:])
-    show(columns, [_line(each, shown) for each in ranking.in_parts(entries, column)], form)
+    print_rows(
+        columns, [_record_of_row(each, shown) for each in ranking.in_parts(entries, column)], form
+    )
 
 
 def _show_withdrawn(
@@ -232,10 +238,10 @@ def _show_withdrawn(
         click.echo(f"{sentence}.")
 
 
-def _print(
+def _print_board(
     ranks: Sequence[Ranked], column: str, with_datasets: bool, left_out: dict[str, set[str]] | None
 ) -> None:
-    out = console(width=120)
+    out = make_console(width=120)
     ranks = overview.own_first(ranks, column)
     own = [ranked.entry for ranked in ranks if not ranked.entry.row.published]
     alone = [entry for entry in own if overview.without_means(entry)]
@@ -243,32 +249,37 @@ def _print(
     tables = overview.datasets(shown, out.width)
     # Figures of one's own that only the datasets have stand above the means of others.
     tables.insert(
-        len(tables) if len(alone) == len(own) < len(ranks) else 0, overview.overview(ranks, column)
+        len(tables) if len(alone) == len(own) < len(ranks) else 0,
+        overview.overview_table(ranks, column),
     )
     for table in tables:
         out.print(table)
     if any(map(overview.has_skill, shown)):
-        say(
+        print_sentence(
             "Per cent: skill, which is 0 at the best simple baseline and 100 at the best published score."
         )
     if any(overview.beside_means(entry) and entry not in shown for entry in own):
-        say("Some datasets are in none of these means; --datasets shows them.")
-    for text in grouped((ranked.entry.name, _words(ranked.entry, column)) for ranked in ranks):
-        say(text)
+        print_sentence("Some datasets are in none of these means; --datasets shows them.")
+    for text in group_reasons(
+        (ranked.entry.name, _notes_on_row(ranked.entry, column)) for ranked in ranks
+    ):
+        print_sentence(text)
     if own and len(own) < len(ranks):
-        say(f"{groups.THEIRS}.")
+        print_sentence(f"{groups.THEIRS}.")
     if left_out is not None:
         counts = ", ".join(f"{name} {len(ids)}" for name, ids in left_out.items() if ids)
-        say(f"Test examples left out because their input occurs in train: {counts or 'none'}.")
+        print_sentence(
+            f"Test examples left out because their input occurs in train: {counts or 'none'}."
+        )
 
 
-def _words(entry: RankedRow, column: str) -> str:
+def _notes_on_row(entry: RankedRow, column: str) -> str:
     """Notes on a row; rows often share them."""
     why = entry.standing.unranked(column) if column in entry.values else ""
     return "; ".join(filter(None, (f"not ranked: {why}" if why else "", entry.note)))
 
 
-def _line(ranked: Ranked, names: Sequence[str]) -> tuple[object, ...]:
+def _record_of_row(ranked: Ranked, names: Sequence[str]) -> tuple[object, ...]:
     """A record of csv and json; None where there is no number."""
     entry = ranked.entry
     row = entry.row
@@ -291,7 +302,9 @@ def _line(ranked: Ranked, names: Sequence[str]) -> tuple[object, ...]:
     )
 
 
-def _leaks(rows: list[Row], without: str | None, folder: Path | None) -> dict[str, set[str]] | None:
+def _leaked_examples(
+    rows: list[Row], without: str | None, folder: Path | None
+) -> dict[str, set[str]] | None:
     """The test examples of each dataset, as the trials cut it, whose input occurs in its train set.
 
     None without the option.
@@ -323,7 +336,7 @@ def _leaks(rows: list[Row], without: str | None, folder: Path | None) -> dict[st
         for trial in ways.values():  # HoC by sentence and by abstract have units of other names
             cut = formulations.bind(task, trial.settings)
             leaked.setdefault(task.name, set()).update(
-                leaks({split: cut.units(part) for split, part in splits.items()})
+                leaked_ids({split: cut.units(part) for split, part in splits.items()})
             )
     return leaked
 
@@ -346,7 +359,7 @@ def published_rows(
     The column 'numbers' is printed (read in that publication), quoted (read elsewhere) or recalled (from memory).
     """
     chosen = published.ablations() if ablations else published.shipped()
-    emit(form, PublishedRecord, chosen, PUBLISHED_COLUMNS)
+    print_records(form, PublishedRecord, chosen, PUBLISHED_COLUMNS)
     if form == "table":
         for row in chosen:
             for remark in row.remarks:

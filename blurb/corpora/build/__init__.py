@@ -15,13 +15,13 @@ from pathlib import Path
 
 from blurb.corpora.releases import MissingRelease, Release
 from blurb.data import manifest
-from blurb.data.loading import DatasetVerification, examine
+from blurb.data.loading import DatasetVerification, examine_task
 from blurb.messages import DataError
 from blurb.registry import load_object
-from blurb.system.files import beside
+from blurb.system.files import hidden_name
 from blurb.tasks import SPLITS, Split, Task
 
-__all__ = ["Builder", "MissingRelease", "builder", "prepare"]
+__all__ = ["Builder", "MissingRelease", "build_task", "builder"]
 
 Builder = Callable[[Release, Task], Mapping[Split, str]]
 
@@ -36,7 +36,7 @@ def builder(task: Task) -> Builder:
     return build
 
 
-def prepare(task: Task, raw: Path, out: Path) -> tuple[DatasetVerification, list[str]]:
+def build_task(task: Task, raw: Path, out: Path) -> tuple[DatasetVerification, list[str]]:
     """Builds and verifies the files of a task below `out`; returns the verification and notes for the user.
 
     Nothing below `out` changes before all splits were written and read back; the manifest is updated last. Other files
@@ -49,10 +49,10 @@ def prepare(task: Task, raw: Path, out: Path) -> tuple[DatasetVerification, list
     build = builder(task)
     release = Release(raw)
     texts = build(release, task)
-    with written_aside(out, manifest.home(task)) as aside:
+    with written_aside(out, manifest.task_folder(task)) as aside:
         for split in SPLITS:
             write(aside / task.files[split], texts[split], within=aside)
-        verification = examine(task, aside, trust=False)
+        verification = examine_task(task, aside, trust=False)
         if verification.errors:
             where = str(verification.errors[0]).replace(f"{aside}/", "")
             raise DataError(
@@ -75,16 +75,16 @@ def written_aside(out: Path, name: str) -> Iterator[Path]:
     target = (out / name).resolve()  # follow a link, so that renames stay on one file system
     if target.exists() and not target.is_dir():
         raise DataError("cannot be written: there is a file of that name.", out / name)
-    aside = beside(target)
+    aside = hidden_name(target)
     try:
         try:
             (aside / name).parent.mkdir(parents=True)
             if target.exists():
                 shutil.copytree(target, aside / name, symlinks=True)
             yield aside
-            _exchange(aside / name, target, aside / "old")
+            _exchange_folders(aside / name, target, aside / "old")
         finally:
-            _remove(aside)
+            _remove_folder(aside)
     except OSError as error:
         problem = error.strerror or error
         raise DataError(
@@ -108,7 +108,7 @@ def write(path: Path, text: str, within: Path) -> None:
     path.write_bytes(text.encode())
 
 
-def _exchange(new: Path, target: Path, old: Path) -> None:
+def _exchange_folders(new: Path, target: Path, old: Path) -> None:
     if not target.exists():
         new.rename(target)
         return
@@ -121,7 +121,7 @@ def _exchange(new: Path, target: Path, old: Path) -> None:
         raise
 
 
-def _remove(folder: Path) -> None:
+def _remove_folder(folder: Path) -> None:
     for top, _, _ in os.walk(folder):
         os.chmod(top, 0o700)  # the copy of a read-only folder is read-only
     shutil.rmtree(folder, ignore_errors=True)

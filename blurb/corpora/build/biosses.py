@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from blurb.corpora.releases import Release, SourceFile, listed, xml
+from blurb.corpora.releases import Release, SourceFile, load_split_lists, parse_xml
 from blurb.corpora.releases.archives import content_of
 from blurb.messages import DataError
 from blurb.tasks import SPLITS, Split, Task
@@ -24,13 +24,13 @@ def build(release: Release, task: Task) -> dict[Split, str]:
     pairs, scores = sources[PAIRS], sources[SCORES]
     sentences = {pair: texts for pair, *texts in table(pairs, 3, r" \| Sentence 1 \| Sentence 2")}
     means = {
-        pair: _mean(pair, marks, scores.path)
+        pair: _mean_of_marks(pair, marks, scores.path)
         for pair, *marks in table(scores, 6, r"Sentence No( \| Annotator [A-E]){5}")
     }
     texts = {}
     for split in SPLITS:
         lines = ["pair_id\tsent1\tsent2\tscore\n"]
-        for pair in listed("biosses")[split]:
+        for pair in load_split_lists("biosses")[split]:
             if pair not in sentences or pair not in means:
                 raise DataError(
                     f"pair {pair} is missing in the table.",
@@ -41,7 +41,7 @@ def build(release: Release, task: Task) -> dict[Split, str]:
     return texts
 
 
-def _mean(pair: str, marks: list[str], path: Path) -> float:
+def _mean_of_marks(pair: str, marks: list[str], path: Path) -> float:
     if not all(mark in ("0", "1", "2", "3", "4") for mark in marks):
         raise DataError(
             f"pair {pair[:20]!r}: the scores must be five whole numbers from 0 to 4.", path
@@ -60,10 +60,14 @@ def table(file: SourceFile, columns: int, header: str) -> list[list[str]]:
     :param header: pattern of the first row, with cells joined by ` | `
     :raises DataError: if it is not a Word document, not safe XML, or not the expected table
     """
-    tables = list(xml(content_of(file.content, BODY, file.path), file.path / BODY).iter(f"{W}tbl"))
+    tables = list(
+        parse_xml(content_of(file.content, BODY, file.path), file.path / BODY).iter(f"{W}tbl")
+    )
     if len(tables) != 1:
         raise DataError(f"expected one table, found {len(tables)}.", file.path)
-    rows = [[_text(cell) for cell in row.findall(f"{W}tc")] for row in tables[0].iter(f"{W}tr")]
+    rows = [
+        [_text_of_cell(cell) for cell in row.findall(f"{W}tc")] for row in tables[0].iter(f"{W}tr")
+    ]
     first = " | ".join(rows[0] if rows else [])
     if not re.fullmatch(header, first):
         raise DataError(f"not the expected table: its first row is {first[:80]!r}.", file.path)
@@ -76,7 +80,7 @@ def table(file: SourceFile, columns: int, header: str) -> list[list[str]]:
     return rows[1:]
 
 
-def _text(cell: Any) -> str:
+def _text_of_cell(cell: Any) -> str:
     paragraphs = (
         "".join(
             (part.text or "") if part.tag == f"{W}t" else BETWEEN.get(part.tag, "")

@@ -6,7 +6,7 @@ and `NULL` mean no label.
 
 from __future__ import annotations
 
-from blurb.corpora.releases import Release, SourceFile, listed
+from blurb.corpora.releases import Release, SourceFile, load_split_lists
 from blurb.messages import DataError
 from blurb.tasks import SPLITS, Split, Task
 
@@ -15,22 +15,22 @@ ARCHIVES = ("Hallmarks-of-Cancer*", "HoC*", "text*", "labels*")
 
 def build(release: Release, task: Task) -> dict[Split, str]:
     """`labels TAB sentence TAB PMID_s<i>` with a header, labels as `0_0,1_1,...` in the order of the task."""
-    pmids = [pmid for split in SPLITS for pmid in listed("hoc").get(split, [])]
+    pmids = [pmid for split in SPLITS for pmid in load_split_lists("hoc").get(split, [])]
     sources = release.files(
         [f"{kind}/{pmid}.txt" for kind in ("text", "labels") for pmid in pmids], ARCHIVES
     )
     texts = {}
     for split in SPLITS:
         lines = ["labels\tsentence\tindex\n"]
-        for pmid in listed("hoc").get(split, []):
-            lines += _document(
+        for pmid in load_split_lists("hoc").get(split, []):
+            lines += _document_lines(
                 pmid, sources[f"text/{pmid}.txt"], sources[f"labels/{pmid}.txt"], task
             )
         texts[split] = "".join(lines)
     return texts
 
 
-def _document(pmid: str, text: SourceFile, labels: SourceFile, task: Task) -> list[str]:
+def _document_lines(pmid: str, text: SourceFile, labels: SourceFile, task: Task) -> list[str]:
     sentences = [line for _, line in text.lines()]
     _, *marked = labels.text().split("<")
     if len(marked) != len(sentences):

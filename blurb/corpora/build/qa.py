@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from blurb.corpora.releases import BLANKS, MissingRelease, Release, SourceFile, listed
+from blurb.corpora.releases import BLANKS, MissingRelease, Release, SourceFile, load_split_lists
 from blurb.messages import DataError
 from blurb.tasks import Split, Task
 
@@ -27,9 +27,13 @@ def build_bioasq(release: Release, task: Task) -> dict[Split, str]:
     training file, train its other questions (docs/benchmark.md, "BioASQ"). The order is that of the files. BLURB's own
     order of train and dev is unknown, so there are no hashes.
     """
-    questions = dict(_questions(release.file(*TRAINING, archives=ARCHIVES), task))
-    test = {number: line for file in _golden(release) for number, line in _questions(file, task)}
-    dev = set(listed("bioasq")["dev"])
+    questions = dict(_yes_no_questions(release.file(*TRAINING, archives=ARCHIVES), task))
+    test = {
+        number: line
+        for file in _golden_files(release)
+        for number, line in _yes_no_questions(file, task)
+    }
+    dev = set(load_split_lists("bioasq")["dev"])
     return {
         "train": "".join(line for number, line in questions.items() if number not in dev),
         "dev": "".join(line for number, line in questions.items() if number in dev),
@@ -37,7 +41,7 @@ def build_bioasq(release: Release, task: Task) -> dict[Split, str]:
     }
 
 
-def _golden(release: Release) -> Iterable[SourceFile]:
+def _golden_files(release: Release) -> Iterable[SourceFile]:
     try:
         return release.files(BATCHES, ARCHIVES).values()
     except MissingRelease as missing:
@@ -47,7 +51,7 @@ def _golden(release: Release) -> Iterable[SourceFile]:
             raise missing from None
 
 
-def _questions(file: SourceFile, task: Task) -> Iterator[tuple[str, str]]:
+def _yes_no_questions(file: SourceFile, task: Task) -> Iterator[tuple[str, str]]:
     """Yields id and line of every yes/no question."""
     questions = file.json().get("questions")
     if not isinstance(questions, list):
@@ -55,7 +59,7 @@ def _questions(file: SourceFile, task: Task) -> Iterator[tuple[str, str]]:
     for place, question in enumerate(questions):
         if isinstance(question, dict) and question.get("type") != "yesno":
             continue
-        cells = _cells(question, task)
+        cells = _cells_of_question(question, task)
         if cells is None:
             raise DataError(
                 f"question {place} must have id, body, snippets, and exact_answer yes or no.",
@@ -64,7 +68,7 @@ def _questions(file: SourceFile, task: Task) -> Iterator[tuple[str, str]]:
         yield cells[0], "\t".join(cells) + "\n"
 
 
-def _cells(question: Any, task: Task) -> list[str] | None:
+def _cells_of_question(question: Any, task: Task) -> list[str] | None:
     if not isinstance(question, dict) or not isinstance(question.get("snippets", []), list):
         return None
     answer = question.get("exact_answer")
@@ -107,8 +111,8 @@ def build_pubmedqa(release: Release, task: Task) -> dict[Split, str]:
                 sources[QUESTIONS].path,
             )
     dice = random.Random(0)
-    training, test = _cut(list(questions), 2, questions, task.labels, dice)
-    dev, *others = _cut(training, FOLDS, questions, task.labels, dice)
+    training, test = _stratified_parts(list(questions), 2, questions, task.labels, dice)
+    dev, *others = _stratified_parts(training, FOLDS, questions, task.labels, dice)
     if set(test) != set(truth):
         raise DataError(
             f"the test questions differ from the test split of {QUESTIONS}.", sources[TEST].path
@@ -124,7 +128,7 @@ def build_pubmedqa(release: Release, task: Task) -> dict[Split, str]:
     }
 
 
-def _cut(
+def _stratified_parts(
     ids: list[str],
     parts: int,
     questions: dict[str, Any],

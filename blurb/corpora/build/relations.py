@@ -7,23 +7,25 @@ from collections.abc import Iterable
 from blurb.corpora.originals import chemprot, ddi
 from blurb.corpora.releases import Release
 from blurb.data.schema import Example
-from blurb.inputs.relations import dummified
+from blurb.inputs.relations import dummify_entities
 from blurb.messages import DataError
 from blurb.tasks import SPLITS, Split, Task
 
 
 def build_ddi(release: Release, task: Task) -> dict[Split, str]:
     """`pair id TAB sentence TAB label`."""
-    return {split: _table(ddi.rows(release, task, split)) for split in SPLITS}
+    return {split: _write_table(ddi.rows(release, task, split)) for split in SPLITS}
 
 
 def build_chemprot(release: Release, task: Task) -> dict[Split, str]:
     """`pair id TAB sentence TAB label`."""
-    return {split: _table(chemprot.rows(release, task, split)) for split in SPLITS}
+    return {split: _write_table(chemprot.rows(release, task, split)) for split in SPLITS}
 
 
-def _table(rows: Iterable[Example]) -> str:
-    return "".join(f"{row['id']}\t{dummified(row)['text']}\t{row['label']}\n" for row in rows)
+def _write_table(rows: Iterable[Example]) -> str:
+    return "".join(
+        f"{row['id']}\t{dummify_entities(row)['text']}\t{row['label']}\n" for row in rows
+    )
 
 
 GAD_CUT = 4_261

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from blurb.corpora.releases import Release, SourceFile, listed
+from blurb.corpora.releases import Release, SourceFile, load_split_lists
 from blurb.messages import DataError
 from blurb.table_files import Lines
 from blurb.tasks import SPLITS, Split, Task
@@ -40,16 +40,16 @@ def build_jnlpba(release: Release, task: Task) -> dict[Split, str]:
     training, test = (
         release.file(f"Genia4ER{name}2.iob2", archives=GENIA) for name in ("task", "eval")
     )
-    lines = _lines(training)
+    lines = _lines_of_file(training)
     train, dev = "".join(islice(lines, JNLPBA_CUT)), "".join(lines)
     if not dev:
         raise DataError(
             f"the file ends before line {JNLPBA_CUT:,}, where dev starts.", training.path
         )
-    return {"train": train, "dev": dev, "test": "".join(_lines(test))}
+    return {"train": train, "dev": dev, "test": "".join(_lines_of_file(test))}
 
 
-def _lines(file: SourceFile) -> Iterator[str]:
+def _lines_of_file(file: SourceFile) -> Iterator[str]:
     for line, text in file.lines():
         if text.startswith(HEADER):
             yield f"-DOCSTART- {text.removeprefix(HEADER)}\n"
@@ -82,13 +82,13 @@ def build_pico(release: Release, task: Task) -> dict[Split, str]:
     names = {
         pmid: pico_names(pmid, split)
         for split in SPLITS
-        for pmid in listed("ebm_pico").get(split, [])
+        for pmid in load_split_lists("ebm_pico").get(split, [])
     }
     sources = release.files([name for four in names.values() for name in four], EBM_NLP)
     return {
         split: "".join(
-            _document(pmid, *(sources[name] for name in names[pmid]))
-            for pmid in listed("ebm_pico").get(split, [])
+            _write_document(pmid, *(sources[name] for name in names[pmid]))
+            for pmid in load_split_lists("ebm_pico").get(split, [])
         )
         for split in SPLITS
     }
@@ -102,12 +102,12 @@ def pico_names(pmid: str, split: Split) -> tuple[str, ...]:
     return (f"documents/{pmid}.tokens", *spans)
 
 
-def _document(pmid: str, tokens: SourceFile, *spans: SourceFile) -> str:
+def _write_document(pmid: str, tokens: SourceFile, *spans: SourceFile) -> str:
     """A header, the words with their labels, and a blank line after every word `.`."""
-    words = _words(tokens)
+    words = _words_of_file(tokens)
     labels = ["O"] * len(words)
     for file, label in zip(spans, ELEMENTS.values(), strict=True):
-        marks = _words(file)
+        marks = _words_of_file(file)
         if len(marks) != len(words):
             what = f"expected one mark per token of {tokens.path.name} ({len(words)}), found {len(marks)}."
             raise DataError(what, file.path)
@@ -125,7 +125,7 @@ def _document(pmid: str, tokens: SourceFile, *spans: SourceFile) -> str:
     return f"-DOCSTART- ({pmid})\n\n" + "".join(lines)
 
 
-def _words(file: SourceFile) -> list[str]:
+def _words_of_file(file: SourceFile) -> list[str]:
     words = []
     for line, text in file.lines():
         if not text.strip() or "\t" in text:

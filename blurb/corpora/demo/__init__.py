@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from blurb.corpora.demo import document, lexicon, ner, pico, qa, relation, similarity
-from blurb.system.cache import home
+from blurb.system.cache import cache_home
 from blurb.system.files import new_folder
 
 DIGEST = "c055d40025ff8c2e"
@@ -48,13 +48,13 @@ def write(folder: Path, seed: int = 0) -> None:
 
 def prepare(seed: int = 0) -> Path:
     """Returns the suite's folder in the cache, after writing it if necessary; its name is a hash of its content."""
-    if seed == 0 and (known := home() / "demo" / DIGEST).is_dir():
+    if seed == 0 and (known := cache_home() / "demo" / DIGEST).is_dir():
         return known
     content = files(seed)
     digest = hashlib.sha256(
         "".join(f"{path}\n{text}" for path, text in sorted(content.items())).encode()
     ).hexdigest()
-    folder = home() / "demo" / digest[:16]
+    folder = cache_home() / "demo" / digest[:16]
     if not folder.is_dir():
         with new_folder(folder) as aside:
             write(aside, seed)

@@ -10,7 +10,13 @@ import random
 from collections.abc import Iterator
 
 from blurb.corpora.demo import lexicon
-from blurb.corpora.demo.lexicon import Lexicon, expand, fill, plain, stream
+from blurb.corpora.demo.lexicon import (
+    Lexicon,
+    expand_rules,
+    fill_terminals,
+    join_tokens,
+    random_stream,
+)
 
 MISSED = 0.04  # share of labels that the annotator overlooked
 SIZES = {"train": 220, "dev": 36, "test": 60}  # abstracts
@@ -26,7 +32,7 @@ def sentence(rng: random.Random) -> tuple[str, set[int]]:
     cues = [rng.choice(WORDS["hallmarks"][topic]) for topic in topics]
     # A cue shared by two hallmarks means the one drawn, as an annotator would know from context.
     labels = set(topics) if kind in ("one", "two") else set[int]()
-    return expand(rng, f"<{kind}>", WORDS["grammar"]).format(*cues), {
+    return expand_rules(rng, f"<{kind}>", WORDS["grammar"]).format(*cues), {
         topic for topic in labels if rng.random() >= MISSED
     }
 
@@ -35,15 +41,16 @@ def files(seed: int, words: Lexicon) -> Iterator[tuple[str, str]]:
     """(relative path, content) of every file of this type."""
     elsewhere: set[str] = set()  # sentences of earlier splits, not repeated in later ones
     for split, size in SIZES.items():
-        rng = stream(seed, "HoC", split)
+        rng = random_stream(seed, "HoC", split)
         terminals = words.terminals(rng, split)
         lines, here = ["labels\tsentence\tindex"], set[str]()
         for number in range(size):
             for place in range(rng.randint(3, 5)):
-                text = ""
-                while not text or text in elsewhere:
+                while True:
                     template, hallmarks = sentence(rng)
-                    text = plain(fill(template, terminals))
+                    text = join_tokens(fill_terminals(template, terminals))
+                    if text and text not in elsewhere:
+                        break
                 here.add(text)
                 labels = ",".join(
                     f"{topic}_{int(topic in hallmarks)}" for topic in range(len(WORDS["hallmarks"]))

@@ -27,12 +27,12 @@ WORDS: Mapping[str, Any] = tomllib.loads(
 """The suffixes of the names, and the grammar of each module."""
 
 
-def stream(seed: int, *names: str) -> random.Random:
+def random_stream(seed: int, *names: str) -> random.Random:
     """The random stream of one file or pool, seeded with its path."""
     return random.Random("/".join((str(seed), *names)))
 
 
-def expand(rng: random.Random, text: str, grammar: Grammar) -> str:
+def expand_rules(rng: random.Random, text: str, grammar: Grammar) -> str:
     """Replaces each ``<rule>`` by a random right-hand side until none is left.
 
     Names in capitals (``<CHEM>``) are terminals for the caller to fill, because only the task knows their labels.
@@ -43,18 +43,18 @@ def expand(rng: random.Random, text: str, grammar: Grammar) -> str:
     return text
 
 
-def fill(text: str, terminals: Mapping[str, Callable[[], str]]) -> str:
+def fill_terminals(text: str, terminals: Mapping[str, Callable[[], str]]) -> str:
     """Replaces each terminal by the result of its function, which is called for each occurrence."""
     return re.sub(r"<([A-Z]+)>", lambda match: terminals[match[1]](), text)
 
 
-def plain(text: str) -> str:
+def join_tokens(text: str) -> str:
     """Converts tokens joined by blanks to text: first letter in upper case, no blank before punctuation."""
     text = re.sub(r" ([.,;?])", r"\1", text)
     return text[:1].upper() + text[1:]
 
 
-def flip(rng: random.Random, label: str, others: Sequence[str], rate: float) -> str:
+def flip_label(rng: random.Random, label: str, others: Sequence[str], rate: float) -> str:
     """Label noise: returns another label with probability `rate`, so that no model reaches 100."""
     return (
         rng.choice([other for other in others if other != label]) if rng.random() < rate else label
@@ -94,7 +94,7 @@ class Lexicon:
         return {kind: partial(pool.pick, rng, split) for kind, pool in pools.items()}
 
 
-def _pool(
+def _make_pool(
     rng: random.Random,
     suffixes: Sequence[str],
     onsets: str,
@@ -117,13 +117,13 @@ def _pool(
 
 def build(seed: int) -> Lexicon:
     """Invents all names of a seed."""
-    rng, taken, names = stream(seed, "lexicon"), set[str](), WORDS["names"]
+    rng, taken, names = random_stream(seed, "lexicon"), set[str](), WORDS["names"]
     decoys = [*names["chemicals"][:2], *names["diseases"][:2], *names["genes"][:2], "ford", "berg"]
-    genes = _pool(rng, names["genes"], "b k r st", taken, 300, 100)
+    genes = _make_pool(rng, names["genes"], "b k r st", taken, 300, 100)
     return Lexicon(
-        chemicals=_pool(rng, names["chemicals"], "br f m z", taken, 300, 100),
-        diseases=_pool(rng, names["diseases"], "d gl p t", taken, 300, 100),
+        chemicals=_make_pool(rng, names["chemicals"], "br f m z", taken, 300, 100),
+        diseases=_make_pool(rng, names["diseases"], "d gl p t", taken, 300, 100),
         genes=Pool(*(tuple(name.upper() for name in part) for part in (genes.seen, genes.unseen))),
-        cells=_pool(rng, names["cells"], "l tr v", taken, 120, 60),
-        decoys=_pool(rng, decoys, "dr g n pl s", taken, 120, 60),
+        cells=_make_pool(rng, names["cells"], "l tr v", taken, 120, 60),
+        decoys=_make_pool(rng, decoys, "dr g n pl s", taken, 120, 60),
     )

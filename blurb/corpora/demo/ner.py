@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from blurb.corpora.demo import lexicon
-from blurb.corpora.demo.lexicon import Lexicon, expand, stream
+from blurb.corpora.demo.lexicon import Lexicon, expand_rules, random_stream
 
 MISSED = 0.04  # share of mentions whose tags are dropped
 BARE = 0.2  # share of sentences whose words do not show the kinds of their names
@@ -39,7 +39,7 @@ def sentence(
     rng: random.Random, frames: Sequence[str], words: Lexicon, split: str
 ) -> list[tuple[str, str]]:
     """One sentence as (token, tag) pairs, tags ``B-CHEM``, ``I-CHEM``, ... and ``O``."""
-    text = expand(
+    text = expand_rules(
         rng, rng.choice(frames if rng.random() >= BARE else WORDS["anywhere"]), WORDS["grammar"]
     )
     rows: list[tuple[str, str]] = []
@@ -54,7 +54,7 @@ def sentence(
     return [(rows[0][0][:1].upper() + rows[0][0][1:], rows[0][1]), *rows[1:]]
 
 
-def _tsv(
+def _write_tsv(
     sentences: Sequence[Sequence[tuple[str, str]]], kinds: Sequence[str], first_document: int | None
 ) -> str:
     """BLURB's layout: the tag's type is dropped, one blank line after a sentence, DOCSTART every five sentences."""
@@ -71,7 +71,7 @@ def files(seed: int, words: Lexicon) -> Iterator[tuple[str, str]]:
     for corpus in WORDS["corpora"]:
         seen: set[str] = set()
         for part, (split, size) in enumerate(SIZES.items()):
-            rng = stream(seed, corpus["name"], split)
+            rng = random_stream(seed, corpus["name"], split)
             sentences: list[list[tuple[str, str]]] = []
             while len(sentences) < size:
                 rows = sentence(rng, corpus["frames"], words, split)
@@ -81,4 +81,4 @@ def files(seed: int, words: Lexicon) -> Iterator[tuple[str, str]]:
                     sentences.append(rows)
             first_document = 95000001 + 1000 * part if corpus.get("documents") else None
             for dataset, kinds in corpus["tagged"].items():
-                yield f"{dataset}/{split}.tsv", _tsv(sentences, kinds, first_document)
+                yield f"{dataset}/{split}.tsv", _write_tsv(sentences, kinds, first_document)

@@ -12,7 +12,7 @@ import random
 import re
 from collections.abc import Iterator
 
-from blurb.corpora.demo.lexicon import WORDS, Lexicon, expand, fill, stream
+from blurb.corpora.demo.lexicon import WORDS, Lexicon, expand_rules, fill_terminals, random_stream
 
 MISSED = 0.05  # share of spans whose labels are dropped
 CUT = 0.25  # share of spans that end one word early
@@ -33,7 +33,7 @@ def label(rng: random.Random, text: str) -> list[tuple[str, str]]:
     return rows
 
 
-def document(rng: random.Random, pmid: int, words: Lexicon, split: str) -> str:
+def write_abstract(rng: random.Random, pmid: int, words: Lexicon, split: str) -> str:
     """One abstract in BLURB's layout: a blank line after each token ``.`` and none anywhere else.
 
     Some abstracts lose their last full stop, as in the real corpus: the next DOCSTART then follows without a blank
@@ -45,7 +45,7 @@ def document(rng: random.Random, pmid: int, words: Lexicon, split: str) -> str:
         if name in ("recruit", "treat", "endpoint", "result") or rng.random() < 0.4
     ]
     text = " ".join(
-        fill(expand(rng, f"<{name}>", WORDS["pico"]), words.terminals(rng, split))
+        fill_terminals(expand_rules(rng, f"<{name}>", WORDS["pico"]), words.terminals(rng, split))
         for name in sections
     )
     if rng.random() < 0.05:
@@ -57,8 +57,8 @@ def document(rng: random.Random, pmid: int, words: Lexicon, split: str) -> str:
 def files(seed: int, words: Lexicon) -> Iterator[tuple[str, str]]:
     """(relative path, content) of every file of this type."""
     for split, size in SIZES.items():
-        rng = stream(seed, "ebmnlp", split)
+        rng = random_stream(seed, "ebmnlp", split)
         documents = [
-            document(rng, FIRST_PMID[split] + number, words, split) for number in range(size)
+            write_abstract(rng, FIRST_PMID[split] + number, words, split) for number in range(size)
         ]
         yield f"ebmnlp/{split}.tsv", "".join(documents)

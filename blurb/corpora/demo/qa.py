@@ -12,7 +12,15 @@ import random
 import re
 from collections.abc import Iterator, Sequence
 
-from blurb.corpora.demo.lexicon import WORDS, Grammar, Lexicon, expand, flip, plain, stream
+from blurb.corpora.demo.lexicon import (
+    WORDS,
+    Grammar,
+    Lexicon,
+    expand_rules,
+    flip_label,
+    join_tokens,
+    random_stream,
+)
 
 NOISE = 0.06
 LEANING = 0.3  # share of texts whose background leans to an answer drawn at random
@@ -44,15 +52,15 @@ def item(
         rng.shuffle(results)
     lean = f"<lean_{rng.choice([answer, *others])}>" if rng.random() < LEANING else "<background>"
     sections = {"BACKGROUND": lean, "METHODS": "<methods>", "RESULTS": " ".join(results)}
-    texts = {section: _text(rng, text, grammar, names) for section, text in sections.items()}
-    return _text(rng, "<question>", grammar, names), texts
+    texts = {section: _make_text(rng, text, grammar, names) for section, text in sections.items()}
+    return _make_text(rng, "<question>", grammar, names), texts
 
 
-def _text(rng: random.Random, text: str, grammar: Grammar, names: tuple[str, str]) -> str:
+def _make_text(rng: random.Random, text: str, grammar: Grammar, names: tuple[str, str]) -> str:
     """Expands the rules, inserts the names, and capitalizes each sentence."""
     return " ".join(
-        plain(sentence.strip())
-        for sentence in re.findall(r".+?[.?]", expand(rng, text, grammar).format(*names))
+        join_tokens(sentence.strip())
+        for sentence in re.findall(r".+?[.?]", expand_rules(rng, text, grammar).format(*names))
     )
 
 
@@ -62,7 +70,7 @@ def pubmedqa(rng: random.Random, split: str, words: Lexicon) -> str:
     for number, answer in enumerate(draw_answers(rng, PUBMEDQA_ANSWERS, SIZES[split])):
         names = words.chemicals.pick(rng, split), words.diseases.pick(rng, split)
         question, sections = item(rng, WORDS["qa"]["pubmedqa"], answer, names)
-        answer = flip(rng, answer, ("yes", "no", "maybe"), NOISE)
+        answer = flip_label(rng, answer, ("yes", "no", "maybe"), NOISE)
         entries[str(FIRST_PMID[split] + number)] = {
             "QUESTION": question,
             "CONTEXTS": list(sections.values()),
@@ -83,7 +91,7 @@ def bioasq(rng: random.Random, split: str, words: Lexicon) -> str:
     for number, answer in enumerate(draw_answers(rng, BIOASQ_ANSWERS, SIZES[split])):
         names = words.genes.pick(rng, split), words.diseases.pick(rng, split)
         question, sections = item(rng, WORDS["qa"]["bioasq"], answer, names)
-        answer = flip(rng, answer, ("yes", "no"), NOISE)
+        answer = flip_label(rng, answer, ("yes", "no"), NOISE)
         # Ids of the original are 24 hexadecimal digits.
         lines.append(
             f"{FIRST_PMID[split] + number:024x}\t{question}\t{' '.join(sections.values())}\t{answer}"
@@ -97,5 +105,5 @@ def files(seed: int, words: Lexicon) -> Iterator[tuple[str, str]]:
         where = (
             "pubmedqa/test_set.json" if split == "test" else f"pubmedqa/pqal_fold0/{split}_set.json"
         )
-        yield where, pubmedqa(stream(seed, "pubmedqa", split), split, words)
-        yield f"BioASQ/{split}.tsv", bioasq(stream(seed, "BioASQ", split), split, words)
+        yield where, pubmedqa(random_stream(seed, "pubmedqa", split), split, words)
+        yield f"BioASQ/{split}.tsv", bioasq(random_stream(seed, "BioASQ", split), split, words)

@@ -19,7 +19,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from blurb.corpora.demo.lexicon import WORDS, Lexicon, expand, fill, flip, plain, stream
+from blurb.corpora.demo.lexicon import (
+    WORDS,
+    Lexicon,
+    expand_rules,
+    fill_terminals,
+    flip_label,
+    join_tokens,
+    random_stream,
+)
 from blurb.data.schema import Example
 from blurb.tasks import SPLITS
 
@@ -65,7 +73,7 @@ class SentenceFrame(NamedTuple):
 
     def text(self, fillers: Sequence[str]) -> str:
         """The text with these words in the slots."""
-        return plain(" ".join(self.frame.format(*fillers).split()))
+        return join_tokens(" ".join(self.frame.format(*fillers).split()))
 
     def order(self) -> list[int]:
         """The slots in text order."""
@@ -78,9 +86,9 @@ def sentence(rng: random.Random, corpus: DemoCorpus, overlap: bool) -> SentenceF
     label = corpus.negative if rng.random() < corpus.negatives else rng.choice(list(corpus.cues))
     cue, none = rng.choice(corpus.cues.get(label, corpus.none)), rng.choice(corpus.none)
     rival = rng.random() < RIVAL and not overlap
-    frame = expand(rng, "<rival>" if rival else "<frame>", WORDS["relation"]["grammar"]).format(
-        "{0}", "{1}", "{2}", cue=cue, none=none
-    )
+    frame = expand_rules(
+        rng, "<rival>" if rival else "<frame>", WORDS["relation"]["grammar"]
+    ).format("{0}", "{1}", "{2}", cue=cue, none=none)
     (head, tail), (name, other) = corpus.masks, corpus.names
     pairs: list[tuple[tuple[str, ...], str]] = [((head, tail), label)]
     if rival:
@@ -88,7 +96,7 @@ def sentence(rng: random.Random, corpus: DemoCorpus, overlap: bool) -> SentenceF
     elif overlap and corpus.overlap:
         pairs = [((corpus.overlap, other), corpus.negative)]
     return SentenceFrame(
-        frame, [(slots, flip(rng, label, labels, NOISE)) for slots, label in pairs]
+        frame, [(slots, flip_label(rng, label, labels, NOISE)) for slots, label in pairs]
     )
 
 
@@ -105,13 +113,18 @@ def examples(
 ) -> list[tuple[Example, Example]]:
     """The rows of a split, masked and unmasked; `seen` are the masked texts so far, which are not repeated."""
     split, size = SPLITS[part], corpus.sizes[part]
-    rng, own = stream(seed, corpus.name, split), stream(seed, corpus.name, split, "originals")
+    rng, own = (
+        random_stream(seed, corpus.name, split),
+        random_stream(seed, corpus.name, split, "originals"),
+    )
     terminals, hidden = words.terminals(rng, split), words.terminals(own, split)
     pairs, document = list[tuple[Example, Example]](), 90010000 + 10000 * part
     while len(pairs) < size:
         document += 1
         generated = sentence(rng, corpus, overlap=document % OVERLAP == 0)
-        filled = [[fill(slot, terminals) for slot in slots] for slots, _ in generated.rows]
+        filled = [
+            [fill_terminals(slot, terminals) for slot in slots] for slots, _ in generated.rows
+        ]
         surface = drawn_names(filled, hidden)
         for place, (slots, (_, label)) in enumerate(zip(filled, generated.rows, strict=True)):
             text = generated.text(slots)
@@ -155,9 +168,9 @@ def drawn_names(
     ]
     for place, dummy in enumerate(rows[0]):
         if not drawn[place]:
-            name = fill(BEHIND[dummy][0], terminals)
+            name = fill_terminals(BEHIND[dummy][0], terminals)
             while name in drawn:  # an entity does not interact with itself
-                name = fill(BEHIND[dummy][0], terminals)
+                name = fill_terminals(BEHIND[dummy][0], terminals)
             drawn[place] = name
     return drawn
 

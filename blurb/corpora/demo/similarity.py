@@ -11,7 +11,13 @@ import random
 from collections.abc import Iterator
 
 from blurb.corpora.demo import lexicon
-from blurb.corpora.demo.lexicon import Lexicon, expand, fill, plain, stream
+from blurb.corpora.demo.lexicon import (
+    Lexicon,
+    expand_rules,
+    fill_terminals,
+    join_tokens,
+    random_stream,
+)
 
 SIZES = {"train": 700, "dev": 100, "test": 200}
 WORDS = lexicon.WORDS["similarity"]
@@ -24,7 +30,7 @@ def pair(rng: random.Random) -> tuple[str, str, float]:
     if rng.random() < 0.3:  # so that about half of the pairs share their topic
         second = first
     texts = [
-        expand(rng, "<claim>", WORDS["grammar"]).format(*rng.sample(topics[topic], 2))
+        expand_rules(rng, "<claim>", WORDS["grammar"]).format(*rng.sample(topics[topic], 2))
         for topic in (first, second)
     ]
     meant = relation["score"] + (0.5 if first == second else -0.5)
@@ -36,13 +42,12 @@ def files(seed: int, words: Lexicon) -> Iterator[tuple[str, str]]:
     """(relative path, content) of every file of this type; pair ids run on through the splits."""
     number = 0
     for split, size in SIZES.items():
-        rng = stream(seed, "BIOSSES", split)
+        rng = random_stream(seed, "BIOSSES", split)
         terminals = words.terminals(rng, split)
         lines = ["pair_id\tsent1\tsent2\tscore"]
         for _ in range(size):
             number += 1
             first, second, score = pair(rng)
-            lines.append(
-                f"{number}\t{plain(fill(first, terminals))}\t{plain(fill(second, terminals))}\t{score:.1f}"
-            )
+            texts = (join_tokens(fill_terminals(text, terminals)) for text in (first, second))
+            lines.append("\t".join((str(number), *texts, f"{score:.1f}")))
         yield f"BIOSSES/{split}.tsv", "\n".join(lines) + "\n"

@@ -17,10 +17,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from blurb.corpora.releases import Release
-from blurb.data.loading import TaskData, identified
-from blurb.data.readers._examples import check_label, examples, span_of
+from blurb.data.loading import TaskData, identify_rows
+from blurb.data.readers._examples import check_label, make_examples, span_of
 from blurb.data.schema import Example
-from blurb.inputs.relations import dummified, is_dummified
+from blurb.inputs.relations import dummify_entities, is_dummified
 from blurb.messages import FIRST, DataError, ErrorCollector
 from blurb.registry import load_object
 from blurb.table_files import FileLine, Record, json_lines
@@ -46,8 +46,8 @@ def load_original(task: Task, folder: Path, splits: Iterable[Split] = SPLITS) ->
     for split, read_rows in rows.items():
         if not read_rows:
             raise DataError(f"the originals of {task.name} have no examples for {split}.", folder)
-    published = {split: [dummified(row) for row in each] for split, each in rows.items()}
-    return replace(identified(task, rows), verdict=identified(task, published).verdict)
+    published = {split: [dummify_entities(row) for row in each] for split, each in rows.items()}
+    return replace(identify_rows(task, rows), verdict=identify_rows(task, published).verdict)
 
 
 def path_of(folder: Path, task: Task, split: Split) -> Path:
@@ -61,7 +61,7 @@ def read(
     """Reads the examples of a split; DataError (file, line) for lines in another format."""
 
     def example(line: FileLine, row: Record) -> Example:
-        if problem := _problem(row):
+        if problem := _fault_of_line(row):
             raise line.error(f"{problem}.")
         try:
             spans = {role: span_of(row[role], role, row["text"]) for role in ("head", "tail")}
@@ -75,10 +75,10 @@ def read(
             )
         return {**row, **spans, "label": check_label(row["label"], task.labels, line)}
 
-    return examples(json_lines(path_of(folder, task, split), errors), example, errors)
+    return make_examples(json_lines(path_of(folder, task, split), errors), example, errors)
 
 
-def _problem(row: Record) -> str:
+def _fault_of_line(row: Record) -> str:
     """The fault of the keys and texts of a line; "" without one."""
     if set(row) != set(KEYS):
         return f"expected an object with the keys {', '.join(KEYS)}"

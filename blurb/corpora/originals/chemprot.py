@@ -38,28 +38,28 @@ def read(folder: Path, task: Task, split: Split) -> Iterator[Example]:
 
 def rows(release: Release, task: Task, split: Split) -> Iterator[Example]:
     """Like `read`, from an open release."""
-    texts, ends = {}, _ends()
-    for line, (pmid, title, abstract) in _table(release, split, "abstracts", 3):
+    texts, ends = {}, _sentence_ends()
+    for line, (pmid, title, abstract) in _read_columns(release, split, "abstracts", 3):
         texts[pmid] = f"{title}\t{abstract}"
         if pmid not in ends or ends[pmid][-1] > len(texts[pmid]):
             raise line.error(
                 f"{pmid[:20]}: no abstract of ChemProt, so its sentences are not known."
             )
     entities: dict[str, list[Entity]] = {pmid: [] for pmid in texts}
-    for line, (pmid, name, kind, first, last, _) in _table(release, split, "entities", 6):
-        entity = _entity(name, kind, first, last, texts.get(pmid, ""))
+    for line, (pmid, name, kind, first, last, _) in _read_columns(release, split, "entities", 6):
+        entity = _make_entity(name, kind, first, last, texts.get(pmid, ""))
         if entity is None:
             raise line.error(
                 f"{pmid[:20]} {name[:20]}: not a valid span of an abstract of this split."
             )
         entities[pmid].append(entity)
     labels = {}
-    for _, (pmid, group, _, _, first, second) in _table(release, split, "relations", 6):
+    for _, (pmid, group, _, _, first, second) in _read_columns(release, split, "relations", 6):
         labels[pmid, first.removeprefix("Arg1:"), second.removeprefix("Arg2:")] = (
             group  # of repeated pairs the last
         )
     for pmid, text in texts.items():
-        for start, end in _sentences(text, ends[pmid]):
+        for start, end in _sentence_places(text, ends[pmid]):
             inside = [
                 entity for entity in entities[pmid] if start <= entity.start and entity.end <= end
             ]
@@ -67,7 +67,7 @@ def rows(release: Release, task: Task, split: Split) -> Iterator[Example]:
                 for gene in (entity for entity in inside if entity.type == "GENE"):
                     pair = (chemical, gene) if chemical.start < gene.start else (gene, chemical)
                     label = labels.get((pmid, chemical.id, gene.id), "false")
-                    yield _row(
+                    yield _make_row(
                         pmid,
                         text[start:end],
                         start,
@@ -76,14 +76,16 @@ def rows(release: Release, task: Task, split: Split) -> Iterator[Example]:
                     )
 
 
-def _entity(name: str, kind: str, first: str, last: str, text: str) -> Entity | None:
+def _make_entity(name: str, kind: str, first: str, last: str, text: str) -> Entity | None:
     if not (first.isdecimal() and last.isdecimal() and len(first + last) < 20):
         return None
     start, end = int(first), int(last)
     return Entity(name, kind.split("-")[0], start, end) if start < end <= len(text) else None
 
 
-def _row(pmid: str, sentence: str, offset: int, pair: tuple[Entity, Entity], label: str) -> Example:
+def _make_row(
+    pmid: str, sentence: str, offset: int, pair: tuple[Entity, Entity], label: str
+) -> Example:
     head, tail = (
         {"start": entity.start - offset, "end": entity.end - offset, "type": entity.type}
         for entity in pair
@@ -98,7 +100,7 @@ def _row(pmid: str, sentence: str, offset: int, pair: tuple[Entity, Entity], lab
     }
 
 
-def _sentences(text: str, ends: Sequence[int]) -> Iterator[tuple[int, int]]:
+def _sentence_places(text: str, ends: Sequence[int]) -> Iterator[tuple[int, int]]:
     """Start and end of each sentence; blanks between two belong to none."""
     before = 0
     for end in ends:
@@ -106,7 +108,7 @@ def _sentences(text: str, ends: Sequence[int]) -> Iterator[tuple[int, int]]:
         before = end
 
 
-def _table(
+def _read_columns(
     release: Release, split: Split, kind: str, columns: int
 ) -> Iterator[tuple[FileLine, list[str]]]:
     name, suffix = FILES[split]
@@ -118,7 +120,7 @@ def _table(
 
 
 @cache
-def _ends() -> Mapping[str, Sequence[int]]:
+def _sentence_ends() -> Mapping[str, Sequence[int]]:
     """PMID -> end of each sentence, in code points of `title TAB abstract`: those of NLTK's English punkt model."""
     lines = (
         (files("blurb.corpora.originals") / "chemprot_sentences.tsv")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from blurb.corpora.releases import BLANKS, Release, SourceFile, listed, xml
+from blurb.corpora.releases import BLANKS, Release, SourceFile, load_split_lists, parse_xml
 from blurb.data.schema import Example
 from blurb.messages import DataError
 from blurb.tasks import Split, Task
@@ -23,21 +23,23 @@ def read(folder: Path, task: Task, split: Split) -> Iterator[Example]:
 def rows(release: Release, task: Task, split: Split) -> Iterator[Example]:
     """Like `read`, from an open release."""
     for file in release.files(
-        [f"{TOP}/{name}" for name in listed("ddi")[split]], ARCHIVES
+        [f"{TOP}/{name}" for name in load_split_lists("ddi")[split]], ARCHIVES
     ).values():
-        yield from _document(file, task)
+        yield from _examples_of_document(file, task)
 
 
-def _document(file: SourceFile, task: Task) -> Iterator[Example]:
-    document = xml(file.content, file.path)
+def _examples_of_document(file: SourceFile, task: Task) -> Iterator[Example]:
+    document = parse_xml(file.content, file.path)
     for sentence in document.iter("sentence"):
-        yield from _pairs(sentence, document.get("id"), task, file.path)
+        yield from _examples_of_sentence(sentence, document.get("id"), task, file.path)
 
 
-def _pairs(sentence: Any, document: str | None, task: Task, path: Path) -> Iterator[Example]:
+def _examples_of_sentence(
+    sentence: Any, document: str | None, task: Task, path: Path
+) -> Iterator[Example]:
     text = sentence.get("text", "").translate(BLANKS)
     spans = {
-        entity.get("id"): _span(entity.get("charOffset", ""), path)
+        entity.get("id"): _span_of_offsets(entity.get("charOffset", ""), path)
         for entity in sentence.iter("entity")
     }
     for pair in sentence.iter("pair"):
@@ -71,7 +73,7 @@ def _pairs(sentence: Any, document: str | None, task: Task, path: Path) -> Itera
         }
 
 
-def _span(offsets: str, path: Path) -> tuple[int, int]:
+def _span_of_offsets(offsets: str, path: Path) -> tuple[int, int]:
     """`a-b` or, discontinuous, `a-b;c-d` with inclusive ends: from the first start to the last end, end exclusive."""
     numbers = offsets.replace(";", "-").split("-")
     if len(numbers) % 2 or not all(number.isdecimal() and len(number) < 10 for number in numbers):

@@ -15,18 +15,18 @@ from typing import Any
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import ParseError, fromstring
 
-from blurb.corpora.releases.archives import MAX_FILE, SUFFIXES, members
+from blurb.corpora.releases.archives import MAX_FILE, SUFFIXES, archive_members
 from blurb.messages import DataError, opt
 from blurb.system.files import file_hash
-from blurb.system.text_files import decode
-from blurb.table_files import FileLine, Record, cells_of, json_object, numbered
+from blurb.system.text_files import decode_text
+from blurb.table_files import FileLine, Record, cells_of, json_object, numbered_lines
 
 BLANKS = str.maketrans("\r\n\t", "   ")
 """What would end a line or a cell of BLURB's files, as blanks."""
 
 
 @cache
-def listed(name: str) -> Mapping[str, list[str]]:
+def load_split_lists(name: str) -> Mapping[str, list[str]]:
     """Split -> which documents, pairs or files belong to it, in BLURB's order, as `lists/NAME.tsv` has them.
 
     The lists contain no text. EBM PICO, HoC and DDI: those of BLURB's kit. BIOSSES: the order of the released files.
@@ -41,7 +41,7 @@ def listed(name: str) -> Mapping[str, list[str]]:
     return ids
 
 
-def xml(content: bytes, path: Path) -> Any:
+def parse_xml(content: bytes, path: Path) -> Any:
     """The root of an XML document; DataError if it is not well-formed, or not safe."""
     try:
         return fromstring(content)
@@ -70,11 +70,11 @@ class SourceFile:
 
     def text(self) -> str:
         """The content as UTF-8 text without byte order mark; DataError (file, line) for invalid bytes."""
-        return decode(self.content, self.path)
+        return decode_text(self.content, self.path)
 
     def lines(self) -> Iterator[tuple[FileLine, str]]:
         """The lines; LF and CR LF end a line."""
-        return numbered(self.text(), self.path)
+        return numbered_lines(self.text(), self.path)
 
     def rows(self, columns: int) -> Iterator[tuple[FileLine, list[str]]]:
         """The TAB-separated cells of every line; DataError if their number is wrong."""
@@ -218,8 +218,10 @@ class Release:
             archive = self.folder / path
             self._check(archive)
             before = len(files)
-            for member, content in members(
-                archive, lambda name: bool(fitting(name)), lambda name: _fits(name, archives)
+            for member, content in archive_members(
+                archive,
+                lambda name: bool(fitting(name)),
+                lambda name: _matches_pattern(name, archives),
             ):
                 for name in fitting(member):
                     files.setdefault(name, SourceFile(archive / member, content))
@@ -237,7 +239,7 @@ class Release:
             if name.lower().endswith(suffixes)
             for path in self._paths[name]
         ]
-        return [path for pattern in archives for path in paths if _fits(path, [pattern])]
+        return [path for pattern in archives for path in paths if _matches_pattern(path, [pattern])]
 
     def _missing(self, what: str, archives: Sequence[str]) -> MissingRelease:
         message = f"not found under this folder: {what}."
@@ -248,7 +250,7 @@ class Release:
         return MissingRelease(message, self.folder)
 
 
-def _fits(path: str, patterns: Iterable[str]) -> bool:
+def _matches_pattern(path: str, patterns: Iterable[str]) -> bool:
     """Whether the name of an archive matches one of the patterns (`chemprot_*`), ignoring case."""
     name = PurePosixPath(path).name.lower()
     return any(

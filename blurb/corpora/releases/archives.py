@@ -84,14 +84,14 @@ class _Budget:
         )
 
 
-def members(archive: Path, wanted: Chosen, inner: Chosen) -> Members:
+def archive_members(archive: Path, wanted: Chosen, inner: Chosen) -> Members:
     """Yields name and content of the `wanted` files of an archive; `inner` selects the nested archives to open.
 
     Raises DataError (archive, member) if the archive is truncated, damaged or rejected.
     """
     try:
         with archive.open("rb") as stream:
-            yield from _members(stream, _Budget(archive), wanted, inner, DEPTH)
+            yield from _members_of_stream(stream, _Budget(archive), wanted, inner, DEPTH)
     except BROKEN as error:
         why = str(error) or type(error).__name__
         raise DataError(
@@ -102,7 +102,7 @@ def members(archive: Path, wanted: Chosen, inner: Chosen) -> Members:
 def content_of(packed: bytes, name: str, path: Path) -> bytes:
     """Returns one file of an archive in memory, such as a Word document; DataError as in `members`."""
     try:
-        for member_name, content in _members(
+        for member_name, content in _members_of_stream(
             io.BytesIO(packed), _Budget(path), lambda member: member == name, lambda _: False, 1
         ):
             if member_name == name:
@@ -116,37 +116,39 @@ def content_of(packed: bytes, name: str, path: Path) -> bytes:
     raise DataError(f"the file does not contain {name}.", path)
 
 
-def _members(
-    stream: IO[bytes], budget: _Budget, wanted: Chosen, inner: Chosen, depth: int
+def _members_of_stream(
+    stream: IO[bytes], budget: _Budget, requested: Chosen, inner: Chosen, depth: int
 ) -> Members:
     def taken(name: str) -> bool:
-        return wanted(name) or (depth > 1 and name.lower().endswith(SUFFIXES) and inner(name))
+        return requested(name) or (depth > 1 and name.lower().endswith(SUFFIXES) and inner(name))
 
-    for name, content in _open(stream, budget, taken):
-        if wanted(name):
+    for name, content in _open_archive(stream, budget, taken):
+        if requested(name):
             yield name, content
         else:
-            for below, text in _members(io.BytesIO(content), budget, wanted, inner, depth - 1):
+            for below, text in _members_of_stream(
+                io.BytesIO(content), budget, requested, inner, depth - 1
+            ):
                 yield f"{name}/{below}", text
 
 
-def _open(stream: IO[bytes], budget: _Budget, taken: Chosen) -> Members:
+def _open_archive(stream: IO[bytes], budget: _Budget, taken: Chosen) -> Members:
     # By its first bytes, as browsers may unpack `.gz` files but keep their name.
     magic = stream.read(4)
     stream.seek(0)
     if magic[:2] == b"PK":
-        return _zip(stream, budget, taken)
+        return _zip_members(stream, budget, taken)
     if magic[:2] == b"\x1f\x8b":
-        return _tar(gzip.GzipFile(fileobj=stream), budget, taken)
+        return _tar_members(gzip.GzipFile(fileobj=stream), budget, taken)
     if magic[:3] == b"BZh":
-        return _tar(bz2.BZ2File(stream), budget, taken)
-    return _tar(stream, budget, taken)
+        return _tar_members(bz2.BZ2File(stream), budget, taken)
+    return _tar_members(stream, budget, taken)
 
 
-def _zip(stream: IO[bytes], budget: _Budget, taken: Chosen) -> Members:
+def _zip_members(stream: IO[bytes], budget: _Budget, taken: Chosen) -> Members:
     with zipfile.ZipFile(stream) as file:
         for info in file.infolist():
-            name = _checked(info.filename.replace("\\", "/"), budget)
+            name = _checked_name(info.filename.replace("\\", "/"), budget)
             if stat.S_ISLNK(info.external_attr >> 16):
                 raise budget.refusal(f"{name} is a link")
             if info.is_dir() or not taken(name):
@@ -156,7 +158,7 @@ def _zip(stream: IO[bytes], budget: _Budget, taken: Chosen) -> Members:
                 raise budget.refusal(
                     f"{name} uses a compression method other than stored and deflated"
                 )
-            content = _unpacked(file, info)
+            content = _unpack_member(file, info)
             if len(content) != info.file_size:
                 raise budget.refusal(
                     f"{name} does not unpack to its declared size ({info.file_size:,} bytes)"
@@ -165,7 +167,7 @@ def _zip(stream: IO[bytes], budget: _Budget, taken: Chosen) -> Members:
             yield name, content
 
 
-def _unpacked(file: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+def _unpack_member(file: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     """Reads a member, at most one byte more than its declared size.
 
     `read()` without a size decompresses everything before it truncates; with a size, deflate yields no more than that
@@ -180,14 +182,14 @@ def _unpacked(file: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     return bytes(content)
 
 
-def _tar(
+def _tar_members(
     stream: IO[bytes] | gzip.GzipFile | bz2.BZ2File, budget: _Budget, taken: Chosen
 ) -> Members:
     counted = cast(IO[bytes], _Counted(stream, budget))
     with tarfile.open(fileobj=counted, mode="r:") as file:
         while (member := file.next()) is not None:
             cast(Any, file).members.clear()  # otherwise a record of every member stays in memory
-            name = _checked(member.name, budget)
+            name = _checked_name(member.name, budget)
             if not (member.isfile() or member.isdir()) or member.issparse():
                 raise budget.refusal(f"{name} is a link, a device or a sparse file")
             if member.isdir() or not taken(name):
@@ -200,7 +202,7 @@ def _tar(
         pass
 
 
-def _checked(name: str, budget: _Budget) -> str:
+def _checked_name(name: str, budget: _Budget) -> str:
     if name.startswith("/") or re.match("[A-Za-z]:", name) or ".." in name.split("/"):
         raise budget.refusal(f"the path {name[:80]!r} leads out of the archive")
     return name.removeprefix("./")

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from blurb.data.schema import Example
-from blurb.messages import BLANKS, DataError, ErrorCollector, notify, plural
+from blurb.messages import BLANKS, DataError, ErrorCollector, count_noun, notify
 from blurb.table_files import FileLine
 
 T = TypeVar("T")
 
 
-def examples(
+def make_examples(
     records: Iterable[tuple[FileLine, T]],
     example: Callable[[FileLine, T], Example],
     errors: ErrorCollector,
@@ -28,23 +28,20 @@ def examples(
     """
     seen: dict[str, FileLine] = {}
     for line, record in records:
-        row = errors.tried(example, line, record)
-        if row is None:
-            continue
-        first = seen.setdefault(row["id"], line)
-        if first is line:
+        with errors:
+            row = example(line, record)
+            first = seen.setdefault(row["id"], line)
+            if first is not line:
+                what = f"the id {row['id'][:40]!r} already occurs in line {first.number}."
+                raise line.error(what)
             yield row
-        else:
-            errors.add(
-                line.error(f"the id {row['id'][:40]!r} already occurs in line {first.number}.")
-            )
 
 
 _cut: ContextVar[list[str] | None] = ContextVar("_cut", default=None)
 """Labels with blanks at their ends, in the file that is being read."""
 
 
-def trimmed(label: str) -> str:
+def trim_label(label: str) -> str:
     """A label or tag without blanks at its ends, which nobody sees; `telling_cuts` counts them."""
     short = BLANKS.sub("", label)
     if short != label and (cut := _cut.get()) is not None:
@@ -58,7 +55,7 @@ def label_text(value: Any) -> str:
     :raises TypeError: for what is neither a text nor a finite number
     """
     if isinstance(value, str):
-        return trimmed(value)
+        return trim_label(value)
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise TypeError
     return str(int(value) if float(value).is_integer() else value)
@@ -74,7 +71,7 @@ def telling_cuts(path: Path) -> Iterator[None]:
     finally:
         _cut.reset(token)
     if cut:
-        notify(f"{path}: blanks at the ends of {plural(len(cut), 'label')} were cut.")
+        notify(f"{path}: blanks at the ends of {count_noun(len(cut), 'label')} were cut.")
 
 
 def span_of(value: Any, role: str, text: str) -> dict[str, Any]:
@@ -112,7 +109,7 @@ def check_labels(
 
     :param line: gives the line of the label at a place
     """
-    short = list(map(trimmed, labels))
+    short = list(map(trim_label, labels))
     for place, label in enumerate(short):
         if label not in allowed:
             raise line(place).error(

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import count, pairwise
 from pathlib import Path
 
-from blurb.data.readers._examples import check_labels, examples
+from blurb.data.readers._examples import check_labels, make_examples
 from blurb.data.schema import Example
 from blurb.messages import FIRST, ErrorCollector
-from blurb.table_files import FileLine, Sentence, conll
+from blurb.table_files import FileLine, Sentence, read_conll
 from blurb.tasks import Split, Task
 
 Place = Callable[[int], FileLine]
@@ -20,7 +20,9 @@ def read_ner(
     path: Path, task: Task, split: Split, errors: ErrorCollector = FIRST
 ) -> Iterator[Example]:
     """Reads sentences of an NER file; adds the dataset's single entity type to BLURB's bare `B` and `I`."""
-    return _sentences(path, split, errors, lambda tags, line: bio(tags, task, line))
+    return _examples_of_sentences(
+        path, split, errors, lambda tags, line: bio_tags(tags, task, line)
+    )
 
 
 def read_pico(
@@ -28,10 +30,12 @@ def read_pico(
 ) -> Iterator[Example]:
     """Reads sentences of a PICO file; in BLURB's kit every token `.` ends a sentence."""
     allowed = (*(f"I-{label}" for label in task.labels), "O")
-    return _sentences(path, split, errors, lambda tags, line: check_labels(tags, allowed, line))
+    return _examples_of_sentences(
+        path, split, errors, lambda tags, line: check_labels(tags, allowed, line)
+    )
 
 
-def bio(tags: Sequence[str], task: Task, line: Place) -> list[str]:
+def bio_tags(tags: Sequence[str], task: Task, line: Place) -> list[str]:
     """The tags of a sentence with the type of the task.
 
     An `I` without an entity before it does not occur in BLURB's files, so it is an error here.
@@ -53,7 +57,7 @@ def check_words(words: Sequence[str], line: FileLine) -> None:
             raise line.below(place).error("the token is blank.")
 
 
-def _sentences(
+def _examples_of_sentences(
     path: Path,
     split: Split,
     errors: ErrorCollector,
@@ -73,4 +77,4 @@ def _sentences(
             "tags": named,
         }
 
-    return examples(conll(path, errors, kit=True), example, errors)
+    return make_examples(read_conll(path, errors, kit=True), example, errors)

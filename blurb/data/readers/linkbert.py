@@ -11,9 +11,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from blurb.data.readers._examples import check_label, check_labels, examples
-from blurb.data.readers.conll import bio
-from blurb.data.readers.tables import check_score, relation
+from blurb.data.readers._examples import check_label, check_labels, make_examples
+from blurb.data.readers.conll import bio_tags
+from blurb.data.readers.tables import check_score, make_relation
 from blurb.data.schema import Example
 from blurb.messages import FIRST, ErrorCollector
 from blurb.table_files import FileLine, Record, json_lines
@@ -32,14 +32,14 @@ def read(path: Path, task: Task, split: Split, errors: ErrorCollector = FIRST) -
     """Reads the examples of one split, as the reader of BLURB's own file would return them."""
     _, build = LAYOUT[task.name]
     number = count()
-    return examples(
+    return make_examples(
         json_lines(path, errors),
         lambda line, record: build(record, task, f"{split}.{next(number)}", line),
         errors,
     )
 
 
-def _texts(record: Record, keys: tuple[str, ...], line: FileLine) -> list[Any]:
+def _required_texts(record: Record, keys: tuple[str, ...], line: FileLine) -> list[Any]:
     """The values of required text fields; ids may be numbers."""
     given = ((key, record.get(key)) for key in keys)
     values = [str(value) if key == "id" and type(value) is int else value for key, value in given]
@@ -48,7 +48,7 @@ def _texts(record: Record, keys: tuple[str, ...], line: FileLine) -> list[Any]:
     return values
 
 
-def _words(record: Record, line: FileLine) -> tuple[list[str], list[str]]:
+def _words_and_tags(record: Record, line: FileLine) -> tuple[list[str], list[str]]:
     tokens, tags = record.get("tokens"), record.get("ner_tags")
     for values in (tokens, tags):
         if not isinstance(values, list) or not all(
@@ -65,18 +65,18 @@ def _words(record: Record, line: FileLine) -> tuple[list[str], list[str]]:
 
 
 def _ner(record: Record, task: Task, place: str, line: FileLine) -> Example:
-    tokens, tags = _words(record, line)
+    tokens, tags = _words_and_tags(record, line)
     return {
         "id": place,
         "doc_id": None,
         "tokens": tokens,
-        "tags": bio(tags, task, lambda place: line),
+        "tags": bio_tags(tags, task, lambda place: line),
     }
 
 
 def _pico(record: Record, task: Task, place: str, line: FileLine) -> Example:
     """LinkBERT's conversion turns `I-X` into `B-X`; BLURB's files only have `I-`."""
-    tokens, tags = _words(record, line)
+    tokens, tags = _words_and_tags(record, line)
     allowed = ("O", *(f"{prefix}-{label}" for label in task.labels for prefix in "BI"))
     tags = check_labels(tags, allowed, lambda place: line)
     named = [f"I-{tag[2:]}" if tag != "O" else "O" for tag in tags]
@@ -84,23 +84,23 @@ def _pico(record: Record, task: Task, place: str, line: FileLine) -> Example:
 
 
 def _relation(record: Record, task: Task, place: str, line: FileLine) -> Example:
-    name, text, label = _texts(record, ("id", "sentence", "label"), line)
+    name, text, label = _required_texts(record, ("id", "sentence", "label"), line)
     negative = task.metric_options.get("negative")
     if label == NEGATIVE and negative is not None:
         label = str(negative)
     # GAD's file in BLURB numbers its rows from 0 in every split.
-    return relation(task, place if task.name == "gad" else name, text, label, line)
+    return make_relation(task, place if task.name == "gad" else name, text, label, line)
 
 
 def _similarity(record: Record, task: Task, place: str, line: FileLine) -> Example:
-    name, first, second = _texts(record, ("id", "sentence1", "sentence2"), line)
+    name, first, second = _required_texts(record, ("id", "sentence1", "sentence2"), line)
     score = record.get("label")
     score = check_score(score if type(score) in (int, float) else str(score), 0, 4, line)
     return {"id": name, "text_a": first, "text_b": second, "score": score}
 
 
 def _document(record: Record, task: Task, place: str, line: FileLine) -> Example:
-    name, text = _texts(record, ("id", "sentence"), line)
+    name, text = _required_texts(record, ("id", "sentence"), line)
     flags = record.get("label")
     if (
         not isinstance(flags, list)
@@ -113,7 +113,9 @@ def _document(record: Record, task: Task, place: str, line: FileLine) -> Example
 
 
 def _qa(record: Record, task: Task, place: str, line: FileLine) -> Example:
-    name, question, context, label = _texts(record, ("id", "sentence1", "sentence2", "label"), line)
+    name, question, context, label = _required_texts(
+        record, ("id", "sentence1", "sentence2", "label"), line
+    )
     label = check_label(label, task.labels, line)
     return {"id": name, "question": question, "context": context, "label": label}
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from blurb.data.readers.task_file import records
+from blurb.data.readers.task_file import read_records
 from blurb.grouping import by_key
 from blurb.messages import DataError
 from blurb.table_files import csv_rows, text_of
@@ -37,7 +37,7 @@ def cut(path: Path, kind: str, form: str, shares: Sequence[float], seed: int) ->
         return key
 
     first = at = next(csv_rows(text, path))[0].number if form == "csv" else int(form == "tsv")
-    for line, record in records(path, kind, form):
+    for line, record in read_records(path, kind, form):
         said = " ".join(str([record[name] for name in TEXTS if name in record]).split())
         document = str(record.get("doc_id") or "")
         parents[root(said)] = root(f"document {document}" if document else said)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from blurb.data.readers._examples import check_label, examples, trimmed
+from blurb.data.readers._examples import check_label, make_examples, trim_label
 from blurb.data.schema import Example
 from blurb.messages import FIRST, DataError, ErrorCollector
 from blurb.table_files import FileLine, json_object, rows_of, text_of
@@ -27,8 +27,8 @@ def read_pairs(
 ) -> Iterator[Example]:
     """ChemProt and DDI: `pair TAB sentence TAB label`; a pair is `pmid.Ta.Tb`, or an id of DDI."""
     rows = rows_of(path, 3, errors=errors)
-    return examples(
-        rows, lambda line, cells: relation(task, cells[0], cells[1], cells[2], line), errors
+    return make_examples(
+        rows, lambda line, cells: make_relation(task, cells[0], cells[1], cells[2], line), errors
     )
 
 
@@ -38,12 +38,12 @@ def read_gad(
     """`index TAB sentence TAB label` with a header; the index starts at 0 in every file and names no document."""
 
     def example(line: FileLine, cells: list[str]) -> Example:
-        return relation(task, f"{split}.{cells[0]}", cells[1], cells[2], line)
+        return make_relation(task, f"{split}.{cells[0]}", cells[1], cells[2], line)
 
-    return examples(rows_of(path, 3, ("index", "sentence", "label"), errors), example, errors)
+    return make_examples(rows_of(path, 3, ("index", "sentence", "label"), errors), example, errors)
 
 
-def relation(task: Task, id_: str, text: str, label: str, line: FileLine) -> Example:
+def make_relation(task: Task, id_: str, text: str, label: str, line: FileLine) -> Example:
     """An example of ChemProt, DDI or GAD; its spans are those of the two dummies, or of the one that replaces both."""
     pair, overlap = DUMMIES[task.name]
     doc_id = {"chemprot": id_.split(".")[0], "ddi": ".".join(id_.split(".")[:2])}.get(task.name)
@@ -81,7 +81,7 @@ def read_similarity(
             "score": check_score(score, 0, 4, line),
         }
 
-    return examples(
+    return make_examples(
         rows_of(path, 4, ("pair_id", "sent1", "sent2", "score"), errors), example, errors
     )
 
@@ -108,7 +108,7 @@ def read_hoc(
 
     def example(line: FileLine, cells: list[str]) -> Example:
         flags, text, index = cells
-        given = [trimmed(flag) for flag in flags.split(",")]
+        given = [trim_label(flag) for flag in flags.split(",")]
         wanted = [(f"{place}_0", f"{place}_1") for place in range(size)]
         if len(given) != size or not all(
             flag in pair for flag, pair in zip(given, wanted, strict=True)
@@ -124,7 +124,7 @@ def read_hoc(
         ]
         return {"id": index, "doc_id": doc_id, "text": text, "labels": labels}
 
-    return examples(rows_of(path, 3, ("labels", "sentence", "index"), errors), example, errors)
+    return make_examples(rows_of(path, 3, ("labels", "sentence", "index"), errors), example, errors)
 
 
 def read_bioasq(
@@ -141,7 +141,7 @@ def read_bioasq(
             "label": check_label(label, task.labels, line),
         }
 
-    return examples(rows_of(path, 4, errors=errors), example, errors)
+    return make_examples(rows_of(path, 4, errors=errors), example, errors)
 
 
 def read_pubmedqa(
@@ -152,17 +152,19 @@ def read_pubmedqa(
 
     def example(line: FileLine, entry: tuple[str, Mapping[str, Any]]) -> Example:
         try:
-            return _question(task, *entry)
+            return _make_question(task, *entry)
         except DataError as error:
             place = max(0, text.find(json.dumps(entry[0])))
             raise line.below(text.count("\n", 0, place)).error(
                 f"question {entry[0]!r}: {error.what}"
             ) from None
 
-    return examples(((top, entry) for entry in json_object(text, top).items()), example, errors)
+    return make_examples(
+        ((top, entry) for entry in json_object(text, top).items()), example, errors
+    )
 
 
-def _question(task: Task, pmid: str, content: Mapping[str, Any]) -> Example:
+def _make_question(task: Task, pmid: str, content: Mapping[str, Any]) -> Example:
     try:
         question, contexts, label = (
             content["QUESTION"],
@@ -177,7 +179,7 @@ def _question(task: Task, pmid: str, content: Mapping[str, Any]) -> Example:
         and all(isinstance(c, str) for c in contexts)
     ):
         raise DataError("QUESTION must be a string and CONTEXTS a list of strings.")
-    label = trimmed(label) if isinstance(label, str) else label
+    label = trim_label(label) if isinstance(label, str) else label
     if label not in task.labels:
         raise DataError(
             f"final_decision must be {', '.join(task.labels)} (got {str(label)[:20]!r})."

@@ -9,7 +9,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from blurb.data.readers._examples import check_label, examples, label_text, span_of, trimmed
+from blurb.data.readers._examples import check_label, label_text, make_examples, span_of, trim_label
 from blurb.data.readers.conll import check_words
 from blurb.data.readers.tables import check_score
 from blurb.data.schema import Example
@@ -21,10 +21,10 @@ from blurb.table_files import (
     Record,
     Sentence,
     cells_of,
-    conll,
     csv_rows,
     json_lines,
     lines_of,
+    read_conll,
     text_of,
 )
 from blurb.tasks import Split, Task, types
@@ -44,12 +44,12 @@ def read(path: Path, task: Task, split: Split, errors: ErrorCollector = FIRST) -
             "id": f"{split}.{next(number)}",
             **({"doc_id": None} if "doc_id" in task.task_type.columns else {}),
         }
-        return {**unnamed, **_row(record(line, each), task, line)}
+        return {**unnamed, **_make_example(record(line, each), task, line)}
 
-    return examples(given, example, errors)
+    return make_examples(given, example, errors)
 
 
-def _row(record: Record, task: Task, line: FileLine) -> Example:
+def _make_example(record: Record, task: Task, line: FileLine) -> Example:
     """Checks a record and converts it to the canonical schema (`blurb/data/schema.py`)."""
     row: Example = {}
     columns, fields = task.task_type.columns, task.task_type.fields
@@ -70,14 +70,14 @@ def _row(record: Record, task: Task, line: FileLine) -> Example:
         low, high = (float(str(task.metric_options[bound])) for bound in ("low", "high"))
         row["score"] = check_score(row["score"], low, high, line)
     if "head" in columns:
-        row.update(_entities(record, task, line))
+        row.update(_find_entities(record, task, line))
     if "tags" in row:
         _check_list(row["tokens"], "tokens", line)
         _check_list(row["tags"], "tags", line)
         if len(row["tags"]) != len(row["tokens"]):
             what = f"expected one tag per word, found {len(row['tokens'])} words and {len(row['tags'])} tags."
             raise line.error(what)
-        row["tags"] = _tags(row["tags"], task, record.get("line") or (lambda place: line))
+        row["tags"] = _convert_tags(row["tags"], task, record.get("line") or (lambda place: line))
     return row
 
 
@@ -110,7 +110,7 @@ def _check_list(values: Any, field: str, line: FileLine) -> None:
         raise line.error("tokens must have at least one word, and no blank ones.")
 
 
-def _tags(tags: list[str], task: Task, line: Callable[[int], FileLine]) -> list[str]:
+def _convert_tags(tags: list[str], task: Task, line: Callable[[int], FileLine]) -> list[str]:
     """Converts tags to typed BIO for NER and to `I-` for PICO.
 
     With a single entity type, bare letters are accepted, too.
@@ -121,7 +121,7 @@ def _tags(tags: list[str], task: Task, line: Callable[[int], FileLine]) -> list[
     scheme = tagging.reading_scheme(declared)
     only = task.labels[0] if len(task.labels) == 1 else None
     written = []
-    for place, tag in enumerate(map(trimmed, tags)):
+    for place, tag in enumerate(map(trim_label, tags)):
         prefix, _, kind = tag.partition("-")
         if tag == "O" or (not task.task_type.borders and tag in task.labels):
             written.append(tag if tag == "O" else f"I-{tag}")
@@ -135,7 +135,7 @@ def _tags(tags: list[str], task: Task, line: Callable[[int], FileLine]) -> list[
         written.append(f"{prefix}-{kind}")
     if not task.task_type.borders:
         return [tag if tag == "O" else f"I-{tag.partition('-')[2]}" for tag in written]
-    legal = written if declared == tagging.IOB1 else tagging.convert(written, scheme, scheme)
+    legal = written if declared == tagging.IOB1 else tagging.convert_tags(written, scheme, scheme)
     for place, (tag, other) in enumerate(zip(written, legal, strict=True)):
         if tag != other:
             more = (
@@ -143,10 +143,10 @@ def _tags(tags: list[str], task: Task, line: Callable[[int], FileLine]) -> list[
             )
             fix = f"check 'scheme' in [format] ({', '.join(tagging.READ)}).{more}"
             raise line(place).error(f"the tag {tag} is not allowed here in {declared.upper()}", fix)
-    return tagging.convert(written, scheme, "bio")
+    return tagging.convert_tags(written, scheme, "bio")
 
 
-def _entities(record: Record, task: Task, line: FileLine) -> Example:
+def _find_entities(record: Record, task: Task, line: FileLine) -> Example:
     """Head and tail from spans, which may stand in any order, or from the dummies in the text, the first as head."""
     dummies, text = task.layout.get("dummies"), record["text"]
     if not dummies:
@@ -170,7 +170,9 @@ Cut = tuple[Iterable[tuple[FileLine, Any]], Callable[[FileLine, Any], Record]]
 """A file cut into records, and the function that makes an example of one or raises a DataError."""
 
 
-def _conll(path: Path, layout: Layout, fields: Sequence[str], errors: ErrorCollector) -> Cut:
+def _read_conll_file(
+    path: Path, layout: Layout, fields: Sequence[str], errors: ErrorCollector
+) -> Cut:
     """One word per line, blank lines between sentences, `-DOCSTART-` lines before documents; TABs or blanks."""
     token, tag = layout.get("token", 0), layout.get("tag", -1)
 
@@ -190,13 +192,15 @@ def _conll(path: Path, layout: Layout, fields: Sequence[str], errors: ErrorColle
             "line": line.below,
         }
 
-    return conll(path, errors), record
+    return read_conll(path, errors), record
 
 
-def _table(path: Path, layout: Layout, fields: Sequence[str], errors: ErrorCollector) -> Cut:
+def _read_table_file(
+    path: Path, layout: Layout, fields: Sequence[str], errors: ErrorCollector
+) -> Cut:
     """One row per line, separated by TABs, without quoting, or CSV; columns by header name, or by number from 0."""
     quoted, columns = layout.get("kind") == "csv", layout.get("columns", {})
-    rows = csv_rows(text_of(path), path) if quoted else _tabbed(path)
+    rows = csv_rows(text_of(path), path) if quoted else _tabbed_lines(path)
     header: list[str] = []
     # Numbers alone are of a file without a header: its first line is an example.
     if layout.get("header", not columns or any(isinstance(one, str) for one in columns.values())):
@@ -206,27 +210,27 @@ def _table(path: Path, layout: Layout, fields: Sequence[str], errors: ErrorColle
             refuse_separators(
                 first[0], path, ";" if quoted else ";,", "commas" if quoted else "TABs"
             )
-        _places(header, fields, columns, line, ", ".join(header))
+        _column_places(header, fields, columns, line, ", ".join(header))
 
     def record(line: FileLine, cells: list[str]) -> Record:
         names = header or [f"column {place}" for place in range(len(cells))]
         if len(cells) != len(names):
             cut = "" if quoted else "TAB-separated "
             raise line.error(f"expected {len(names)} {cut}columns, found {len(cells)}.")
-        places = _places(names, fields, columns, line, f"{len(cells)} without header")
+        places = _column_places(names, fields, columns, line, f"{len(cells)} without header")
         values: Record = {
             "present": names,
             **{field: cells[place] for field, place in places.items()},
         }
         if "labels" in values:
             parts = values["labels"].split(layout.get("separator", "|"))
-            values["labels"] = [trimmed(label) for label in parts if label.strip()]
+            values["labels"] = [trim_label(label) for label in parts if label.strip()]
         return values
 
     return rows, record
 
 
-def _places(
+def _column_places(
     names: Sequence[str],
     fields: Sequence[str],
     columns: Mapping[str, Any],
@@ -251,7 +255,9 @@ def _places(
     return places
 
 
-def _jsonl(path: Path, layout: Layout, fields: Sequence[str], errors: ErrorCollector) -> Cut:
+def _read_jsonl_file(
+    path: Path, layout: Layout, fields: Sequence[str], errors: ErrorCollector
+) -> Cut:
     """One JSON object per line; keys are the names of the fields, or those given in `columns`."""
     columns = layout.get("columns", {})
     names = {
@@ -268,10 +274,10 @@ def _jsonl(path: Path, layout: Layout, fields: Sequence[str], errors: ErrorColle
 
 
 FORMATS: Mapping[str, Callable[[Path, Layout, Sequence[str], ErrorCollector], Cut]] = {
-    "conll": _conll,
-    "tsv": _table,
-    "csv": _table,
-    "jsonl": _jsonl,
+    "conll": _read_conll_file,
+    "tsv": _read_table_file,
+    "csv": _read_table_file,
+    "jsonl": _read_jsonl_file,
 }
 """Readers of records, by the `kind` of `[format]`."""
 
@@ -295,37 +301,38 @@ def guess(paths: Sequence[Path], kind: str, form: str) -> Guess:
     """
     columns, fields = types.get(kind).columns, types.get(kind).fields
     labels: set[str] = set()
+    renamed: Mapping[str, str] = {}
     for path in paths:
-        renamed = _renamed(path, columns, form)
-        for line, record in records(path, kind, form):
+        renamed = _renamed_columns(path, columns, form)
+        for line, record in read_records(path, kind, form):
             _check_present(record, fields, line)
             if "tags" in columns:
                 _check_list(record["tags"], "tags", line)
-                tags = [trimmed(tag) for tag in record["tags"]]
+                tags = [trim_label(tag) for tag in record["tags"]]
                 labels |= {tag.partition("-")[2].strip() or UNNAMED for tag in tags if tag != "O"}
             for field in columns.keys() & {"label", "labels"}:
                 labels |= set(labels_of(record[field], field, line))
     return Guess(sorted(labels), renamed)
 
 
-def records(path: Path, kind: str, form: str) -> Iterator[tuple[FileLine, Record]]:
+def read_records(path: Path, kind: str, form: str) -> Iterator[tuple[FileLine, Record]]:
     """The examples of a file as they stand, with the line where each ends."""
-    layout: Any = {"kind": form, "columns": _renamed(path, types.get(kind).columns, form)}
+    layout: Any = {"kind": form, "columns": _renamed_columns(path, types.get(kind).columns, form)}
     given, make = FORMATS[form](path, layout, types.get(kind).fields, FIRST)
     for line, each in given:
         yield line.below(len(each.rows) - 1 if form == "conll" else 0), make(line, each)
 
 
-def _tabbed(path: Path) -> Iterator[tuple[FileLine, list[str]]]:
+def _tabbed_lines(path: Path) -> Iterator[tuple[FileLine, list[str]]]:
     return cells_of(lines_of(path), None)
 
 
-def _renamed(path: Path, columns: Mapping[str, object], form: str) -> dict[str, str]:
+def _renamed_columns(path: Path, columns: Mapping[str, object], form: str) -> dict[str, str]:
     """`label` for the field `labels`, or the other way round, where the file has only that."""
     if form == "conll":
         return {}
     first: Any = {"jsonl": json_lines, "csv": lambda path: csv_rows(text_of(path), path)}.get(
-        form, _tabbed
+        form, _tabbed_lines
     )
     names = next(first(path))[1]
     present = {name.strip() for name in names}

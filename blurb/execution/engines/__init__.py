@@ -36,7 +36,7 @@ def parse(text: str, launch: Launch) -> Engine:
     from blurb.heads import _spec
 
     engines.load(text.partition(",")[0].strip())  # its code, if it is a file of one's own
-    kind, options = _spec.parse(engines, text)
+    kind, options = _spec.parse_spec(engines, text)
     if launch.workers > 1 and kind.without_jobs:
         raise SettingsError(
             f"{opt('jobs')} is of trials on this machine, and says nothing to {opt('engine', text)}",

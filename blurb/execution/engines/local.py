@@ -18,7 +18,7 @@ from blurb.execution import data_sources
 from blurb.execution.engine import Engine, Sweep
 from blurb.execution.environment import SAVING, clean_start, gpus_for, on_gpu, threads_of
 from blurb.execution.job import Job, JobQueue, TrialOutcome, TrialProgress, longest_first
-from blurb.execution.worker import execute, note_death
+from blurb.execution.worker import execute_job, note_death
 from blurb.messages import BlurbError
 from blurb.store.store import Store
 from blurb.system import leases, process, signals
@@ -46,7 +46,7 @@ class LocalEngine(Engine):
         gpus = gpus_for(sweep.jobs)
         if self.launch.workers == 1 and not gpus:
             while (index := turns.next()) is not None:
-                turns.end(index, execute(sweep.jobs[index], turns.told(index)))
+                turns.end(index, execute_job(sweep.jobs[index], turns.told(index)))
             return
         with data_sources.handed_over(job.data for job in sweep.jobs) as folder, clean_start():
             self._work_in_lanes(turns, folder, gpus)
@@ -56,20 +56,22 @@ class LocalEngine(Engine):
     ) -> None:
         """Has turns taken in lanes: threads with one worker process each, which is replaced if it dies or is spoilt."""
         jobs, lanes = turns.jobs, min(self.launch.workers, len(turns.jobs))
-        at_hand: set[int] = set()
+        available: set[int] = set()
         stop = threading.Event()
 
         def worker_thread(lane: int) -> None:
-            reader, writer = _pipe()
+            reader, writer = _make_pipe()
             pool = self._pool(folder, writer)
             try:
                 while not stop.is_set() and (index := turns.next(stop.wait)) is not None:
-                    at_hand.add(index)
+                    available.add(index)
                     try:
-                        running = pool.submit(_work, execute, on_gpu(jobs[index], gpus, lane))
+                        running = pool.submit(
+                            _work_in_process, execute_job, on_gpu(jobs[index], gpus, lane)
+                        )
                         while wait([running], LISTEN).not_done:
-                            _listen(reader, turns.told(index))
-                        _listen(reader, turns.told(index))
+                            _pass_on_news(reader, turns.told(index))
+                        _pass_on_news(reader, turns.told(index))
                         outcome = running.result()
                         died = outcome.status == "failed" and CUDA_ERROR in outcome.message
                     except (BrokenProcessPool, SystemExit):  # killed, or told to end
@@ -84,9 +86,9 @@ class LocalEngine(Engine):
                         note_death(jobs[index], message)
                     if died:
                         pool.shutdown(wait=False)
-                        reader, writer = _pipe()
+                        reader, writer = _make_pipe()
                         pool = self._pool(folder, writer)
-                    at_hand.discard(index)
+                    available.discard(index)
                     turns.end(index, outcome)
             finally:
                 pool.shutdown()
@@ -100,11 +102,11 @@ class LocalEngine(Engine):
                 BaseException
             ):  # an interrupt, or an error in `on_finished`: nobody waits for the trials at hand
                 stop.set()
-                _end_workers([jobs[index] for index in list(at_hand)])
+                _end_workers([jobs[index] for index in list(available)])
                 while wait(
                     worker_threads, 0.5
                 ).not_done:  # a lane may have been about to start its worker
-                    _end_workers([jobs[index] for index in list(at_hand)])
+                    _end_workers([jobs[index] for index in list(available)])
                 raise
 
     def _pool(
@@ -126,19 +128,19 @@ GRACE = 5.0
 """Seconds that a worker has to clean up its files before it is killed."""
 
 
-def _pipe() -> tuple[Connection, Connection]:
+def _make_pipe() -> tuple[Connection, Connection]:
     """The receiving and the sending end; a killed worker breaks only its own pipe."""
     return multiprocessing.get_context("spawn").Pipe(duplex=False)
 
 
-def _listen(heard: Connection, tell: Callable[[TrialProgress], None]) -> None:
+def _pass_on_news(heard: Connection, tell: Callable[[TrialProgress], None]) -> None:
     """Passes on the news of a worker since the last call; none if it died."""
     with contextlib.suppress(EOFError, OSError):
         while heard.poll():
             tell(heard.recv())
 
 
-def _work(
+def _work_in_process(
     run: Callable[[Job, Callable[[TrialProgress], None]], TrialOutcome], job: Job
 ) -> TrialOutcome:
     """In a worker process: runs a job and reports its progress to the command."""
@@ -172,10 +174,10 @@ def _end_workers(jobs: Sequence[Job]) -> None:
             worker.kill()
             worker.join()
     for job in jobs:
-        _clean(job)
+        _remove_leftovers(job)
 
 
-def _clean(job: Job) -> None:
+def _remove_leftovers(job: Job) -> None:
     """Removes what a worker that was killed left of a trial."""
     with contextlib.suppress(OSError, BlurbError):  # its folder, or its lease, may not be there yet
         store = Store(job.store)
@@ -197,12 +199,12 @@ def _start_worker(threads: int, parent: int, folder: Path | None, told: Connecti
     data_sources.receive(folder)
     _told[:] = [] if told is None else [told]
     # Only now: a worker that is ended while it imports has nothing to remove.
-    signals.on_first([signal.SIGTERM], _leave, signal.SIG_IGN)
+    signals.on_first([signal.SIGTERM], _raise_exit, signal.SIG_IGN)
 
     signals.end_with_parent(parent)
 
 
-def _leave(number: int) -> None:
+def _raise_exit(number: int) -> None:
     """Ends a worker by an exception, so that its trial is saved, or the temporary folder of the trial removed."""
     raise SystemExit(128 + number)
 

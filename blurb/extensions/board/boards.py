@@ -30,8 +30,8 @@ from blurb.extensions.board.verification import (
 )
 from blurb.messages import DataError, SettingsError, UnknownName
 from blurb.results.row import DEMO
-from blurb.row_files.reading import ROWS, manifest_of, read, rows_on
-from blurb.system.files import ordinary, write_whole
+from blurb.row_files.reading import ROWS, manifest_of, read_row_files, rows_on
+from blurb.system.files import open_ordinary, write_whole
 
 
 class BoardRow(TypedDict):
@@ -173,7 +173,7 @@ def submit(board: Path, row: Path, name: str, by: str, date: str) -> Path:
         what = "the name must be letters, digits, '.', '_' and '-', and a folder's on every system"
         raise SettingsError(f"{what} (got '{name[:40]}').", where=place)
     with ledger.changing(board):
-        names = [path.name for path in sorted(row.iterdir())] if read(row) else []
+        names = [path.name for path in sorted(row.iterdir())] if read_row_files(row) else []
         manifest = manifest_of(row)
         hashes = ledger.hashes(board)
         recorded, alike = hashes.get(name), ledger.same_folders({name, *hashes})
@@ -202,7 +202,7 @@ def submit(board: Path, row: Path, name: str, by: str, date: str) -> Path:
         aside.mkdir(parents=True)
         try:
             for each in names:
-                with open(row / each, "rb", opener=ordinary) as source:
+                with open(row / each, "rb", opener=open_ordinary) as source:
                     write_whole(aside / each, source.read())
             if manifest_of(aside) != manifest:
                 raise DataError("changed while it was read.", row)

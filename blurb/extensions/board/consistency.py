@@ -13,12 +13,12 @@ from enum import StrEnum
 from typing import Any
 
 from blurb import __version__, learners, tasks
-from blurb.messages import BlurbError, plural
+from blurb.messages import BlurbError, count_noun
 from blurb.protocols import protocol
 from blurb.protocols.protocol import Protocol
 from blurb.row_files.reading import RowFiles, run_predictions
 from blurb.row_files.writing import RowRecord, RunRecord
-from blurb.scoring.scores import fingerprint
+from blurb.scoring.scores import hash_predictions
 from blurb.store.trial import Configuration, Trial
 from blurb.tasks import SCORED
 
@@ -138,7 +138,7 @@ def _trial_signals(row: RowFiles) -> Iterator[Signal]:
         )
     elif known:
         run, hash_ = known[0]
-        count = f"{len(wrong)} of {plural(len(runs), 'trial')}"
+        count = f"{len(wrong)} of {count_noun(len(runs), 'trial')}"
         what = (
             f"{count} have another hash than the row gives them; it says {run['trial']}, and its content gives "
             f"{hash_}"
@@ -179,7 +179,9 @@ def _predictions(row: RowFiles, run: RunRecord) -> str:
     """The hash of the predictions of another tool."""
     cells = [(split, *pair) for split in SCORED for pair in run_predictions(row, run, split)]
     names = ("split", "id", "prediction")
-    return fingerprint({name: [cell[place] for cell in cells] for place, name in enumerate(names)})
+    return hash_predictions(
+        {name: [cell[place] for cell in cells] for place, name in enumerate(names)}
+    )
 
 
 def _protocol_signals(about: RowRecord) -> Iterator[Signal]:
@@ -188,7 +190,7 @@ def _protocol_signals(about: RowRecord) -> Iterator[Signal]:
         return
     named = Configuration(about["protocol"], about["protocol_hash"], {}, "", "")
     name = named.protocol.partition("@")[0]
-    shipped = protocol.load(name) if name in protocol.names() else None
+    shipped = protocol.load_protocol_file(name) if name in protocol.protocol_names() else None
     if shipped is not None and shipped.name != named.protocol:
         shipped = None  # of another version
     if shipped is not None and shipped.hash != named.protocol_hash:
@@ -254,7 +256,7 @@ def _dataset_signals(about: RowRecord, task: str, runs: Sequence[RunRecord]) -> 
     """Seeds that are missing or were not planned, runs that were not made alike, and missing answers on dev."""
     planned, seeds = set(about["planned"].get(task, ())), {run["seed"] for run in runs}
     if planned - seeds:
-        count = f"{len(planned & seeds)} of {plural(len(planned), 'planned seed')}"
+        count = f"{len(planned & seeds)} of {count_noun(len(planned), 'planned seed')}"
         yield Signal(SignalKind.SEEDS, task, count)
     if seeds - planned:
         yield Signal(SignalKind.UNPLANNED, task, ", ".join(map(str, sorted(seeds - planned))))

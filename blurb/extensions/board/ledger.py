@@ -196,13 +196,13 @@ def changing(board: Path) -> Iterator[None]:
 
 def hashes(board: Path) -> dict[str, str]:
     """Row -> hash of its manifest, of the rows that are on a board by its ledger."""
-    there: dict[str, str] = {}
+    present: dict[str, str] = {}
     for entry in read(board / FILE):
         if entry.event is Event.WITHDRAWN:
-            there.pop(entry.row, None)
+            present.pop(entry.row, None)
         else:
-            there[entry.row] = entry.manifest
-    return there
+            present[entry.row] = entry.manifest
+    return present
 
 
 def same_folders(names: Iterable[str]) -> list[list[str]]:
@@ -243,12 +243,12 @@ def problems(board: Path, since: Path | None = None) -> Iterator[str]:
     hidden = {name for name in listed if name.startswith(".")}
     for name in sorted(hidden - {KEEP}):
         yield f"{ROWS}/{name}: is hidden, and no row; remove it"
-    there = listed - hidden
-    for names in same_folders(hashes.keys() | there):
+    present = listed - hidden
+    for names in same_folders(hashes.keys() | present):
         yield f"{' and '.join(names)}: are one folder on macOS and Windows; withdraw all but one"
-    for name in sorted(hashes.keys() - there):
+    for name in sorted(hashes.keys() - present):
         yield f"{name}: the row is gone, and no entry says that it was withdrawn"
-    for name in sorted(there):
+    for name in sorted(present):
         if name not in hashes:
             yield f"{name}: no entry says that the row was added"
         elif not (folder / name).is_dir():

@@ -15,10 +15,10 @@ from blurb.extensions.board import ledger
 from blurb.extensions.board.ledger import Event, LedgerEntry
 from blurb.extensions.board.verification import Level
 from blurb.extensions.reports.html.provenance import public
-from blurb.messages import plural
-from blurb.results.row import Row, labelled
+from blurb.messages import count_noun
+from blurb.results.row import Row, label_rows
 from blurb.row_files.reading import rows_on
-from blurb.row_files.scores import scores
+from blurb.row_files.scores import claimed_scores
 from blurb.row_files.writing import RowRecord
 
 PARTIES = {"first": "first: made the model", "third": "third: did not make the model"}
@@ -153,14 +153,14 @@ def read(board: Path) -> list[BoardListing]:
     entries = ledger.read(board / ledger.FILE)
     listings = [
         BoardListing(
-            scores(row),
+            claimed_scores(row),
             row.about,
             row.manifest,
             [each for each in entries if each.row == row.folder.name],
         )
         for row in rows_on(board)
     ]
-    named = labelled([replace(each.scores, remarks=(standing(each),)) for each in listings])
+    named = label_rows([replace(each.scores, remarks=(standing(each),)) for each in listings])
     return [replace(each, scores=row) for each, row in zip(listings, named, strict=True)]
 
 
@@ -173,7 +173,7 @@ def standing(listing: BoardListing) -> str:
     text = "claimed; nobody recomputed these figures"
     if last is not None:
         what = "claimed; not recomputed" if listing.level is Level.CLAIMED else last.level
-        count = f", {plural(len(last.signals), 'signal')}" if last.signals else ""
+        count = f", {count_noun(len(last.signals), 'signal')}" if last.signals else ""
         text = f"{what} by {last.by} ({last.date}{count})"
     party = f" ({about['party']} party)" if about["party"] else ""
     return f"{text}; measured by {about['measured_by']}{party}" if about["measured_by"] else text

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blurb import formulations, learners, tasks
-from blurb.data.schema import leaks
+from blurb.data.schema import leaked_ids
 from blurb.extensions.board.consistency import Signal, SignalKind
 from blurb.messages import DataError
 from blurb.row_files.reading import RowFiles, run_predictions
@@ -237,17 +237,17 @@ class Beside:
 
         Where the variance of three runs is small by chance, it takes the difference for sure.
         """
-        for task, (mine, pool) in self._pooled().items():
-            freedom = len(mine) + len(pool) - 2
-            squares = sum((score - fmean(side)) ** 2 for side in (mine, pool) for score in side)
+        for task, (own, pool) in self._pooled().items():
+            freedom = len(own) + len(pool) - 2
+            squares = sum((score - fmean(side)) ** 2 for side in (own, pool) for score in side)
             deviation = max(math.sqrt(squares / freedom), SMALLEST)
-            error = deviation * math.sqrt(1 / len(mine) + 1 / len(pool))
-            difference = fmean(mine) - fmean(pool)
+            error = deviation * math.sqrt(1 / len(own) + 1 / len(pool))
+            difference = fmean(own) - fmean(pool)
             if difference > t_critical(freedom, 2 * share) * error:
                 usual = (
                     f"{difference:+.2f} beside {len(pool)} runs of these weights under this recipe"
                 )
-                yield Signal(SignalKind.BETTER, task, f"{fmean(mine):.2f}, {usual}")
+                yield Signal(SignalKind.BETTER, task, f"{fmean(own):.2f}, {usual}")
 
     def _answer_signals(self) -> Iterator[Signal]:
         """Predictions of a row of another model, or of this one."""
@@ -327,5 +327,7 @@ def _leaked(task: str, options: tuple[tuple[str, Any], ...], data: Path) -> froz
     """The ids of these examples, as a formulation with these options cuts them."""
     formulation = formulations.bind(tasks.get(task), dict(options))
     return frozenset(
-        leaks({split: matching.units_of(formulation, data, split) for split in ("train", "test")})
+        leaked_ids(
+            {split: matching.units_of(formulation, data, split) for split in ("train", "test")}
+        )
     )

@@ -12,15 +12,15 @@ from blurb.extensions.board import ledger
 from blurb.extensions.board.ledger import BEFORE, FOLDER, Event, LedgerEntry, append
 from blurb.messages import DataError, SettingsError
 from blurb.results.score import shares_of
-from blurb.row_files.reading import ROWS, RowFiles, manifest_of, read
-from blurb.row_files.scores import figures_of, scores
+from blurb.row_files.reading import ROWS, RowFiles, manifest_of, read_row_files
+from blurb.row_files.scores import claimed_scores, figures_of
 from blurb.row_files.writing import (
     ABOUT,
     MANIFEST,
     RowRecord,
     RunRecord,
-    description,
-    manifest as manifest_file,
+    manifest_bytes as manifest_file,
+    row_json_bytes,
 )
 from blurb.scoring import matching
 from blurb.system.files import read_json
@@ -44,7 +44,7 @@ def rescore(board: Path, name: str, data: Path, by: str, date: str) -> LedgerEnt
         shutil.rmtree(before, ignore_errors=True)  # a kill after both
         if not place.is_dir():
             raise SettingsError(f"there is no row '{name[:40]}'.", where=board / ROWS)
-        row = read(place)
+        row = read_row_files(place)
         entries = [entry for entry in ledger.read(board / ledger.FILE) if entry.row == name]
         if all(run["metrics_version"] == metrics.VERSION for run in row.about["runs"]):
             raise SettingsError(
@@ -62,7 +62,7 @@ def rescore(board: Path, name: str, data: Path, by: str, date: str) -> LedgerEnt
         aside = place.with_name(f".{name}")
         shutil.rmtree(aside, ignore_errors=True)
         shutil.copytree(place, aside)
-        content = description(about)
+        content = row_json_bytes(about)
         (aside / ABOUT).write_bytes(content)
         hashes = {
             **read_json(aside / MANIFEST)["sha256"],
@@ -94,5 +94,5 @@ def _run(row: RowFiles, run: RunRecord, data: Path) -> RunRecord:
 
 def _mean(row: RowFiles) -> float:
     """The mean of its datasets, weighted as in the score, which it is if there are all thirteen."""
-    means = scores(row).means()
+    means = claimed_scores(row).means()
     return sum(share * means[name] for name, share in shares_of(means).items())

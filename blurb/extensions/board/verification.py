@@ -19,16 +19,23 @@ from blurb import learners, metrics, tasks
 from blurb.data.loading import path_of
 from blurb.extensions.board import consistency, plausibility
 from blurb.extensions.board.consistency import FATAL, Signal, SignalKind
-from blurb.messages import DataError, plural
+from blurb.messages import DataError, count_noun
 from blurb.records import From
 from blurb.results.row import DEMO
 from blurb.results.score import shares_of
-from blurb.row_files.reading import RowFiles, read, rows_in
+from blurb.row_files.reading import RowFiles, read_row_files, rows_in
 from blurb.row_files.scores import figures_of
 from blurb.row_files.writing import RunRecord
 from blurb.scoring import matching
 from blurb.statistics.levels import holm
-from blurb.statistics.welch import LEVEL, WelchComparison, combined, compare, p_beyond, within
+from blurb.statistics.welch import (
+    LEVEL,
+    WelchComparison,
+    combine_tests,
+    equivalence_margin,
+    p_beyond,
+    welch_test,
+)
 from blurb.tasks import SCORED, SPLITS, ScoredSplit
 
 SAME = 1e-9
@@ -100,7 +107,7 @@ def verify(folder: Path, data: Path, beside: Path | None = None) -> RowVerificat
     :param beside: a folder of rows that the row is looked at beside, which may have the row among them
     :raises DataError: if the files are not those of a row, or the data is missing
     """
-    row = read(folder)
+    row = read_row_files(folder)
     alone = verify_row(row, data)
     if not alone.figures:
         raise DataError("has no dataset of the row.", data)
@@ -271,19 +278,21 @@ class Reproduction:
         for task, (mine, others) in self._scores().items():
             varying = self.row.row.varies
             parts[task] = (
-                compare(mine, others)
+                welch_test(mine, others)
                 if varying
                 else WelchComparison(fmean(mine) - fmean(others), 0.0)
             )
-        mean = combined([(share, parts[task]) for task, share in shares_of(parts).items()])
+        mean = combine_tests([(share, parts[task]) for task, share in shares_of(parts).items()])
         scores = [
-            RerunScore(task=task, difference=part.difference or 0.0, within=within(part))
+            RerunScore(
+                task=task, difference=part.difference or 0.0, within=equivalence_margin(part)
+            )
             for task, part in parts.items()
         ]
         return Reproduced(
             margin=self.margin,
             difference=mean.difference,
-            within=within(mean),
+            within=equivalence_margin(mean),
             datasets=scores,
             objections=[*self._recipe_doubts(), *self._score_doubts(parts, mean)],
         )
@@ -327,7 +336,7 @@ class Reproduction:
                 "a copy, or the same seeds in the same environment. Run it with other seeds"
             )
 
-        reached = within(mean)
+        reached = equivalence_margin(mean)
         if not parts:
             yield "no dataset in common"
         elif reached is None or reached >= self.margin:
@@ -352,7 +361,7 @@ def sentences(rerun: Reproduced) -> Iterator[str]:
     """The means in a sentence, then each objection."""
     if rerun["difference"] is not None and rerun["within"] is not None:
         yield (
-            f"Row minus rerun, over {plural(len(rerun['datasets']), 'dataset')}: {rerun['difference']:+.2f}, "
+            f"Row minus rerun, over {count_noun(len(rerun['datasets']), 'dataset')}: {rerun['difference']:+.2f}, "
             f"equivalent within {rerun['within']:.2f} points (margin {rerun['margin']:g})."
         )
     for objection in rerun["objections"]:

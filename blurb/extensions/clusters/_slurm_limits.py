@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from blurb.cost.model import Estimate, TrialEstimate
 from blurb.extensions.clusters._slurm_script import SAVING
 from blurb.extensions.clusters.slurm import limit_of_site
-from blurb.messages import duration, size
+from blurb.messages import format_duration, format_size
 from blurb.training.hardware import choose_device
 
 UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
@@ -34,21 +34,23 @@ def shortfalls(expected: Estimate, sbatch: Mapping[str, str], parts: int) -> Ite
         ]:
             longest = max(long, key=lambda trial: trial.seconds)
             others = f" (and {len(long) - 1:,} more)" if len(long) > 1 else ""
-            takes = f"the {duration(longest.seconds)} that {_name(longest)} is predicted to take{others}"
+            takes = f"the {format_duration(longest.seconds)} that {_name(longest)} is predicted to take{others}"
             yield f"time={sbatch['time']} is less than {takes}: {then}"
-    asked = {name: sbatch[name] for name in ("mem", "mem-per-cpu") if name in sbatch}
+    requested = {name: sbatch[name] for name in ("mem", "mem-per-cpu") if name in sbatch}
     given = bytes_of(sbatch.get("mem", ""))
-    if not given and "mem" not in asked:
+    if not given and "mem" not in requested:
         cpus = sbatch.get("cpus-per-task", "1")
-        given = bytes_of(asked.get("mem-per-cpu", "")) * (int(cpus) if cpus.isdecimal() else 1)
+        given = bytes_of(requested.get("mem-per-cpu", "")) * (int(cpus) if cpus.isdecimal() else 1)
     here = [
         trial for trial in expected.waiting if choose_device(trial.job.place).type != "cuda"
     ]  # a GPU has its own
     if given and here:
         largest = max(here, key=lambda trial: trial.cost.memory)
         if largest.memory > given:
-            request = ",".join(f"{name.replace('-', '_')}={value}" for name, value in asked.items())
-            needed = f"the {size(largest.memory)} that {_name(largest)} is predicted to need"
+            request = ",".join(
+                f"{name.replace('-', '_')}={value}" for name, value in requested.items()
+            )
+            needed = f"the {format_size(largest.memory)} that {_name(largest)} is predicted to need"
             yield f"{request} is less than {needed}: ask for more."
     most = limit_of_site("MaxJobCount")
     if most and parts > most:

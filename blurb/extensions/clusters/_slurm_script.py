@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from blurb.messages import BlurbError, opt, plural
+from blurb.messages import BlurbError, count_noun, opt
 
 SCRIPT = "slurm.sh"
 SAVING = 120
@@ -86,7 +86,7 @@ class Script:
         )
         return TEXT.format(
             by_hand=by_hand,
-            parts=plural(self.parts, "part"),
+            parts=count_noun(self.parts, "part"),
             name=self.folder.name,
             job=self.job_name,
             log=log,

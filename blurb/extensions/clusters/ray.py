@@ -20,7 +20,7 @@ from blurb.execution import sweeps
 from blurb.execution.engine import Engine, Launch, Sweep
 from blurb.execution.environment import SAVING, at_root, clean_start
 from blurb.execution.job import Job, JobQueue, TrialOutcome
-from blurb.execution.worker import execute, note_death
+from blurb.execution.worker import execute_job, note_death
 from blurb.messages import SettingsError, StoreError, opt, safe_message
 from blurb.system import process, signals
 
@@ -83,14 +83,14 @@ class RayEngine(Engine):
         self.check_there()
         folder = str(sweep.folder.absolute())
         with _cluster(self.address) as ray:
-            there = ray.cluster_resources()
+            present = ray.cluster_resources()
             gpus = self.gpus
             if gpus is None:
-                gpus = 1 if there.get("GPU") and sweep.jobs[0].device != "cpu" else 0
+                gpus = 1 if present.get("GPU") and sweep.jobs[0].device != "cpu" else 0
             # The retries are of processes that die: a trial that fails has said why, and would fail again.
             task = ray.remote(num_cpus=self.cpus, num_gpus=gpus, max_retries=self.retries)(run_one)
             running: dict[Any, int] = {}
-            most = max(QUEUED, int(2 * there.get("CPU", 0) / self.cpus))
+            most = max(QUEUED, int(2 * present.get("CPU", 0) / self.cpus))
             try:
                 while running or turns.left:
                     while len(running) < most and (index := turns.next_free()) is not None:
@@ -142,7 +142,7 @@ def run_one(folder: str, index: int, cpus: float, code: str) -> tuple[str, float
         return "already done", 0.0, ""  # a sweep ends with the last of its trials
     if job is None:
         return "failed", 0.0, "The row of the trial was removed or renamed meanwhile."
-    outcome = execute(job)
+    outcome = execute_job(job)
     return outcome.status, outcome.seconds, outcome.message
 
 
@@ -172,10 +172,10 @@ def _cluster(address: str) -> Iterator[Any]:
     import ray
 
     given = address or os.environ.get("RAY_ADDRESS", "")
-    there = ray.is_initialized()
+    present = ray.is_initialized()
     handlers = {number: signal.getsignal(number) for number in signals.SIGNALS}
     try:
-        if not there:
+        if not present:
             with clean_start(), at_root():
                 ray.init(address=given or "local", log_to_driver=False, include_dashboard=False)
             if threading.current_thread() is threading.main_thread():
@@ -191,7 +191,7 @@ def _cluster(address: str) -> Iterator[Any]:
     try:
         yield ray
     finally:
-        if not there:
+        if not present:
             ray.shutdown()
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from blurb.execution import sweeps
 from blurb.execution.engine import Engine, Launch
-from blurb.execution.job import Job, OnFinished, OnProgress, TrialOutcome, pack
+from blurb.execution.job import Job, OnFinished, OnProgress, TrialOutcome, pack_trials
 from blurb.extensions.clusters._slurm_script import Script, SlurmError, arrays, check_path, offsets
 from blurb.messages import SettingsError, opt
 from blurb.store.row_contents import failure_of
@@ -187,12 +187,12 @@ class SlurmEngine(Engine):
             store, [replace(job, resume=True) for job in jobs], {"parts": packed}
         )
         sweeps.write_parts(folder, packed)
-        asked = dict(self.sbatch)
+        requested = dict(self.sbatch)
         longest = max(sum(jobs[index].predicted for index in part) for part in packed)
         if (
-            "time" not in asked and longest
+            "time" not in requested and longest
         ):  # wrong is harmless: a job goes on from where its trial was saved
-            asked["time"] = str(math.ceil(2 * longest / 60) + 10)
+            requested["time"] = str(math.ceil(2 * longest / 60) + 10)
         most = limit_of_site("MaxArraySize")
         script = Script(
             folder,
@@ -201,7 +201,7 @@ class SlurmEngine(Engine):
                 len(packed), self.parts_at_once, MOST_ELEMENTS if most is None else max(1, most)
             ),
             len(packed),
-            asked,
+            requested,
             self.setup,
             self.start_within,
             self.failures,
@@ -211,7 +211,7 @@ class SlurmEngine(Engine):
         return script
 
     def _packed(self, seconds: Sequence[float]) -> list[list[int]]:
-        return pack(seconds, 60.0 * self.minutes, self.trials)
+        return pack_trials(seconds, 60.0 * self.minutes, self.trials)
 
     def _submit(self, script: Script, jobs: Sequence[Job]) -> str:
         """Submits a script, unless it shall only be shown; returns what came of it."""

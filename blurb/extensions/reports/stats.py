@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from blurb import metrics
-from blurb.data.schema import Example, words
+from blurb.data.schema import Example, count_words
 from blurb.inputs import tagging
 from blurb.inputs.tokenized_split import Read
 from blurb.tasks import Split, Task
@@ -58,7 +58,7 @@ class Statistics:
 
     :param units: size in the unit of the paper's Table 3
     :param inputs: number of examples (sentences, pairs, questions)
-    :param words: lengths in words (`blurb.data.schema.words`)
+    :param words: lengths in words (`blurb.data.schema.count_words`)
     :param labels: entities (ner), words (pico), documents (document) or examples (others) of each label
     :param score: mean and standard deviation of the gold scores (similarity)
     :param adjacent: entities directly after another of their type (ner), which tagging without borders merges
@@ -135,7 +135,7 @@ def measure(
                 split,
                 task.task_type.size(rows),
                 len(rows),
-                lengths(list(map(words, rows)), ids),
+                lengths(list(map(count_words, rows)), ids),
                 label_counts(task, rows),
                 **sizes,  # type: ignore[arg-type]
             )
@@ -183,5 +183,7 @@ def adjacent(rows: Sequence[Example]) -> int:
 def io_ceiling(rows: Sequence[Example]) -> float:
     """Entity F1 of perfect predictions in IO, which cannot separate adjacent entities."""
     gold = [row["tags"] for row in rows]
-    merged = [tagging.convert(tagging.convert(tags, "bio", "io"), "io", "bio") for tags in gold]
+    merged = [
+        tagging.convert_tags(tagging.convert_tags(tags, "bio", "io"), "io", "bio") for tags in gold
+    ]
     return float(metrics.get("entity_f1")(gold, merged)["f1"])

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from scipy.special import stdtr
 
-from blurb.messages import DataError, SettingsError, plural
+from blurb.messages import DataError, SettingsError, count_noun
 from blurb.results.dataset_scores import Measure
 
 SEEDS, MOST = 3, 20
@@ -64,7 +64,7 @@ class Bisection:
     asked: float = ERROR
 
     def __str__(self) -> str:
-        count = plural(len(self.looks), "checkpoint")
+        count = count_noun(len(self.looks), "checkpoint")
         if self.first_bad is None:
             return (
                 f"Step {self.looks[1].step} is {self.drop:+.2f} points from step {self.last_good}: no drop as "

@@ -17,7 +17,7 @@ from blurb.extensions.series.finding import FoundCheckpoints
 from blurb.extensions.series.series import Series
 from blurb.results.row import Row
 from blurb.statistics import smoothing
-from blurb.statistics.smoothing import Floats, places
+from blurb.statistics.smoothing import Floats, axis_places
 from blurb.system.files import SEAL
 
 Score = Callable[[Sequence[Step], str], Mapping[str, Row]]
@@ -56,16 +56,16 @@ def within(
                 for at, step in own.items()
                 if (level := _value(rows, step, value)) is not None
             }
-            if (at := following(list(own), known, smoothing.logarithmic(list(own)))) is None:
+            if (at := following(list(own), known, smoothing.needs_log_axis(list(own)))) is None:
                 runs.remove(run)
                 continue
-            begun = now()
-            if begun - started + statistics.fmean(took) > seconds:
+            start_time = now()
+            if start_time - started + statistics.fmean(took) > seconds:
                 return tuple(Scored(step, rows.get(step.name)) for step in steps)
             rows |= score([own[at]], protocol)
             if _value(rows, own[at], value) is None:
                 failed.add(own[at].name)
-            took = [*(each for each in took if each), now() - begun]
+            took = [*(each for each in took if each), now() - start_time]
     return tuple(Scored(step, rows.get(step.name)) for step in steps)
 
 
@@ -103,10 +103,12 @@ def following(
     for step in (steps[0], steps[-1]):
         if step not in known:
             return step
-    there = [step for step in steps if step in known]
-    where, values = places(there, logarithmic), np.asarray([known[step] for step in there])
+    present = [step for step in steps if step in known]
+    where, values = axis_places(present, logarithmic), np.asarray([known[step] for step in present])
     gaps = [
-        place for place in range(len(there) - 1) if _inside(steps, there[place], there[place + 1])
+        place
+        for place in range(len(present) - 1)
+        if _inside(steps, present[place], present[place + 1])
     ]
     if not gaps:
         return None
@@ -118,10 +120,10 @@ def following(
     chosen = max(
         range(len(gaps)), key=lambda number: (unknown[number] + floor) * (widths[number] / widest)
     )
-    low, high = there[gaps[chosen]], there[gaps[chosen] + 1]
+    low, high = present[gaps[chosen]], present[gaps[chosen] + 1]
     candidates = _inside(steps, low, high)
-    middle = float(np.mean(places([low, high], logarithmic)))
-    return candidates[int(np.argmin(np.abs(places(candidates, logarithmic) - middle)))]
+    middle = float(np.mean(axis_places([low, high], logarithmic)))
+    return candidates[int(np.argmin(np.abs(axis_places(candidates, logarithmic) - middle)))]
 
 
 def _inside(steps: Sequence[int], low: int, high: int) -> list[int]:

@@ -21,7 +21,7 @@ from blurb.results.row import Row
 from blurb.statistics import smoothing
 from blurb.statistics.smoothing import Floats, Noise, Peak
 from blurb.statistics.welch import half_width, t_critical
-from blurb.store.record import within
+from blurb.store.record import clip_interval
 from blurb.system.files import read_json
 from blurb.tasks import Split
 
@@ -200,7 +200,7 @@ class Curve:
 
     def place_and_value(self, logarithmic: bool) -> tuple[Floats, Floats]:
         """Places and values, upwards where better."""
-        places = smoothing.places([point.step.step for point in self.points], logarithmic)
+        places = smoothing.axis_places([point.step.step for point in self.points], logarithmic)
         return places, self.sign * np.asarray([point.value for point in self.points])
 
 
@@ -222,7 +222,7 @@ class Family:
             return max(0.0, value - half), value + half
         is_score = self.measure is Measure.SCORE
         return (
-            within(value - half, value + half, self.dataset)
+            clip_interval(value - half, value + half, self.dataset)
             if is_score
             else (value - half, value + half)
         )
@@ -287,16 +287,16 @@ class Family:
 def families(scored: Sequence[Scored], datasets: Sequence[str], split: Split) -> Iterator[Family]:
     """All curves: the mean and each dataset by score, each dataset by loss, then the figures of the pretraining."""
     figures = dict.fromkeys(key for checkpoint in scored for key in checkpoint.step.figures)
-    wanted = [(MEAN, Measure.SCORE)] if len(datasets) > 1 else []
-    wanted += [(name, Measure.SCORE) for name in datasets] + [
+    requested = [(MEAN, Measure.SCORE)] if len(datasets) > 1 else []
+    requested += [(name, Measure.SCORE) for name in datasets] + [
         (name, Measure.LOSS) for name in datasets
     ]
-    wanted += [(name, Measure.FIGURE) for name in figures]
+    requested += [(name, Measure.FIGURE) for name in figures]
     runs = list(dict.fromkeys(checkpoint.step.run for checkpoint in scored))
-    spaced = smoothing.logarithmic(
+    spaced = smoothing.needs_log_axis(
         *([each.step.step for each in scored if each.step.run == run] for run in runs)
     )
-    for dataset, measure in wanted:
+    for dataset, measure in requested:
         curves = []
         for run in runs:
             own = [checkpoint for checkpoint in scored if checkpoint.step.run == run]

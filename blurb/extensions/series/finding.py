@@ -19,7 +19,7 @@ from blurb.checkpoints.references import default_name
 from blurb.extensions.series import curves
 from blurb.extensions.series.curves import Step
 from blurb.messages import BlurbError, DataError, ModelError, SettingsError, opt
-from blurb.system.files import SEAL, damage
+from blurb.system.files import SEAL, damaged_files
 
 INSIDE = "checkpoints"
 """Where `blurb pretrain` has them."""
@@ -179,7 +179,7 @@ def _matching(folder: Path, pattern: str) -> list[Path]:
 def incomplete(folder: Path, with_tokenizer: bool = False) -> str:
     """Why a folder is no whole checkpoint: files that are missing or cut, or that differ from its seal; "" if it is."""
     try:
-        if (folder / SEAL).is_file() and (bad := damage(folder)):
+        if (folder / SEAL).is_file() and (bad := damaged_files(folder)):
             return f"{', '.join(bad)} is not as it was sealed"
         Checkpoint(folder).check_files(with_tokenizer)
     except (BlurbError, OSError) as error:
@@ -229,15 +229,15 @@ def _on_hub(place: str, run: str) -> FoundCheckpoints:
         if numbered[name] is None
     ]
     alike = Counter(numbered.values())
-    there = []
+    present = []
     for name, step in numbered.items():
         if step is not None and alike[step] > 1:
             left_out.append(
                 f"{repository}@{name}: another revision has step {step}, too; both are left out."
             )
         elif step is not None:
-            there.append(Step(run, step, f"{repository}@{name}"))
-    return FoundCheckpoints(tuple(sorted(there, key=lambda step: step.step)), tuple(left_out))
+            present.append(Step(run, step, f"{repository}@{name}"))
+    return FoundCheckpoints(tuple(sorted(present, key=lambda step: step.step)), tuple(left_out))
 
 
 def missing(found: FoundCheckpoints, required: Sequence[int]) -> dict[str, list[int]]:

@@ -13,14 +13,14 @@ import click
 from blurb.extensions.reports.html import environment
 from blurb.extensions.reports.html.model import SeriesChart, SeriesPoint
 from blurb.extensions.series.curves import MEAN, Curve, Family, Scored
-from blurb.messages import DataError, opt, plural
+from blurb.messages import DataError, count_noun, opt
 from blurb.records import Count
 from blurb.results.dataset_scores import Measure
 from blurb.results.predictions import SAME
-from blurb.results.schema import original
-from blurb.statistics.smoothing import logarithmic
+from blurb.results.schema import undo_neutral
+from blurb.statistics.smoothing import needs_log_axis
 from blurb.statistics.welch import LEVEL
-from blurb.store.record import within
+from blurb.store.record import clip_interval
 from blurb.table_files import table_of
 from blurb.tasks import Split
 
@@ -38,18 +38,18 @@ def sentences(
 
     :param leading: the scores that decide on the best step
     """
-    there = [
+    present = [
         name
         for name in datasets
         if any(name not in each.lacks([name]) for each in scored if each.row is not None)
     ]
-    if not there:
+    if not present:
         yield "No checkpoint has a score yet."
         return
     if leading is None:
         yield (
             f"No checkpoint has all {len(datasets)} datasets, so there is no mean and no best step; there are scores "
-            f"of {', '.join(there)} ({opt('tasks')} chooses)."
+            f"of {', '.join(present)} ({opt('tasks')} chooses)."
         )
     yield from _seen(families)
     yield from _falls(families)
@@ -67,7 +67,7 @@ def sentences(
     }
     for run, own in pieces.items():
         if lost := [str(one.step.step) for one in own if one.row is None]:
-            yield f"{run}: {plural(len(lost), 'checkpoint')} of {len(own)} without scores: step {', '.join(lost)}."
+            yield f"{run}: {count_noun(len(lost), 'checkpoint')} of {len(own)} without scores: step {', '.join(lost)}."
         for checkpoint in own:
             if lacks := checkpoint.lacks(datasets):
                 yield f"{run}: step {checkpoint.step.step} has no score of {', '.join(lacks)}, and no mean."
@@ -94,7 +94,7 @@ def _seen(families: Sequence[Family]) -> Iterator[str]:
 
 def _falls(families: Sequence[Family]) -> Iterator[str]:
     """A sentence for each place where something falls by more than noise; all curves of a measure share the level."""
-    there: dict[tuple[str, int, int], list[str]] = {}
+    present: dict[tuple[str, int, int], list[str]] = {}
     for family in families:
         alike = sum(each.measure is family.measure for each in families)
         for curve, place, size, chance in family.falls(LEVEL / alike):
@@ -106,8 +106,8 @@ def _falls(families: Sequence[Family]) -> Iterator[str]:
                 else family.dataset
             )
             said = f"{name} by {size:.{digits}f} (noise: {chance:.{digits}f})"
-            there.setdefault((curve.run, before, after), []).append(said)
-    for (run, before, after), parts in there.items():
+            present.setdefault((curve.run, before, after), []).append(said)
+    for (run, before, after), parts in present.items():
         yield (
             f"{run} becomes worse from step {before} to {after}: {', '.join(parts)}. In brackets what noise alone "
             "exceeds anywhere in these curves in a twentieth of cases."
@@ -125,7 +125,9 @@ def _best(family: Family, curve: Curve) -> str:
     at = points[best.place].step.step
     text = f"{curve.run}: the trend of {family.dataset} is highest at step {at}, {best.value:.2f}"
     if best.half is None or best.gain is None or best.trend_gain is None:
-        return f"{text}; with {plural(len(points), 'checkpoint')} nothing is known of its noise."
+        return (
+            f"{text}; with {count_noun(len(points), 'checkpoint')} nothing is known of its noise."
+        )
     others = [points[place].step.step for place in best.alike if place != best.place]
     alike = (
         f"not told from it: step {', '.join(map(str, others))}"
@@ -153,7 +155,7 @@ def text(series: Series, picture: bool = True) -> str:
     """Picture, sentences, how well each set sees the runs change, the scores, and what is left out."""
     template = environment(__package__, html=False).get_template("page.md.jinja")
     return template.render(
-        plural=plural,
+        plural=count_noun,
         series=series,
         picture=picture,
         done=sum(one.row is not None and not one.lacks(series.datasets) for one in series.scored),
@@ -207,12 +209,14 @@ def _charts(path: Path) -> list[SeriesChart]:
             half = float(line["trend_half"]) if line["trend_half"] else None
             ends = None if half is None else (trend - half, trend + half)
             if ends and line["measure"] == SHOWN[0]:
-                ends = within(*ends, line["dataset"])
+                ends = clip_interval(*ends, line["dataset"])
             point = int(line["step"]), float(line["value"]), trend, ends
         except (ValueError, TypeError) as error:
             raise at.error("step, value and trend must be numbers.") from error
-        points.setdefault(line["dataset"], {}).setdefault(original(line["run"]), []).append(point)
-    spaced = logarithmic(
+        points.setdefault(line["dataset"], {}).setdefault(undo_neutral(line["run"]), []).append(
+            point
+        )
+    spaced = needs_log_axis(
         *([step for step, *_ in own] for runs in points.values() for own in runs.values())
     )
     return [SeriesChart(dataset, spaced, list(runs.items())) for dataset, runs in points.items()]

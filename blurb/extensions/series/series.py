@@ -162,12 +162,12 @@ def _curve(axes: Axes, family: Family, curve: Curve, number: int) -> Any:
 def _limits(family: Family, levels: Sequence[float]) -> tuple[float, float]:
     """Of values, trends, noise and level lines; the interval of a point whose runs fell apart may leave the panel."""
     noise = 0.0 if family.noise is None else family.noise.deviation
-    there = [point.value for curve in family.curves for point in curve.points] + list(levels)
+    present = [point.value for curve in family.curves for point in curve.points] + list(levels)
     for curve in family.curves:
         trend = family.trend(curve)[0]
-        there += [float(trend.min()) - noise, float(trend.max()) + noise]
-    margin = 0.06 * (max(there) - min(there)) or 1.0
-    return min(there) - margin, max(there) + margin
+        present += [float(trend.min()) - noise, float(trend.max()) + noise]
+    margin = 0.06 * (max(present) - min(present)) or 1.0
+    return min(present) - margin, max(present) + margin
 
 
 TABLE, PAGE, PICTURE = "series.csv", "README.md", "series.png"

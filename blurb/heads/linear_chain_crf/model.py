@@ -11,10 +11,10 @@ from torch.nn.functional import pad
 
 from blurb.heads.linear_chain_crf.partition import (
     Potentials,
-    flip,
     forward_backward,
     log_partition,
-    sweep,
+    partial_scores,
+    reverse_sequences,
 )
 from blurb.inputs.tagging import TaggingRules
 
@@ -66,9 +66,9 @@ class Chain(nn.Module):
         """
         check(emissions, mask, tags)
         with torch.autocast(emissions.device.type, enabled=False):
-            emissions = _clean(emissions, mask)
+            emissions = _mask_emissions(emissions, mask)
             potentials = self._potentials(training=True)
-            scores = _score(emissions, potentials, tags, mask) - log_partition(
+            scores = _score_of_path(emissions, potentials, tags, mask) - log_partition(
                 emissions, potentials, mask
             )
         if self.constrained and not torch.isfinite(scores).all():
@@ -87,7 +87,7 @@ class Chain(nn.Module):
         """
         check(emissions, mask)
         with torch.autocast(emissions.device.type, enabled=False):
-            emissions = _clean(emissions, mask, shift=False)
+            emissions = _mask_emissions(emissions, mask, shift=False)
             tags, possible = viterbi(*self._at_edges(emissions, mask, inside), mask)
         if not possible.all():
             row = int((~possible).nonzero()[0])
@@ -104,7 +104,7 @@ class Chain(nn.Module):
         """
         check(emissions, mask)
         with torch.autocast(emissions.device.type, enabled=False):
-            emissions, potentials = self._at_edges(_clean(emissions, mask), mask, inside)
+            emissions, potentials = self._at_edges(_mask_emissions(emissions, mask), mask, inside)
             forward, backward, _ = forward_backward(emissions, potentials, mask)
             found = (forward + backward - emissions).softmax(-1)
         return found.masked_fill(~mask.unsqueeze(-1), 0)
@@ -137,7 +137,7 @@ class Chain(nn.Module):
         )
 
 
-def _clean(emissions: Tensor, mask: Tensor, shift: bool = True) -> Tensor:
+def _mask_emissions(emissions: Tensor, mask: Tensor, shift: bool = True) -> Tensor:
     """The emissions in at least float32, and 0 in the padding.
 
     Shifting all tags of a word does not change probabilities; near 0 the sums are more precise.
@@ -148,7 +148,7 @@ def _clean(emissions: Tensor, mask: Tensor, shift: bool = True) -> Tensor:
     return wide.masked_fill(~mask.unsqueeze(-1), 0)
 
 
-def _score(emissions: Tensor, potentials: Potentials, tags: Tensor, mask: Tensor) -> Tensor:
+def _score_of_path(emissions: Tensor, potentials: Potentials, tags: Tensor, mask: Tensor) -> Tensor:
     """Score of the path `tags`, (batch,)."""
     start_transitions, transitions, end_transitions = potentials
     tags = tags.masked_fill(~mask, 0)
@@ -182,14 +182,14 @@ def check(emissions: Tensor, mask: Tensor, tags: Tensor | None = None) -> None:
     ):
         raise ValueError(
             "shapes must be emissions (batch, words, tags), mask and tags (batch, words); "
-            f"got {_shapes(emissions, mask, tags)}."
+            f"got {_shapes_text(emissions, mask, tags)}."
         )
     if mask.dtype != torch.bool:
         raise ValueError(
-            f"the mask must be torch.bool (got {mask.dtype}): {_shapes(emissions, mask, tags)}."
+            f"the mask must be torch.bool (got {mask.dtype}): {_shapes_text(emissions, mask, tags)}."
         )
     if mask.numel() == 0:
-        raise ValueError(f"an empty sequence or batch: {_shapes(emissions, mask, tags)}.")
+        raise ValueError(f"an empty sequence or batch: {_shapes_text(emissions, mask, tags)}.")
     size = emissions.shape[-1]
     troubles = {
         "sequence {} is empty (its first word is masked)": ~mask[:, 0],
@@ -206,10 +206,10 @@ def check(emissions: Tensor, mask: Tensor, tags: Tensor | None = None) -> None:
     for message, trouble in troubles.items():
         if trouble.any():
             place = trouble.nonzero()[0].tolist()
-            raise ValueError(f"{message.format(place)}: {_shapes(emissions, mask, tags)}.")
+            raise ValueError(f"{message.format(place)}: {_shapes_text(emissions, mask, tags)}.")
 
 
-def _shapes(emissions: Tensor, mask: Tensor, tags: Tensor | None) -> str:
+def _shapes_text(emissions: Tensor, mask: Tensor, tags: Tensor | None) -> str:
     shapes = f"emissions {tuple(emissions.shape)}, mask {tuple(mask.shape)}"
     return shapes if tags is None else f"{shapes}, tags {tuple(tags.shape)}"
 
@@ -226,7 +226,7 @@ def viterbi(emissions: Tensor, potentials: Potentials, mask: Tensor) -> tuple[Te
     batch, words, tags = emissions.shape
     rows = torch.arange(batch, device=mask.device)
     lengths = mask.sum(1)
-    states = sweep(
+    states = partial_scores(
         emissions, potentials, mask, words // 2 + 1, torch.amax
     )  # (steps, 2, batch, tags)
     steps = torch.arange(len(states), device=mask.device)
@@ -252,6 +252,6 @@ def viterbi(emissions: Tensor, potentials: Potentials, mask: Tensor) -> tuple[Te
     halves = torch.cat(path[::-1], -1)  # (2, batch, steps): from each end towards the middle
     halves = functional.pad(halves, (0, words - len(states)))
     first = torch.arange(words, device=mask.device) <= middle.unsqueeze(-1)
-    return torch.where(first, halves[0], flip(halves[1], mask)).masked_fill(~mask, 0), best.squeeze(
-        -1
-    ) > -torch.inf
+    return torch.where(first, halves[0], reverse_sequences(halves[1], mask)).masked_fill(
+        ~mask, 0
+    ), best.squeeze(-1) > -torch.inf

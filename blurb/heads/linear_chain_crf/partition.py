@@ -48,8 +48,13 @@ def forward_backward(
 
     Both variables include the emission of their own word.
     """
-    states = sweep(emissions, potentials, mask, emissions.shape[1], torch.logsumexp).transpose(0, 2)
-    forward, backward = states[:, 0], flip(states[:, 1], mask)  # states: (batch, 2, words, tags)
+    states = partial_scores(
+        emissions, potentials, mask, emissions.shape[1], torch.logsumexp
+    ).transpose(0, 2)
+    forward, backward = (
+        states[:, 0],
+        reverse_sequences(states[:, 1], mask),
+    )  # states: (batch, 2, words, tags)
     total = torch.logsumexp(potentials.start_transitions + backward[:, 0], -1)
     return forward, backward, total
 
@@ -76,7 +81,7 @@ class _Sequential(torch.autograd.Function):
         backward = backward.masked_fill(padding, -torch.inf)[:, 1:]
         pairs = (forward[:, :-1].unsqueeze(-1) + backward.unsqueeze(-2)).add_(transitions).exp_()
         moves = torch.tensordot(grad, pairs.sum(1), 1)
-        last = flip(tags, mask)[:, 0]
+        last = reverse_sequences(tags, mask)[:, 0]
         return tags, None, tags[:, 0].sum(0), moves, last.sum(0)
 
 
@@ -93,7 +98,7 @@ class Potentials(NamedTuple):
     end_transitions: Tensor
 
 
-def flip(values: Tensor, mask: Tensor) -> Tensor:
+def reverse_sequences(values: Tensor, mask: Tensor) -> Tensor:
     """Reverses every sequence of (batch, words, ...); padding is arbitrary."""
     words = torch.arange(mask.shape[1], device=mask.device)
     places = (mask.sum(1, keepdim=True) - 1 - words).clamp(min=0)  # (batch, words)
@@ -104,7 +109,7 @@ Reduce = Callable[[Tensor, int], Tensor]
 """`torch.logsumexp` over all ways to reach a tag, or `torch.amax` for the best of them."""
 
 
-def sweep(
+def partial_scores(
     emissions: Tensor, potentials: Potentials, mask: Tensor, steps: int, reduce: Reduce
 ) -> Tensor:
     """Scores of the partial paths that end in each tag, including its emission.
@@ -115,7 +120,11 @@ def sweep(
     :param emissions: (batch, words, tags), finite also in the padding
     :returns: (steps, 2, batch, tags): [t, 0] after the words 0..t, [t, 1] after the last t + 1 words
     """
-    both = torch.stack([emissions, flip(emissions, mask)]).permute(2, 0, 3, 1)[:steps].contiguous()
+    both = (
+        torch.stack([emissions, reverse_sequences(emissions, mask)])
+        .permute(2, 0, 3, 1)[:steps]
+        .contiguous()
+    )
     moves = torch.stack([potentials.transitions, potentials.transitions.t()]).unsqueeze(
         -1
     )  # (2, from, to, 1)
@@ -146,15 +155,15 @@ def tree(emissions: Tensor, potentials: Potentials, mask: Tensor) -> Tensor:
     while matrices.shape[2] > 1:
         even = matrices.shape[2] // 2 * 2
         left, right = matrices[:, :, 0:even:2], matrices[:, :, 1:even:2]
-        product = torch.where(real[1:even:2], _product(left, right), left)
+        product = torch.where(real[1:even:2], _log_product(left, right), left)
         # An odd one waits for the next level.
         matrices = torch.cat([product, matrices[:, :, even:]], 2)
         real = torch.cat([real[0:even:2], real[even:]])
-    reached = torch.where(real[0], _product(first[None, :, None], matrices)[0, :, 0], first)
+    reached = torch.where(real[0], _log_product(first[None, :, None], matrices)[0, :, 0], first)
     return torch.logsumexp(reached + last, 0)
 
 
-def _product(left: Tensor, right: Tensor) -> Tensor:
+def _log_product(left: Tensor, right: Tensor) -> Tensor:
     """Log-space matrix product: (i, k, ...) and (k, j, ...) to (i, j, ...)."""
     product: Tensor = _LogProduct.apply(left, right)  # type: ignore[no-untyped-call]
     return product

@@ -22,7 +22,7 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from blurb.data.schema import Example, texts
+from blurb.data.schema import Example, input_texts
 from blurb.formulations._base import Formulation
 from blurb.inputs import relations
 from blurb.inputs.features import Ints
@@ -51,15 +51,20 @@ class WindowFeatures(BaseEstimator, TransformerMixin):  # type: ignore[misc]
         sentence = sentence_of(units)
         types = {word: number for number, word in enumerate(dict.fromkeys([*words, OUTSIDE]))}
         numbers = np.array([types[word] for word in words], dtype=np.int64)
-        own, beside = _hashed(map(word_features, types)), _hashed(map(neighbour_features, types))
+        own, beside = (
+            _hash_features(map(word_features, types)),
+            _hash_features(map(neighbour_features, types)),
+        )
         window = range(-self.window, self.window + 1)
-        around = {place: _at(numbers, sentence, place, types[OUTSIDE]) for place in window}
+        around = {place: _numbers_at(numbers, sentence, place, types[OUTSIDE]) for place in window}
         blocks = [(beside if place else own)[found] for place, found in around.items()]
         if self.window:
             lower = [word.lower() for word in types]
             pairs = zip(around[-1], numbers, around[1], strict=True)
             blocks.append(
-                _hashed([f"{lower[a]} {lower[b]} ", f" {lower[b]} {lower[c]}"] for a, b, c in pairs)
+                _hash_features(
+                    [f"{lower[a]} {lower[b]} ", f" {lower[b]} {lower[c]}"] for a, b, c in pairs
+                )
             )
         return scipy.sparse.hstack(blocks).tocsr()
 
@@ -101,7 +106,7 @@ def sentence_of(units: Sequence[Example]) -> Ints:
     return np.repeat(np.arange(len(units)), [len(unit["tokens"]) for unit in units])
 
 
-def _at(numbers: Ints, sentence: Ints, place: int, outside: int) -> Ints:
+def _numbers_at(numbers: Ints, sentence: Ints, place: int, outside: int) -> Ints:
     """(words,) the number of the word that stands `place` words after each, `outside` beyond its sentence."""
     places = np.arange(len(numbers)) + place
     inside = (places >= 0) & (places < len(numbers))
@@ -110,7 +115,7 @@ def _at(numbers: Ints, sentence: Ints, place: int, outside: int) -> Ints:
     return np.where(inside, numbers[places], outside)
 
 
-def _hashed(features: Any) -> Any:
+def _hash_features(features: Any) -> Any:
     return FeatureHasher(2**BITS, input_type="string", alternate_sign=False).transform(features)
 
 
@@ -123,7 +128,7 @@ NEAR = 3
 """Number of words before the first and after the second entity that are cues."""
 
 
-def pipeline(formulation: Formulation, units: int) -> Any:
+def feature_pipeline(formulation: Formulation, units: int) -> Any:
     """The features of a formulation that predicts no tags, still to be fitted.
 
     :param units: number of training examples
@@ -133,11 +138,16 @@ def pipeline(formulation: Formulation, units: int) -> Any:
     if formulation.has_pair:
         return Pipeline([("comparison", TextComparison(longest)), ("scale", StandardScaler())])
     parts: list[tuple[str, Any]] = [
-        ("text", _tfidf(lambda unit: _text(unit, formulation), longest, least))
+        ("text", _tfidf(lambda unit: _text_of_unit(unit, formulation), longest, least))
     ]
     if not formulation.has_entities:
         return FeatureUnion(parts)
-    parts.append(("between", _tfidf(lambda unit: _between(unit, formulation)[1], longest, least)))
+    parts.append(
+        (
+            "between",
+            _tfidf(lambda unit: _text_around_entities(unit, formulation)[1], longest, least),
+        )
+    )
     parts.append(
         (
             "cues",
@@ -174,7 +184,7 @@ def ngrams(text: str, longest: int) -> list[str]:
 
 def cues(unit: Example, formulation: Formulation) -> list[str]:
     """Features of a relation beside its words: order of the entities, their types, distance and neighbours."""
-    before, between, after = _between(unit, formulation)
+    before, between, after = _text_around_entities(unit, formulation)
     _, head, tail = relations.mark(unit, formulation.settings.relation_input)
     order = "same" if head == tail else "head first" if head < tail else "tail first"
     types = f"{unit['head']['type']} {unit['tail']['type']}"
@@ -196,19 +206,19 @@ class TextComparison(BaseEstimator, TransformerMixin):  # type: ignore[misc]
 
     def fit(self, units: Sequence[Example], y: object = None) -> TextComparison:
         self.tfidf_ = _tfidf(lambda text: text, self.longest, 1).fit(
-            [text for unit in units for text in texts(unit)]
+            [text for unit in units for text in input_texts(unit)]
         )
         return self
 
     def transform(self, units: Sequence[Example]) -> npt.NDArray[np.float64]:
         first, second = (
-            self.tfidf_.transform([texts(unit)[part] for unit in units]) for part in (0, 1)
+            self.tfidf_.transform([input_texts(unit)[part] for unit in units]) for part in (0, 1)
         )
         cosine = np.asarray(first.multiply(second).sum(axis=1)).reshape(-1, 1)
-        return np.hstack([cosine, [_shared(*texts(unit)) for unit in units]])
+        return np.hstack([cosine, [_overlap_of_texts(*input_texts(unit)) for unit in units]])
 
 
-def _shared(first: str, second: str) -> list[float]:
+def _overlap_of_texts(first: str, second: str) -> list[float]:
     """Shared of all words and pairs of words, shared words of the shorter text, and how equal the lengths are."""
     a, b = set(words(first)), set(words(second))
     pairs, others = set(ngrams(first, 2)) - a, set(ngrams(second, 2)) - b
@@ -232,16 +242,16 @@ def _tfidf(text: Callable[[Any], str | Iterable[str]], longest: int, least: int)
     return TfidfVectorizer(analyzer=analyzer, min_df=least, sublinear_tf=True)
 
 
-def _text(unit: Example, formulation: Formulation) -> Iterable[str]:
+def _text_of_unit(unit: Example, formulation: Formulation) -> Iterable[str]:
     """The text of a unit as the trial's settings show it; of a question and its context both."""
     return (
         relations.mark(unit, formulation.settings.relation_input)[:1]
         if formulation.has_entities
-        else texts(unit)
+        else input_texts(unit)
     )
 
 
-def _between(unit: Example, formulation: Formulation) -> tuple[str, str, str]:
+def _text_around_entities(unit: Example, formulation: Formulation) -> tuple[str, str, str]:
     """The text before the first entity, between the two, and after the second."""
     text, *spans = relations.mark(unit, formulation.settings.relation_input)
     first, second = sorted(spans)

@@ -26,7 +26,7 @@ from transformers.modeling_outputs import BaseModelOutput
 
 from blurb import formulations, tasks
 from blurb.checkpoints.checkpoint import Checkpoint
-from blurb.checkpoints.scratch import SPECIAL, wordpiece
+from blurb.checkpoints.scratch import SPECIAL, train_wordpiece
 from blurb.checkpoints.source import ModelSource
 from blurb.formulations._base import Formulation
 from blurb.heads.bilstm import BiLSTMLayer
@@ -39,7 +39,7 @@ from blurb.learners.finetuning.saved_models import whole_embedding
 from blurb.learners.saved_models import ABOUT, read_about
 from blurb.messages import ModelError, SettingsError, UnknownName
 from blurb.protocols.settings import Where, unknown_origin
-from blurb.system.files import seal, write_json
+from blurb.system.files import seal_folder, write_json
 from blurb.training.hardware import Precision
 
 DROPOUT = 0.1
@@ -264,7 +264,7 @@ def save(learner: FromScratch, folder: Path, trial: Mapping[str, Any]) -> None:
         "task": dataclasses.asdict(learner.formulation.task),
     }
     write_json(folder / ABOUT, {**about, **trial})
-    seal(folder)
+    seal_folder(folder)
 
 
 def options(learner: FromScratch) -> dict[str, Any]:
@@ -355,7 +355,7 @@ def pieces(texts: Sequence[str], size: int, min_count: int) -> Tokenizer:
     :param size: number of pieces, about
     :param min_count: as for `words`; a pair of pieces is joined if it occurs that often
     """
-    found: Any = wordpiece(sorted(set(texts)), size, min_count)
+    found: Any = train_wordpiece(sorted(set(texts)), size, min_count)
     return Tokenizer(found)
 
 

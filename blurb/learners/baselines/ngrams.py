@@ -21,14 +21,14 @@ from blurb.checkpoints.source import ModelSource
 from blurb.formulations._base import Formulation
 from blurb.inputs.features import Features, Ragged
 from blurb.learners.base import History, Predicted, Progress, Subset
-from blurb.learners.baselines.features import WindowFeatures, pipeline, sentence_of
+from blurb.learners.baselines.features import WindowFeatures, feature_pipeline, sentence_of
 from blurb.learners.linear import (
     FEW,
     LinearLearner,
     Read,
+    assign_folds,
     best_shift,
     check_head,
-    folds,
     rarer_answers,
     scored_items,
 )
@@ -98,7 +98,7 @@ class Bigrams(LinearLearner):
         rows, answers = train.used, self._targets(train.used)
         self.features = self._features(len(rows))
         matrix = self.features.fit_transform(rows)
-        fold = None if scored_items(self.formulation, dev.used) >= FEW else folds(rows)
+        fold = None if scored_items(self.formulation, dev.used) >= FEW else assign_folds(rows)
         self.facts.update(
             chosen_by="dev" if fold is None else f"{len(set(fold))} folds of train",
             features=matrix.shape[1],
@@ -157,7 +157,7 @@ class Bigrams(LinearLearner):
     def _features(self, units: int) -> Any:
         if self.problem.kind == "tokens":
             return WindowFeatures(self.formulation.settings.window)
-        return pipeline(self.formulation, units)
+        return feature_pipeline(self.formulation, units)
 
     def _part(self, rows: Sequence[Any], answers: Any, held: npt.NDArray[np.bool_]) -> _Part:
         """The other folds to fit on, features included, and the held one to choose by."""

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from blurb.checkpoints.adapter import PREFIX, WEIGHTS
 from blurb.messages import SettingsError, opt
 from blurb.protocols.settings import Settings
-from blurb.training.resuming import learning
+from blurb.training.resuming import learning_parameters
 
 NAME = "default"
 """Of the adapter in PEFT's modules."""
@@ -28,10 +28,11 @@ def check(encoder: Any, settings: Settings) -> None:
     except ImportError as error:
         raise SettingsError(f"{opt('adapter', 'lora')} needs PEFT: pip install peft") from error
     sizes = {
-        name: min(module.weight.shape) for name, module in _targets(encoder, settings.lora_targets)
+        name: min(module.weight.shape)
+        for name, module in _target_layers(encoder, settings.lora_targets)
     }
     if not sizes:
-        has = sorted({name.rpartition(".")[2] for name, _ in _targets(encoder, "all-linear")})
+        has = sorted({name.rpartition(".")[2] for name, _ in _target_layers(encoder, "all-linear")})
         raise SettingsError(
             f"lora_targets '{settings.lora_targets}' names no linear layer of {type(encoder).__name__}",
             fix=f"it has {', '.join(has)}.",
@@ -43,7 +44,7 @@ def check(encoder: Any, settings: Settings) -> None:
         )
 
 
-def _targets(encoder: Any, wanted: str) -> list[tuple[str, Any]]:
+def _target_layers(encoder: Any, wanted: str) -> list[tuple[str, Any]]:
     """The layers that get matrices, with their names: linear ones, also in the form of GPT-2, outside of the pooler."""
     from transformers.pytorch_utils import Conv1D
 
@@ -60,7 +61,7 @@ def trained(encoder: Any, settings: Settings) -> int:
     """Number of parameters of the matrices that an encoder, which needs no weights, gets."""
     return sum(
         settings.lora_rank * sum(module.weight.shape)
-        for _, module in _targets(encoder, settings.lora_targets)
+        for _, module in _target_layers(encoder, settings.lora_targets)
     )
 
 
@@ -76,7 +77,7 @@ def inject(encoder: Any, settings: Settings, base: str = "") -> None:
         lora_alpha=settings.lora_alpha,
         lora_dropout=settings.lora_dropout,
         target_modules=sorted(
-            {name.rpartition(".")[2] for name, _ in _targets(encoder, settings.lora_targets)}
+            {name.rpartition(".")[2] for name, _ in _target_layers(encoder, settings.lora_targets)}
         ),
         exclude_modules=POOLER
         if any(name.endswith("pooler") for name, _ in encoder.named_modules())
@@ -85,7 +86,7 @@ def inject(encoder: Any, settings: Settings, base: str = "") -> None:
         task_type="FEATURE_EXTRACTION",
     )
     inject_adapter_in_model(config, encoder)
-    for parameter in learning(encoder).values():
+    for parameter in learning_parameters(encoder).values():
         parameter.data = parameter.data.float()
 
 
@@ -94,7 +95,7 @@ def save(encoder: Any, folder: Path) -> None:
     encoder.peft_config[NAME].save_pretrained(folder)
     weights = {
         PREFIX + name.replace(f".{NAME}.", "."): value.detach().cpu().contiguous()
-        for name, value in learning(encoder).items()
+        for name, value in learning_parameters(encoder).items()
     }
     save_file(weights, folder / WEIGHTS)
 

@@ -12,24 +12,29 @@ from typing import Any
 from torch import Tensor
 
 from blurb.checkpoints import ModelSource, hub
-from blurb.checkpoints.architecture import capacity, check_segments, enlarge, make_bidirectional
+from blurb.checkpoints.architecture import (
+    check_segments,
+    enlarge_embeddings,
+    longest_input,
+    make_bidirectional,
+)
 from blurb.checkpoints.source import encoder_of
 from blurb.formulations._base import Formulation
 from blurb.heads import heads, poolings
 from blurb.heads._base import Problem
-from blurb.heads._spec import parse
+from blurb.heads._spec import parse_spec
 from blurb.heads.pooling._base import Pooling
 from blurb.inputs.features import Features
 from blurb.inputs.relations import NEW_TOKENS
-from blurb.inputs.tokenized_split import cached, features_key
+from blurb.inputs.tokenized_split import cached_features, features_key
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.learners.base import History, Learner, Predicted, Progress, Subset
 from blurb.learners.finetuning import adapters
 from blurb.messages import SettingsError, opt
-from blurb.protocols.settings import CHECKPOINTS_OWN, DEFAULTS, Where, shown, unknown_origin
+from blurb.protocols.settings import CHECKPOINTS_OWN, DEFAULTS, Where, show_setting, unknown_origin
 from blurb.training.dropout import set_dropout
 from blurb.training.hardware import Precision, choose_device, seed_everything
-from blurb.training.linear_start import fold, linear_start
+from blurb.training.linear_start import end_linear_start, linear_start
 from blurb.training.loop import Trainer
 from blurb.training.network import Network
 from blurb.training.optimizer import check_layers, layers_differ, treat_layers
@@ -92,19 +97,19 @@ class NetworkLearner(Learner):
 
         def evaluate() -> float:
             nonlocal spent
-            begun = time.perf_counter()
+            started = time.perf_counter()
             output = self._predict(choosing)
             score = self.formulation.score_of(choosing.used, output.answers)
             if settings.select == "last" or self.trainer.state.is_better(score):
                 self.known = choosing, output
-            spent += time.perf_counter() - begun
+            spent += time.perf_counter() - started
             return score
 
         if settings.head_init == "linear":
             self.facts["head_start"] = linear_start(self.trainer, features, targets, seed)
         history = self.trainer.fit(features, targets, settings, seed, evaluate)
         if settings.head_init == "linear":
-            fold(network.head)
+            end_linear_start(network.head)
         self.facts.update(
             max_length=self.limit,
             micro_batch=self.trainer.micro_batch,
@@ -150,7 +155,7 @@ class NetworkLearner(Learner):
         if known in self.features:
             return self.features[known]
         key = features_key(units.key, self.tokenizer.hash, self.limit)
-        whole = cached(
+        whole = cached_features(
             key, lambda: self.formulation.features(units.rows, self.tokenizer, self.limit)
         )
         self.facts[f"{units.name}_inputs"] = {
@@ -178,17 +183,17 @@ class NetworkLearner(Learner):
         """A new network, and the maximum number of sub-tokens of its encoder."""
         settings = self.formulation.settings
         encoder, trained_pooler = self.encoder()
-        most = capacity(encoder)
+        most = longest_input(encoder)
         treat_layers(encoder, settings)
         if settings.encoder_dropout != CHECKPOINTS_OWN:
             set_dropout(encoder, settings.encoder_dropout)
         self.adapt(encoder)
-        enlarge(encoder, self.tokenizer.size)
+        enlarge_embeddings(encoder, self.tokenizer.size)
         pooling, use_pooler = None, False
         size = self.vector_size(encoder)
-        head, options = parse(heads, settings.head)
+        head, options = parse_spec(heads, settings.head)
         if self.formulation.pooled and not head.reads_sequence:
-            pooling_class, choices = parse(poolings, settings.pooling)
+            pooling_class, choices = parse_spec(poolings, settings.pooling)
             pooling = pooling_class(size, self.tokenizer.special_tokens.cls, **choices)
             use_pooler = pooling.uses_pooler and trained_pooler
             size = pooling.size
@@ -205,12 +210,12 @@ def check(source: ModelSource, formulation: Formulation, where: Where = unknown_
     :param where: origin of the settings, for the message
     """
     settings = formulation.settings
-    head, _ = parse(heads, settings.head)
-    named = shown(settings, "head", where)
+    head, _ = parse_spec(heads, settings.head)
+    named = show_setting(settings, "head", where)
     formulation.check_head(head.kinds, where)
     if settings.head_init == "linear" and head is not heads.get("linear"):
         raise SettingsError(
-            f"The head_init {shown(settings, 'head_init', where)} supports only the head 'linear', not {named}.",
+            f"The head_init {show_setting(settings, 'head_init', where)} supports only the head 'linear', not {named}.",
             fix=f"Use a random start: {opt('set', 'head_init=random')}",
         )
     if layers_differ(settings):
@@ -222,16 +227,16 @@ def check(source: ModelSource, formulation: Formulation, where: Where = unknown_
         check_layers(source.checkpoint.outline, settings)
     _check_large(source, formulation, where)
     if formulation.pooled and not head.reads_sequence:
-        reason = _unfit(parse(poolings, settings.pooling)[0], formulation, source)
+        reason = _why_unfit(parse_spec(poolings, settings.pooling)[0], formulation, source)
         if reason:
             fit = [
                 name
                 for name, one in poolings.usable().items()
-                if not _unfit(one, formulation, source)
+                if not _why_unfit(one, formulation, source)
             ]
             raise SettingsError(
-                f"The pooling {shown(settings, 'pooling', where)} does not work on {{task}} with {{model}}: {reason}. "
-                f"Possible values: {', '.join(fit)}.",
+                f"The pooling {show_setting(settings, 'pooling', where)} does not work on {{task}} with "
+                f"{{model}}: {reason}. Possible values: {', '.join(fit)}.",
                 task=formulation.task.name,
                 model=source.name,
             )
@@ -242,8 +247,8 @@ def _check_large(source: ModelSource, formulation: Formulation, where: Where) ->
     settings = formulation.settings
     if settings.attention == "bidirectional" and not source.checkpoint.can_be_bidirectional:
         raise SettingsError(
-            f"The attention {shown(settings, 'attention', where)} has no effect on {{model}}: a word still changes no "
-            "vector before it.",
+            f"The attention {show_setting(settings, 'attention', where)} has no effect on {{model}}: a word "
+            "still changes no vector before it.",
             model=source.name,
         )
     if settings.adapter == "off":
@@ -257,14 +262,14 @@ def _check_large(source: ModelSource, formulation: Formulation, where: Where) ->
         )
     if formulation.has_entities and settings.relation_input in NEW_TOKENS:
         raise SettingsError(
-            f"The relation input {shown(settings, 'relation_input', where)} adds tokens, whose vectors an adapter does "
-            "not learn",
+            f"The relation input {show_setting(settings, 'relation_input', where)} adds tokens, whose vectors an "
+            "adapter does not learn",
             fix=f"use dummify or original, or remove {opt('adapter')}.",
         )
     adapters.check(source.checkpoint.outline, settings)
 
 
-def _unfit(pooling: type[Pooling], formulation: Formulation, source: ModelSource) -> str:
+def _why_unfit(pooling: type[Pooling], formulation: Formulation, source: ModelSource) -> str:
     """Why a pooling does not work, or ""."""
     if pooling.needs_cls and source.is_checkpoint:  # the vocabularies of baselines have one
         place = source.checkpoint.tokenizer.special_tokens.cls

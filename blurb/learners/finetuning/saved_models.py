@@ -34,7 +34,7 @@ from blurb.learners.finetuning import adapters
 from blurb.learners.finetuning.network import EncoderLearner
 from blurb.learners.saved_models import ABOUT, read_about
 from blurb.messages import ModelError, opt
-from blurb.system.files import NO_FILE, seal, write_json
+from blurb.system.files import NO_FILE, seal_folder, write_json
 from blurb.training.network import UsedRows
 
 HEAD = "head.safetensors"
@@ -67,7 +67,7 @@ def save(learner: EncoderLearner, folder: Path, trial: Mapping[str, Any]) -> Non
     encoder: Any = network.encoder
     whole_embedding(encoder)
     adapted = learner.formulation.settings.adapter != "off"
-    tagger = None if adapted else _tagger(learner)
+    tagger = None if adapted else _as_token_classifier(learner)
     if adapted:
         adapters.save(encoder, folder)
     else:
@@ -105,7 +105,7 @@ def save(learner: EncoderLearner, folder: Path, trial: Mapping[str, Any]) -> Non
             **trial,
         },
     )
-    seal(folder)
+    seal_folder(folder)
 
 
 def load(
@@ -221,7 +221,7 @@ def _save_tokenizer(learner: EncoderLearner, folder: Path) -> None:
         )
 
 
-def _tagger(learner: EncoderLearner) -> Any:
+def _as_token_classifier(learner: EncoderLearner) -> Any:
     """The model as AutoModelForTokenClassification, if that gives the same scores; else None."""
 
     network = learner.trainer.network

@@ -14,15 +14,15 @@ import torch
 from torch import Tensor
 
 from blurb.checkpoints import ModelSource
-from blurb.checkpoints.architecture import capacity, enlarge
+from blurb.checkpoints.architecture import enlarge_embeddings, longest_input
 from blurb.checkpoints.source import encoder_of
 from blurb.formulations._base import Formulation
 from blurb.heads.pooling._base import word_vectors
 from blurb.heads.pooling.mention_mean import MentionMean
 from blurb.inputs.features import RAGGED, Features, Ragged
-from blurb.inputs.tokenized_split import cached, features_key
+from blurb.inputs.tokenized_split import cached_features, features_key
 from blurb.learners.base import Subset
-from blurb.learners.frozen.vectors import Half, stored
+from blurb.learners.frozen.vectors import Half, stored_vectors
 from blurb.learners.linear import Read
 from blurb.messages import ModelError, opt
 from blurb.training.batches import Batch
@@ -186,8 +186,8 @@ class Reader:
             formulation.special_tokens(train.rows)
         )
         encoder, _ = encoder_of(source)
-        self.limit = min(settings.max_length, capacity(encoder) or settings.max_length)
-        enlarge(encoder, self.tokenizer.size)
+        self.limit = min(settings.max_length, longest_input(encoder) or settings.max_length)
+        enlarge_embeddings(encoder, self.tokenizer.size)
         self.frozen = Frozen(
             encoder,
             source.checkpoint.width,
@@ -225,7 +225,7 @@ class Reader:
             def fill(arrays: Sequence[Half], features: Features = features) -> None:
                 self.frozen.fill(features, names, arrays)
 
-            arrays, note = stored(key, [shape] * len(LAYERS), fill)
+            arrays, note = stored_vectors(key, [shape] * len(LAYERS), fill)
             if note:
                 log.warning("vectors of %s: %s", units.name, note)
                 self.facts[f"{units.name}_vectors"] = note
@@ -247,7 +247,7 @@ class Reader:
                     part
                 ]
 
-            wholes.append(cached(key, build))
+            wholes.append(cached_features(key, build))
         self.facts[f"{units.name}_inputs"] = {
             "units": len(units.rows),
             "rows": sum(map(len, wholes)),

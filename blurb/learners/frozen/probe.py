@@ -25,9 +25,9 @@ from blurb.learners.linear import (
     FEW,
     LinearLearner,
     Read,
+    assign_folds,
     best_shift,
     check_head,
-    folds,
     rarer_answers,
     scored_items,
 )
@@ -35,7 +35,7 @@ from blurb.messages import TrainingError
 from blurb.protocols.settings import Where, unknown_origin
 from blurb.training.crf_fit import FittedChain
 from blurb.training.hardware import Precision, choose_device, seed_everything
-from blurb.training.linear import Design, Fit, moments, solve
+from blurb.training.linear import Design, Fit, feature_moments, solve_linear
 
 log = logging.getLogger(__name__)
 
@@ -116,7 +116,7 @@ class ProbeLearner(LinearLearner):
         )
         read = self.reader.read(train)
         targets = self._targets(train, read)
-        fold = None if scored_items(self.formulation, dev.used) >= FEW else folds(train.used)
+        fold = None if scored_items(self.formulation, dev.used) >= FEW else assign_folds(train.used)
         self.facts["chosen_by"] = "dev" if fold is None else f"{fold.max() + 1} folds of train"
         judged = (
             _Examples(dev.used, self.reader.read(dev))
@@ -136,7 +136,7 @@ class ProbeLearner(LinearLearner):
     ) -> History:
         """Fits on one layer, starting with the strongest penalty; keeps the best fit of all layers in `chosen`."""
         name = LAYERS[layer]
-        mean, sd = moments(self._joined(read, layer))
+        mean, sd = feature_moments(self._joined(read, layer))
         design = self._design(read, layer, mean, sd)
         splits = self._splits(design, targets, judged, layer, mean, sd)
         crossed: list[Fit | None] = [None] * len(splits)
@@ -216,7 +216,9 @@ class ProbeLearner(LinearLearner):
         return torch.from_numpy(np.asarray(targets)[features.example_index])
 
     def _solve(self, design: Design, targets: Tensor, strength: float, start: Fit | None) -> Fit:
-        return solve(design, targets, self.problem.kind, len(self.problem.labels), strength, start)
+        return solve_linear(
+            design, targets, self.problem.kind, len(self.problem.labels), strength, start
+        )
 
     def _splits(
         self,

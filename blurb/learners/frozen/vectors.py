@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from blurb.system import leases
-from blurb.system.cache import home
-from blurb.system.files import beside
+from blurb.system.cache import cache_home
+from blurb.system.files import hidden_name
 
 VERSION = 1
 """Raised by hand when a change gives other vectors for the same key."""
@@ -32,7 +32,7 @@ Half = npt.NDArray[np.float16]
 Fill = Callable[[Sequence[Half]], None]
 
 
-def stored(
+def stored_vectors(
     key: Mapping[str, object], shapes: Sequence[tuple[int, int]], fill: Fill
 ) -> tuple[list[Half], str]:
     """The arrays of `key`, read from disk or else computed and stored.
@@ -44,15 +44,15 @@ def stored(
     text = json.dumps(
         {**key, "shapes": [list(shape) for shape in shapes], "version": VERSION}, sort_keys=True
     )
-    path = home() / KIND / hashlib.sha256(text.encode()).hexdigest()[:32]
-    found = _read(path, text, shapes)
+    path = cache_home() / KIND / hashlib.sha256(text.encode()).hexdigest()[:32]
+    found = _read_entry(path, text, shapes)
     if found is not None:
         return found, ""
-    aside = beside(path)
+    aside = hidden_name(path)
     note = ""
     try:
         try:
-            arrays = _reserve(aside, shapes)
+            arrays = _reserve_arrays(aside, shapes)
         except OSError as error:
             shutil.rmtree(aside, ignore_errors=True)
             arrays = [np.empty(shape, np.float16) for shape in shapes]
@@ -65,7 +65,7 @@ def stored(
                 if isinstance(array, np.memmap):
                     array.flush()
             (aside / "key.json").write_text(text, encoding="utf-8")
-            arrays = _keep(aside, path, text, shapes) or arrays
+            arrays = _keep_entry(aside, path, text, shapes) or arrays
         except OSError as error:  # the arrays are whole and stay readable until they are let go
             note = f"not cached: {error.strerror or error}"
     finally:
@@ -73,7 +73,7 @@ def stored(
     return arrays, note
 
 
-def _keep(
+def _keep_entry(
     aside: Path, path: Path, text: str, shapes: Sequence[tuple[int, int]]
 ) -> list[Half] | None:
     """Renames a finished entry to its final path; returns the entry of another process if that was faster.
@@ -81,19 +81,21 @@ def _keep(
     An existing entry is never replaced, as other processes may have it mapped.
     """
     with leases.held(path.parent / LEASE):
-        theirs = _read(path, text, shapes)
+        theirs = _read_entry(path, text, shapes)
         if theirs is None:
             shutil.rmtree(path, ignore_errors=True)  # an existing entry is damaged
             aside.rename(path)
         return theirs
 
 
-def _read(path: Path, text: str, shapes: Sequence[tuple[int, int]]) -> list[Half] | None:
+def _read_entry(path: Path, text: str, shapes: Sequence[tuple[int, int]]) -> list[Half] | None:
     """The arrays of an entry if it is complete and has this key; None otherwise."""
     try:
         if (path / "key.json").read_text(encoding="utf-8") != text:
             return None
-        arrays = [_open(path / f"{number}.npy", shape, "r") for number, shape in enumerate(shapes)]
+        arrays = [
+            _map_file(path / f"{number}.npy", shape, "r") for number, shape in enumerate(shapes)
+        ]
     except (OSError, ValueError, EOFError):  # not there, or cut short
         return None
     if any(
@@ -106,30 +108,30 @@ def _read(path: Path, text: str, shapes: Sequence[tuple[int, int]]) -> list[Half
     return arrays
 
 
-def _reserve(aside: Path, shapes: Sequence[tuple[int, int]]) -> list[Half]:
+def _reserve_arrays(aside: Path, shapes: Sequence[tuple[int, int]]) -> list[Half]:
     """Allocates arrays on disk: writing to a mapped file without allocated space kills the process if the disk is full.
 
     :raises OSError: if there is not enough space
     """
-    wanted = sum(2 * rows * columns + 128 for rows, columns in shapes)
-    if wanted > LIMIT:
+    requested = sum(2 * rows * columns + 128 for rows, columns in shapes)
+    if requested > LIMIT:
         raise OSError(
-            f"they need {wanted / 1e9:.1f} GB, but the limit of the cache is {LIMIT / 1e9:.0f} GB"
+            f"they need {requested / 1e9:.1f} GB, but the limit of the cache is {LIMIT / 1e9:.0f} GB"
         )
     aside.parent.mkdir(parents=True, exist_ok=True)
     with leases.held(aside.parent / LEASE):
-        trim(LIMIT - wanted)
+        trim(LIMIT - requested)
         aside.mkdir()
         arrays = []
         for number, shape in enumerate(shapes):
             file = aside / f"{number}.npy"
-            _open(file, shape, "w+")
-            _take(file)
-            arrays.append(_open(file, shape, "r+"))
+            _map_file(file, shape, "w+")
+            _allocate_file(file)
+            arrays.append(_map_file(file, shape, "r+"))
     return arrays
 
 
-def _open(file: Path, shape: tuple[int, int], mode: str) -> Half:
+def _map_file(file: Path, shape: tuple[int, int], mode: str) -> Half:
     if 0 in shape:  # nothing can be mapped of an empty file
         return np.zeros(shape, np.float16)
     if mode == "w+":
@@ -137,7 +139,7 @@ def _open(file: Path, shape: tuple[int, int], mode: str) -> Half:
     return np.lib.format.open_memmap(file, mode=mode)
 
 
-def _take(file: Path) -> None:
+def _allocate_file(file: Path) -> None:
     """Allocates the full length of a file."""
     if not file.exists():
         return
@@ -159,7 +161,7 @@ def trim(limit: int) -> None:
     Temporary folders of killed runs count as entries. A process that has an entry open can still read it.
     """
     entries = []
-    for entry in (home() / KIND).iterdir():
+    for entry in (cache_home() / KIND).iterdir():
         if entry.is_dir():
             with contextlib.suppress(OSError):
                 entries.append(

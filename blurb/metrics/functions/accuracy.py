@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from blurb.metrics._metric import Counts, Metric, Scores, check_pairs, label_arrays, ratio
+from blurb.metrics._metric import Counts, Metric, Scores, check_pairs, label_arrays, safe_ratio
 
 
 def accuracy(gold: Sequence[str], predicted: Sequence[str]) -> dict[str, float]:
@@ -27,7 +27,9 @@ def accuracy(gold: Sequence[str], predicted: Sequence[str]) -> dict[str, float]:
     Source: Gu et al. section 2.3 (PubMedQA, BioASQ); docs/benchmark.md, "PubMedQA" and docs/benchmark.md, "BioASQ".
     """
     check_pairs(gold, predicted, "label")
-    return {"accuracy": ratio(sum(g == p for g, p in zip(gold, predicted, strict=True)), len(gold))}
+    return {
+        "accuracy": safe_ratio(sum(g == p for g, p in zip(gold, predicted, strict=True)), len(gold))
+    }
 
 
 def _counts(gold: Sequence[str], predicted: Sequence[str]) -> Counts:

@@ -6,7 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from blurb.metrics._metric import Counts, Metric, check_pairs, f1, label_arrays, ratios, wrong
+from blurb.metrics._metric import (
+    Counts,
+    Metric,
+    check_pairs,
+    count_ratios,
+    count_wrong,
+    f1,
+    label_arrays,
+)
 
 
 def binary_f1(gold: Sequence[str], predicted: Sequence[str], *, positive: str) -> dict[str, float]:
@@ -32,7 +40,7 @@ def binary_f1(gold: Sequence[str], predicted: Sequence[str], *, positive: str) -
     true_positives = sum(g == p == positive for g, p in zip(gold, predicted, strict=True))
     n_predicted = sum(p == positive for p in predicted)
     n_gold = sum(g == positive for g in gold)
-    return dict(ratios(true_positives, n_predicted, n_gold)._asdict())
+    return dict(count_ratios(true_positives, n_predicted, n_gold)._asdict())
 
 
 def _counts(gold: Sequence[str], predicted: Sequence[str], positive: str) -> Counts:
@@ -42,4 +50,6 @@ def _counts(gold: Sequence[str], predicted: Sequence[str], positive: str) -> Cou
     )
 
 
-METRIC = Metric(binary_f1, main="f1", hub="f1", counts=_counts, score=f1, mistakes=wrong, low=0.0)
+METRIC = Metric(
+    binary_f1, main="f1", hub="f1", counts=_counts, score=f1, mistakes=count_wrong, low=0.0
+)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from blurb.metrics._metric import Metric, Sentences, check_sentences, f1, ratios, wrong
+from blurb.metrics._metric import Metric, Sentences, check_sentences, count_ratios, count_wrong, f1
 from blurb.metrics._tags import Flags, Numbers, Tags, TagTable
 
 IOB2_PREFIXES = "BIO"
@@ -121,7 +121,7 @@ def entity_f1(gold: Sentences, predicted: Sentences, *, strict: bool = False) ->
         entity_counts(gold, predicted, strict=strict).sum(axis=0).tolist()
     )
     return {
-        **ratios(true_positives, n_predicted, n_gold)._asdict(),
+        **count_ratios(true_positives, n_predicted, n_gold)._asdict(),
         "true_positives": float(true_positives),
         "predicted": float(n_predicted),
         "gold": float(n_gold),
@@ -134,7 +134,7 @@ METRIC = Metric(
     hub="f1",
     counts=entity_counts,
     score=f1,
-    mistakes=wrong,
+    mistakes=count_wrong,
     sequence=True,
     tallies=frozenset({"true_positives", "predicted", "gold"}),
     low=0.0,

@@ -11,10 +11,10 @@ from blurb.metrics._metric import (
     Metric,
     check_labels,
     check_pairs,
+    count_wrong,
     f1,
     label_arrays,
     mean_f1,
-    wrong,
 )
 
 
@@ -52,5 +52,11 @@ def _counts(gold: Sequence[str], predicted: Sequence[str], labels: Sequence[str]
 
 
 METRIC = Metric(
-    macro_f1, main="macro_f1", hub="f1", counts=_counts, score=mean_f1, mistakes=wrong, low=0.0
+    macro_f1,
+    main="macro_f1",
+    hub="f1",
+    counts=_counts,
+    score=mean_f1,
+    mistakes=count_wrong,
+    low=0.0,
 )

@@ -6,7 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from blurb.metrics._metric import Counts, Metric, check_pairs, f1, label_arrays, ratios, wrong
+from blurb.metrics._metric import (
+    Counts,
+    Metric,
+    check_pairs,
+    count_ratios,
+    count_wrong,
+    f1,
+    label_arrays,
+)
 
 
 def micro_f1_without(
@@ -39,7 +47,7 @@ def micro_f1_without(
     true_positives = sum(g == p != negative for g, p in zip(gold, predicted, strict=True))
     n_predicted = sum(p != negative for p in predicted)
     n_gold = sum(g != negative for g in gold)
-    return dict(ratios(true_positives, n_predicted, n_gold)._asdict())
+    return dict(count_ratios(true_positives, n_predicted, n_gold)._asdict())
 
 
 def _counts(gold: Sequence[str], predicted: Sequence[str], negative: str) -> Counts:
@@ -50,5 +58,5 @@ def _counts(gold: Sequence[str], predicted: Sequence[str], negative: str) -> Cou
 
 
 METRIC = Metric(
-    micro_f1_without, main="f1", hub="f1", counts=_counts, score=f1, mistakes=wrong, low=0.0
+    micro_f1_without, main="f1", hub="f1", counts=_counts, score=f1, mistakes=count_wrong, low=0.0
 )

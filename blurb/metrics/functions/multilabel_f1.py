@@ -13,10 +13,10 @@ from blurb.metrics._metric import (
     Metric,
     check_labels,
     check_pairs,
+    count_ratios,
+    count_wrong,
     f1,
-    ratio,
-    ratios,
-    wrong,
+    safe_ratio,
 )
 
 
@@ -46,7 +46,7 @@ def _mean_ratio(
 ) -> float:
     """The mean over documents of part / whole, with 1 for documents without labels on both sides."""
     per_document = np.where(neither, 1.0, part / np.maximum(whole, 1))  # (documents,)
-    return ratio(float(per_document.sum()), len(per_document))
+    return safe_ratio(float(per_document.sum()), len(per_document))
 
 
 def multilabel_f1(
@@ -84,9 +84,9 @@ def multilabel_f1(
         indicators(predicted, labels, "predicted"),
     )
     right = is_gold & is_predicted  # (documents, labels)
-    pooled = ratios(right.sum(), is_predicted.sum(), is_gold.sum())
+    pooled = count_ratios(right.sum(), is_predicted.sum(), is_gold.sum())
     per_label = [
-        ratios(*counts).f1
+        count_ratios(*counts).f1
         for counts in zip(right.sum(0), is_predicted.sum(0), is_gold.sum(0), strict=True)
     ]
     neither = ~np.any(is_gold | is_predicted, axis=1)  # (documents,)
@@ -94,8 +94,8 @@ def multilabel_f1(
     recall = _mean_ratio(right.sum(1), is_gold.sum(1), neither)
     return {
         "micro_f1": pooled.f1,
-        "macro_f1": ratio(sum(per_label), len(labels)),
-        "document_f1": ratio(2 * precision * recall, precision + recall),
+        "macro_f1": safe_ratio(sum(per_label), len(labels)),
+        "document_f1": safe_ratio(2 * precision * recall, precision + recall),
         "precision": pooled.precision,
         "recall": pooled.recall,
     }
@@ -113,7 +113,7 @@ METRIC = Metric(
     hub="f1",
     counts=_counts,
     score=f1,
-    mistakes=wrong,
+    mistakes=count_wrong,
     sequence=True,
     low=0.0,
 )

@@ -22,7 +22,7 @@ def is_constant(values: Vector) -> bool:
     return bool(magnitude == 0 or np.ptp(values / magnitude) <= NOISE)
 
 
-def _standardised(values: Vector) -> Vector:
+def _standardise_values(values: Vector) -> Vector:
     """Values centred and scaled to length 1, (examples,). Scaled before each step to avoid over- and underflow."""
     scaled = values / np.abs(values).max()
     centred = scaled - scaled.mean()
@@ -33,10 +33,10 @@ def _standardised(values: Vector) -> Vector:
 def _correlation(gold: Vector, predicted: Vector) -> float:
     if is_constant(gold) or is_constant(predicted):
         return 0.0
-    return float(np.clip(_standardised(gold) @ _standardised(predicted), -1.0, 1.0))
+    return float(np.clip(_standardise_values(gold) @ _standardise_values(predicted), -1.0, 1.0))
 
 
-def _vector(values: Sequence[float], side: str) -> Vector:
+def _as_vector(values: Sequence[float], side: str) -> Vector:
     vector = np.asarray(values, dtype=np.float64)  # (units,)
     if vector.ndim != 1:
         raise ValueError(
@@ -79,7 +79,7 @@ def pearson(
     (docs/benchmark.md, "BIOSSES").
     """
     check_pairs(gold, predicted, "score")
-    gold_scores, predicted_scores = _vector(gold, "gold"), _vector(predicted, "predicted")
+    gold_scores, predicted_scores = _as_vector(gold, "gold"), _as_vector(predicted, "predicted")
     if len(gold_scores) < 2:
         raise ValueError(f"A correlation needs at least two pairs (got {len(gold_scores)}).")
     if not low < high:
@@ -100,14 +100,14 @@ def _moments(
     Values that the metric treats as constant have deviations of exactly 0 here, without rounding errors.
     """
     check_pairs(gold, predicted, "pair")
-    x, middle = _centred(np.asarray(gold, dtype=np.float64))
-    y, centre = _centred(np.clip(np.asarray(predicted, dtype=np.float64), low, high))
+    x, middle = _centre_values(np.asarray(gold, dtype=np.float64))
+    y, centre = _centre_values(np.clip(np.asarray(predicted, dtype=np.float64), low, high))
     return np.stack(
         [np.ones(len(x)), x, y, x * x, y * y, x * y, np.full(len(x), centre - middle)], 1
     )
 
 
-def _centred(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+def _centre_values(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
     centre = float(values.mean())
     return (np.zeros_like(values) if is_constant(values) else values - centre), centre
 

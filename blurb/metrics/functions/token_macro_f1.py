@@ -14,10 +14,10 @@ from blurb.metrics._metric import (
     Sentences,
     check_labels,
     check_sentences,
+    count_ratios,
+    count_wrong,
     mean_f1,
-    ratio,
-    ratios,
-    wrong,
+    safe_ratio,
 )
 
 PREFIXES = "BIESLU"
@@ -76,10 +76,10 @@ def token_macro_f1(
         if gold_label is not None and gold_label == predicted_label:
             true_positives[gold_label] += words
     per_label = {
-        f"f1_{label}": ratios(true_positives[label], n_predicted[label], n_gold[label]).f1
+        f"f1_{label}": count_ratios(true_positives[label], n_predicted[label], n_gold[label]).f1
         for label in labels
     }
-    return {"macro_f1": ratio(sum(per_label.values()), len(labels)), **per_label}
+    return {"macro_f1": safe_ratio(sum(per_label.values()), len(labels)), **per_label}
 
 
 def _counts(gold: Sentences, predicted: Sentences, labels: Sequence[str]) -> Counts:
@@ -91,12 +91,12 @@ def _counts(gold: Sentences, predicted: Sentences, labels: Sequence[str]) -> Cou
         for one, other in zip(right, answer, strict=True):
             if one == other == "O":
                 continue
-            wanted, given = column.get(one[2:]), column.get(other[2:])
+            requested, given = column.get(one[2:]), column.get(other[2:])
             if given is not None:
                 counts[row, given, 1] += 1
-            if wanted is not None:
-                counts[row, wanted, 2] += 1
-                counts[row, wanted, 0] += wanted == given
+            if requested is not None:
+                counts[row, requested, 2] += 1
+                counts[row, requested, 0] += requested == given
     return counts.reshape(len(gold), -1)
 
 
@@ -106,7 +106,7 @@ METRIC = Metric(
     hub="f1",
     counts=_counts,
     score=mean_f1,
-    mistakes=wrong,
+    mistakes=count_wrong,
     sequence=True,
     low=0.0,
 )

@@ -15,7 +15,7 @@ from typing import Any
 
 from blurb import tasks
 from blurb.data.schema import Example
-from blurb.fields import Field, read
+from blurb.fields import Field, read_table
 from blurb.messages import FIRST, SettingsError, UnknownName, opt
 from blurb.system.text_files import read_toml
 from blurb.tasks import Task, types
@@ -132,9 +132,9 @@ def load(path: Path | None, task: Task) -> Prompts:
     """
     given, kind = path or FOLDER, task.type
     path = given / f"{kind}.toml" if given.is_dir() else given
-    content = read(read_toml(path), FILE, path, FIRST)
+    content = read_table(read_toml(path), FILE, path, FIRST)
     for name in content.get("labels", {}).keys() - {task.name}:
-        if tasks.known(name) is None:
+        if tasks.known_task(name) is None:
             raise UnknownName("dataset", name, [each.name for each in tasks.all()], where=path)
     if content["type"] != kind:
         fix = f"choose such tasks with {opt('tasks')}, or give a folder with a file a type."
@@ -147,24 +147,24 @@ def load(path: Path | None, task: Task) -> Prompts:
         digest.update(json.dumps([each.name, said], sort_keys=True, default=str).encode())
     name = "prompts" if given == FOLDER else given.resolve().stem
     prompts = Prompts(path, f"{name}@{digest.hexdigest()[:8]}", digest.hexdigest(), **content)
-    _check(prompts, types.get(kind))
+    _check_placeholders(prompts, types.get(kind))
     return prompts
 
 
-def _check(prompts: Prompts, kind: types.TaskType) -> None:
+def _check_placeholders(prompts: Prompts, kind: types.TaskType) -> None:
     """Raises a SettingsError for placeholders that are unknown or missing."""
     texts = (
         {"text"} if "tokens" in kind.columns else {name for name in TEXTS if name in kind.columns}
     )
-    asked, always = {*PLACE.findall(prompts.user)}, {*PLACE.findall(prompts.system)}
+    requested, always = {*PLACE.findall(prompts.user)}, {*PLACE.findall(prompts.system)}
     general = {
         "title",
         *(["labels"] if kind.has_labels else ["low", "high"] if "score" in kind.columns else []),
     }
-    if unknown := sorted((asked - texts - general) | (always - general)):
+    if unknown := sorted((requested - texts - general) | (always - general)):
         known = ", ".join(f"{{{name}}}" for name in sorted(texts | general))
         what = f"there is no {{{unknown[0]}}} here; known are {known}, and in `system` those without a text"
         raise SettingsError(f"{what}.", where=prompts.path)
-    if missing := sorted((texts - asked) | ({"labels"} & general - asked - always)):
+    if missing := sorted((texts - requested) | ({"labels"} & general - requested - always)):
         what = f"{{{missing[0]}}} is missing: a model has to see all texts and all labels"
         raise SettingsError(what, where=prompts.path, fix="add it to `user`.")

@@ -66,6 +66,6 @@ class TaskType:
         return not {"tags", "label", "labels"}.isdisjoint(self.columns)
 
 
-def classes(examples: Examples) -> Counter[str]:
+def count_classes(examples: Examples) -> Counter[str]:
     """Number of examples of each class."""
     return Counter(example["label"] for example in examples)

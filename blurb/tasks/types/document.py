@@ -10,7 +10,7 @@ NO_LABEL = "(none)"
 """Counted as the label of documents without labels."""
 
 
-def _documents(examples: Examples) -> list[set[str]]:
+def _labels_by_document(examples: Examples) -> list[set[str]]:
     """The labels of each document; a text without `doc_id` is a document of its own."""
     labels: dict[object, set[str]] = {}
     for number, example in enumerate(examples):
@@ -21,7 +21,9 @@ def _documents(examples: Examples) -> list[set[str]]:
 
 def _label_counts(examples: Examples) -> Counter[str]:
     counts = Counter({NO_LABEL: 0})
-    counts.update(label for labels in _documents(examples) for label in labels or {NO_LABEL})
+    counts.update(
+        label for labels in _labels_by_document(examples) for label in labels or {NO_LABEL}
+    )
     return counts
 
 
@@ -31,7 +33,7 @@ TYPE = TaskType(
     formulation="blurb.formulations.document:Document",
     hub="text-classification",
     unit="documents",
-    size=lambda examples: len(_documents(examples)),
+    size=lambda examples: len(_labels_by_document(examples)),
     label_counts=_label_counts,
     errors="blurb.extensions.reports.errors.classes:documents",
     submission="blurb.extensions.reports.export.formats._submission:document",

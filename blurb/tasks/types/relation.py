@@ -1,13 +1,13 @@
 """Relation extraction: a text with two entities, and the class of their relation."""
 
-from blurb.tasks.types._type import TaskType, classes
+from blurb.tasks.types._type import TaskType, count_classes
 
 TYPE = TaskType(
     short="RE",
     columns={"doc_id": "text", "text": "text", "head": "span", "tail": "span", "label": "text"},
     formulation="blurb.formulations.relation:Relation",
     hub="text-classification",
-    label_counts=classes,
+    label_counts=count_classes,
     errors="blurb.extensions.reports.errors.classes:analyse",
     submission="blurb.extensions.reports.export.formats._submission:label",
     metric_keys=("negative", "positive"),

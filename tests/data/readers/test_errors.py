@@ -44,7 +44,7 @@ def test_a_folder_in_the_place_of_the_file(tmp_path: Path, name: str) -> None:
 
 def test_missing_data_folder(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"does not exist.*--data"):
-        data.load(tasks.get("gad"), tmp_path / "nowhere")
+        data.load_task(tasks.get("gad"), tmp_path / "nowhere")
 
 
 @pytest.mark.parametrize("name", READERS)

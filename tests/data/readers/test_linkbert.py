@@ -112,17 +112,17 @@ def test_the_rows_are_blurbs(tmp_path: Path, task: Task) -> None:
 def test_verified_as_identical(tmp_path: Path, real_data: Path, name: str) -> None:
     task = tasks.get(name)
     write(tmp_path, task, real_data)
-    assert data.load(task, tmp_path).verdict == "identical"
+    assert data.load_task(task, tmp_path).verdict == "identical"
 
 
 def test_blurbs_own_file_comes_first(tmp_path: Path) -> None:
     demo.write(tmp_path)
     task = tasks.get("gad")
-    expected = data.load(task, tmp_path).hash
+    expected = data.load_task(task, tmp_path).hash
     write(tmp_path, task, tmp_path)
     for path in (tmp_path / "seqcls").rglob("*.json"):
         path.write_text("{")
-    assert data.load(task, tmp_path).hash == expected
+    assert data.load_task(task, tmp_path).hash == expected
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def test_conll_of_the_demo_comes_back(tmp_path: Path, name: str, scheme: str) ->
     path, lines = tmp_path / "dev.conll", []
     letters = {"L": "E", "U": "S"} if scheme == "iobes" else {}
     for row in rows:
-        written = tagging.convert(row["tags"], "bio", scheme)
+        written = tagging.convert_tags(row["tags"], "bio", scheme)
         lines += [
             f"{word} NN {letters.get(tag[0], tag[0]) + tag[1:]}"
             for word, tag in zip(row["tokens"], written, strict=True)

@@ -172,7 +172,7 @@ def test_iob1_is_read_as_seqeval_reads_it(tmp_path: Path) -> None:
     rows = rows_of(tmp_path / "a.conll", text, labels=("A", "B"), scheme="iob1")
     for tags, row in zip(sentences, rows, strict=True):
         expected = seqeval.metrics.sequence_labeling.get_entities(tags)
-        assert [(s.type, s.start, s.end - 1) for s in tagging.spans(row["tags"])] == expected
+        assert [(s.type, s.start, s.end - 1) for s in tagging.decode_spans(row["tags"])] == expected
     with pytest.raises(DataError, match="iob1 also reads entities that begin with I"):
         rows_of(tmp_path / "a.conll", text, labels=("A", "B"))
 

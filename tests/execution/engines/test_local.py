@@ -44,7 +44,7 @@ def test_a_dead_worker_fails_its_trial_only(monkeypatch) -> None:  # type: ignor
     jobs = [
         Job(number, None, None, DataSource("gad", Path()), Path(), "cpu") for number in range(5)
     ]  # type: ignore[arg-type]
-    monkeypatch.setattr(local, "execute", dies)
+    monkeypatch.setattr(local, "execute_job", dies)
     noted: list[Any] = []
     monkeypatch.setattr(local, "note_death", lambda job, message: noted.append(job.trial))
     seen: list[TrialOutcome] = []
@@ -95,7 +95,7 @@ def jobs_of(times: list[float]) -> list[Job]:
 
 @pytest.mark.costly
 def test_news_of_workers_arrive_and_belong_to_their_job(monkeypatch) -> None:  # type: ignore[no-untyped-def]
-    monkeypatch.setattr(local, "execute", tells)
+    monkeypatch.setattr(local, "execute_job", tells)
     heard: list[tuple[object, int]] = []
     run(jobs_of([0.0] * 4), 2, on_progress=lambda job, news: heard.append((job.trial, news.done)))  # type: ignore[arg-type]
     assert sorted(heard) == [(number, number) for number in range(4)]  # type: ignore[type-var]
@@ -103,7 +103,7 @@ def test_news_of_workers_arrive_and_belong_to_their_job(monkeypatch) -> None:  #
 
 @pytest.mark.costly
 def test_the_longest_start_first_and_outcomes_keep_their_order(monkeypatch) -> None:  # type: ignore[no-untyped-def]
-    monkeypatch.setattr(local, "execute", tells)
+    monkeypatch.setattr(local, "execute_job", tells)
     times = [1.0, 5.0, 0.0, 9.0, 5.0]
     assert job.longest_first(jobs_of(times)) == [3, 1, 4, 0, 2]
     jobs = jobs_of(times)
@@ -120,7 +120,7 @@ def test_the_longest_start_first_and_outcomes_keep_their_order(monkeypatch) -> N
 
 
 def test_one_at_a_time_they_run_as_they_were_given(monkeypatch) -> None:  # type: ignore[no-untyped-def]
-    monkeypatch.setattr(local, "execute", tells)
+    monkeypatch.setattr(local, "execute_job", tells)
     outcomes = run(jobs_of([1.0, 5.0, 0.0]))
     assert sorted(range(3), key=lambda number: float(outcomes[number].message)) == [0, 1, 2]
 
@@ -147,7 +147,7 @@ def placed(devices: list[str]) -> list[Job]:
 def test_lanes_take_the_gpus_in_turn_and_one_that_is_spoilt_starts_anew(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(local, "execute", says_where)
+    monkeypatch.setattr(local, "execute_job", says_where)
     monkeypatch.setattr(local, "gpus_for", lambda jobs: ["cuda:0"])
     outcomes = run(placed(["auto", "cuda", "cuda", "cpu"]))
     assert [outcome.status for outcome in outcomes] == ["done", "failed", "done", "done"]

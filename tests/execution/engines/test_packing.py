@@ -5,21 +5,21 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from blurb.execution.job import pack
+from blurb.execution.job import pack_trials
 
 
 def test_examples() -> None:
-    assert pack([50, 10, 40, 200, 60], limit=100) == [[3], [0, 2], [4, 1]]
-    assert pack([0, 0, 0, 0, 0], limit=100) == [[0, 1, 2, 3], [4]]
-    assert pack([1, 1, 1], limit=100, most=2) == [[0, 1], [2]]
-    assert pack([], limit=100) == []
+    assert pack_trials([50, 10, 40, 200, 60], limit=100) == [[3], [0, 2], [4, 1]]
+    assert pack_trials([0, 0, 0, 0, 0], limit=100) == [[0, 1, 2, 3], [4]]
+    assert pack_trials([1, 1, 1], limit=100, most=2) == [[0, 1], [2]]
+    assert pack_trials([], limit=100) == []
 
 
 @given(st.lists(st.floats(0, 500), max_size=40), st.floats(1, 200), st.integers(0, 5))
 def test_every_trial_is_in_one_part_that_has_room(
     seconds: list[float], limit: float, most: int
 ) -> None:
-    parts = pack(seconds, limit, most)
+    parts = pack_trials(seconds, limit, most)
     assert sorted(index for part in parts for index in part) == list(range(len(seconds)))
     expected = [one or limit / 4 for one in seconds]
     totals = [sum(expected[index] for index in part) for part in parts]
@@ -50,7 +50,7 @@ def test_each_trial_goes_into_the_emptiest_part_that_has_room(
         place = min(fits, key=lambda at: (used[at], at))
         parts[place].append(index)
         used[place] += seconds[index]
-    assert pack(seconds, limit, most) == sorted(
+    assert pack_trials(seconds, limit, most) == sorted(
         parts, key=lambda part: -sum(seconds[index] for index in part)
     )
 

@@ -16,7 +16,7 @@ import blurb
 from blurb.execution import engines
 from blurb.execution.engine import Engine, Launch, Sweep
 from blurb.execution.engines.local import LocalEngine
-from blurb.execution.environment import environment
+from blurb.execution.environment import describe_environment
 from blurb.execution.job import JobQueue
 from blurb.messages.errors import BlurbError, SettingsError, UnknownName
 from tests.cli.in_process import ran
@@ -180,9 +180,9 @@ def test_an_engine_without_a_way_to_run_says_so(tmp_path: Path) -> None:
 @pytest.mark.extensions
 def test_a_process_of_slurm_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
-    assert environment("cpu")["engine"] == "local"
+    assert describe_environment("cpu")["engine"] == "local"
     monkeypatch.setenv("SLURM_JOB_ID", "7")
-    assert environment("cpu")["engine"] == "slurm"
+    assert describe_environment("cpu")["engine"] == "slurm"
 
 
 SIGNATURE = "api/running.py"

@@ -12,7 +12,7 @@ import pytest
 from blurb.extensions.board import consistency
 from blurb.extensions.board.consistency import SignalKind
 from blurb.protocols import protocol
-from blurb.row_files.reading import RowFiles, read
+from blurb.row_files.reading import RowFiles, read_row_files
 from blurb.store.trial import Trial
 from tests.conftest import ROOT
 
@@ -33,7 +33,10 @@ def one_hash(about: dict[str, Any]) -> None:
 
 
 def hash_of_another_row(about: dict[str, Any]) -> None:
-    other = {(run["task"], run["seed"]): run["trial"] for run in read(COMMITTED[1]).about["runs"]}
+    other = {
+        (run["task"], run["seed"]): run["trial"]
+        for run in read_row_files(COMMITTED[1]).about["runs"]
+    }
     for run in about["runs"]:
         run["trial"] = other[run["task"], run["seed"]]
 
@@ -61,7 +64,7 @@ def name_of_paper_with_a_hash_of_nothing(about: dict[str, Any]) -> None:
 
 
 def name_and_hash_of_smoke(about: dict[str, Any]) -> None:
-    about |= {"protocol": "smoke", "protocol_hash": protocol.load("smoke").hash}
+    about |= {"protocol": "smoke", "protocol_hash": protocol.load_protocol_file("smoke").hash}
 
 
 def fifty_epochs(about: dict[str, Any]) -> None:
@@ -135,7 +138,7 @@ def changed(row: RowFiles, change: Callable[[dict[str, Any]], None]) -> RowFiles
 
 @pytest.mark.parametrize("folder", COMMITTED, ids=lambda folder: folder.parent.name)
 def test_the_committed_rows_agree_with_themselves(folder: Any) -> None:
-    assert list(consistency.signals(read(folder))) == []
+    assert list(consistency.signals(read_row_files(folder))) == []
 
 
 @pytest.mark.parametrize(("change", "kind"), FRAUDS, ids=[change.__name__ for change, _ in FRAUDS])
@@ -143,7 +146,7 @@ def test_what_contradicts_itself_is_told(
     change: Callable[[dict[str, Any]], None], kind: SignalKind
 ) -> None:
     assert kind in {
-        signal.kind for signal in consistency.signals(changed(read(COMMITTED[0]), change))
+        signal.kind for signal in consistency.signals(changed(read_row_files(COMMITTED[0]), change))
     }
 
 
@@ -161,7 +164,9 @@ def of_another_protocol_version(about: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("change", [of_a_plug_in, of_another_version, of_another_protocol_version])
 def test_what_cannot_be_checked_here_is_a_remark(change: Callable[[dict[str, Any]], None]) -> None:
-    told = {signal.kind for signal in consistency.signals(changed(read(COMMITTED[0]), change))}
+    told = {
+        signal.kind for signal in consistency.signals(changed(read_row_files(COMMITTED[0]), change))
+    }
     assert told == {SignalKind.UNCHECKED}
 
 
@@ -173,7 +178,7 @@ def test_a_file_of_a_user_has_its_hash_in_its_name() -> None:
         mine(about)
         about["protocol_hash"] = "f" * 64
 
-    row = read(COMMITTED[0])
+    row = read_row_files(COMMITTED[0])
     assert {signal.kind for signal in consistency.signals(changed(row, mine))} == {
         SignalKind.UNCHECKED
     }
@@ -195,7 +200,7 @@ def test_overrides_of_the_row_are_those_of_its_settings() -> None:
     def hostile(about: dict[str, Any]) -> None:
         about["overrides"] = {"no such setting": [1]}
 
-    row = read(COMMITTED[0])
+    row = read_row_files(COMMITTED[0])
     assert {signal.kind for signal in consistency.signals(changed(row, claimed))} == {
         SignalKind.PROTOCOL
     }

@@ -13,7 +13,7 @@ import pytest
 from blurb.extensions.board import plausibility
 from blurb.extensions.board.consistency import SignalKind
 from blurb.extensions.board.plausibility import Beside, RunAnswers, alike
-from blurb.row_files.reading import RowFiles, read
+from blurb.row_files.reading import RowFiles, read_row_files
 from tests.conftest import ROOT
 
 GOLD = np.random.default_rng(0).integers(0, 2, 600)
@@ -74,7 +74,7 @@ QUICK = ROOT / "docs" / "results" / "minilm" / "quick" / "row"
 
 
 def test_seeds_of_a_real_row_are_no_copies_of_each_other() -> None:
-    row = read(QUICK)
+    row = read_row_files(QUICK)
     for task in row.predictions:
         assert (
             plausibility.equal_seed_pairs(
@@ -98,7 +98,7 @@ def with_answers(row: RowFiles, share: float, **about: Any) -> RowFiles:
 
 
 def test_a_copy_under_other_weights_is_told_beside_its_original() -> None:
-    row = read(QUICK)
+    row = read_row_files(QUICK)
     copy = with_answers(row, 0.004, weights="0" * 64, model="mine")
     told = {
         signal.where: str(signal)
@@ -113,7 +113,7 @@ def test_a_copy_under_other_weights_is_told_beside_its_original() -> None:
 
 def test_a_deterministic_kind_run_again_is_no_copy() -> None:
     """Two parties who probe one checkpoint have one answer; whoever claims it for other weights does not."""
-    row = read(QUICK)
+    row = read_row_files(QUICK)
     probe = replace(row, about={**row.about, "learner": "probe"})  # type: ignore[typeddict-item]
     again = replace(probe, about={**probe.about, "measured_by": "another", "precision": "fp32"})  # type: ignore[typeddict-item]
     assert Beside(probe, [again]).signals() == []

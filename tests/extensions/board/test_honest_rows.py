@@ -23,7 +23,7 @@ from blurb.corpora import demo
 from blurb.extensions.board import plausibility
 from blurb.extensions.board.consistency import SignalKind
 from blurb.extensions.board.verification import Level, beside_others, verify, verify_row
-from blurb.row_files.reading import RowFiles, read, rows_in
+from blurb.row_files.reading import RowFiles, read_row_files, rows_in
 from blurb.row_files.scores import figures_of
 from blurb.row_files.writing import ABOUT, RowRecord, RunRecord
 from blurb.scoring import matching
@@ -123,7 +123,7 @@ def of_learners(tmp_path_factory: pytest.TempPathFactory, checkpoint: Any) -> Pa
     common: Mapping[str, Any] = {
         "tasks": "gad,biosses", "suite": "demo", "output": folder / "runs", "progress": False, "seeds": 2,
     }  # fmt: skip
-    for name in sorted(learners.named()):
+    for name in sorted(learners.named_kinds()):
         blurb.run(f"baseline:{name}", protocol="smoke", **common)
     for protocol, seeds in (("smoke", 2), ("probe", None)):
         blurb.run(
@@ -147,7 +147,7 @@ def of_learners(tmp_path_factory: pytest.TempPathFactory, checkpoint: Any) -> Pa
 def test_rows_of_every_kind_of_learner_have_no_signal(of_learners: Path) -> None:
     there = rows_in(of_learners)
     assert {row.about["learner"] for row in there} >= {"encoder", "probe", "baseline", "external"}
-    assert len(there) == len(learners.named()) + 3
+    assert len(there) == len(learners.named_kinds()) + 3
     alone = [verify_row(row, demo.prepare()) for row in there]
     for row, one in zip(there, alone, strict=True):
         found = beside_others(one, [other for other in alone if other is not one], demo.prepare())
@@ -169,11 +169,11 @@ def test_two_hundred_honest_rows(tmp_path: Path) -> None:
         == 0
     )
     template = RowRecord(
-        **{**read(tmp_path / "of-a-run").about, "learner": learners.DEFAULT.rows.name}
+        **{**read_row_files(tmp_path / "of-a-run").about, "learner": learners.DEFAULT.rows.name}
     )
     for number in range(192):
         simulate(tmp_path / "rows" / f"{number:03}", template, number, random)
-    there = [read(path) for path in sorted((tmp_path / "rows").iterdir())]
+    there = [read_row_files(path) for path in sorted((tmp_path / "rows").iterdir())]
     alone = [verify_row(row, demo.prepare()) for row in there]
     odd = 0
     for place, one in enumerate(alone):
@@ -209,7 +209,7 @@ def test_the_row_of_files_is_the_row_of_the_table() -> None:
     lines = csv.DictReader(
         (MINILM / "quick" / "results.csv").read_text(encoding="utf-8").splitlines()
     )
-    about = read(MINILM / "quick" / "row").about
+    about = read_row_files(MINILM / "quick" / "row").about
     of_table = {
         (line["task"], int(line["seed"]), line["split"], line["metric"]): float(line["value"])
         for line in lines
@@ -236,8 +236,8 @@ def test_what_leaked_examples_add_is_the_score_with_them_minus_that_without(tmp_
         )[0]
         == 0
     )
-    simulate(tmp_path / "row", read(tmp_path / "of-a-run").about, 0, random)
-    row = read(tmp_path / "row")
+    simulate(tmp_path / "row", read_row_files(tmp_path / "of-a-run").about, 0, random)
+    row = read_row_files(tmp_path / "row")
     formulation = formulations.bind(tasks.get("ebm-pico"))
     train, test = (
         matching.units_of(formulation, demo.prepare(), split) for split in ("train", "test")

@@ -122,7 +122,7 @@ def test_a_study_from_nothing_and_from_its_parts(tmp_path: Path) -> None:
         "auto",
     ]
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(parts, "read", of_a_machine_without_bf16(parts.read))
+        patched.setattr(parts, "read_row_files", of_a_machine_without_bf16(parts.read_row_files))
         with pytest.raises(DataError, match="in another precision than in other parts"):
             parts.rows(tmp_path / "out", study, "smoke")
     parts.check_text(tmp_path / "out", study, trained, facts["trained"][0]["text"]["sha256"])

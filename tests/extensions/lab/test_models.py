@@ -20,7 +20,7 @@ from blurb.extensions.lab.pretraining.pretrain import pretrain
 from blurb.extensions.lab.pretraining.recipe import Recipe
 from blurb.extensions.lab.pretraining.request import PretrainingCorpus
 from blurb.messages.errors import BlurbError, ModelError, Notice, SettingsError
-from blurb.system.files import damage
+from blurb.system.files import damaged_files
 from tests.checkpoints.kinds import bert_tokenizer, bert_uncased, modernbert, roberta, save
 from tests.extensions.lab.conftest import SMALL
 
@@ -105,7 +105,7 @@ def test_bits_per_byte_are_measured_in_fp32_whatever_it_was_trained_in(
 
 def test_nothing_goes_on_from_a_checkpoint_without_moments(tmp_path: Path) -> None:
     """Those that stay have none; the Trainer would begin its schedule anew with their weights, and say nothing."""
-    from blurb.system.files import seal
+    from blurb.system.files import seal_folder
 
     for step, names in (
         (5, ("model", "scheduler.pt")),
@@ -115,7 +115,7 @@ def test_nothing_goes_on_from_a_checkpoint_without_moments(tmp_path: Path) -> No
         folder.mkdir()
         for name in names:
             (folder / name).write_text(str(step))
-        seal(folder)
+        seal_folder(folder)
     assert trainer.last_complete(tmp_path) == tmp_path / "checkpoint-10"
     (tmp_path / "checkpoint-10" / "model").write_text("damaged")
     with pytest.warns(Notice, match="the pretraining starts anew"):
@@ -156,11 +156,11 @@ def test_a_later_save_neither_hides_a_damage_nor_reads_the_other_checkpoints(
     for step in (1, 2):
         save(step)
     assert not (tmp_path / "checkpoint-1" / "optimizer.pt").exists()
-    assert damage(tmp_path / "checkpoint-1") == []
+    assert damaged_files(tmp_path / "checkpoint-1") == []
     (tmp_path / "checkpoint-1" / "model.safetensors").write_bytes(b"cut")
     save(5)
-    assert damage(tmp_path / "checkpoint-1") == ["model.safetensors"]
-    assert [damage(tmp_path / f"checkpoint-{step}") for step in (2, 5)] == [[], []]
+    assert damaged_files(tmp_path / "checkpoint-1") == ["model.safetensors"]
+    assert [damaged_files(tmp_path / f"checkpoint-{step}") for step in (2, 5)] == [[], []]
 
 
 @pytest.mark.parametrize(

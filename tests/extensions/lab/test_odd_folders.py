@@ -9,7 +9,7 @@ import pytest
 from safetensors import SafetensorError
 
 from blurb.extensions.lab.pretraining import trainer
-from blurb.system.files import full_disks_told, seal
+from blurb.system.files import full_disks_told, seal_folder
 
 ODD = (
     "checkpoint-old",
@@ -26,7 +26,7 @@ def test_folders_of_other_names_are_left_alone(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         for moment in trainer.MOMENTS:
             (tmp_path / name / moment).write_text("x")
-        seal(tmp_path / name)
+        seal_folder(tmp_path / name)
     (tmp_path / "checkpoint-99").write_text("a file")
     assert trainer.last_complete(tmp_path) == tmp_path / "checkpoint-10"
     assert sorted(trainer._saved(tmp_path)) == [2, 10]

@@ -12,7 +12,7 @@ import pytest
 from blurb import tasks
 from blurb.corpora import demo
 from blurb.data.loading import path_of, read_split
-from blurb.data.schema import texts
+from blurb.data.schema import input_texts
 from blurb.extensions.lab.pretraining import inputs
 from blurb.extensions.lab.pretraining.request import collect, mixed
 from blurb.extensions.lab.text import documents, task_texts
@@ -95,7 +95,7 @@ def test_documents_of_dev_and_test_are_kept_out_by_text_and_by_pmid() -> None:
             continue
         for split in ("dev", "test"):
             for row in read_split(task, folder, split):  # type: ignore[arg-type]
-                for text in texts(row):
+                for text in input_texts(row):
                     if len(task_texts.words(text)) > task_texts.WINDOW:
                         noise = f"Some words before. {text.upper()} And some after."
                         assert known.reason(TextDocument(noise)) == "text", (task.name, row["id"])
@@ -119,7 +119,7 @@ def test_any_piece_of_twelve_words_is_enough(version: int) -> None:
         for task in tasks.all()
         if not task.dummified
         for row in read_split(task, demo.prepare(), "test")[:20]
-        for text in texts(row)
+        for text in input_texts(row)
         for sentence in task_texts.SENTENCE_END.split(text)
     ]
     for sentence in sentences:
@@ -145,9 +145,9 @@ def test_any_piece_of_twelve_words_is_enough(version: int) -> None:
 def test_nothing_is_left_of_a_test_set() -> None:
     rows = read_split(tasks.get("hoc"), demo.prepare(), "test")
     whole = [
-        TextDocument(" ".join(texts(row)))
+        TextDocument(" ".join(input_texts(row)))
         for row in rows
-        if len(task_texts.words(texts(row)[0])) > task_texts.WINDOW
+        if len(task_texts.words(input_texts(row)[0])) > task_texts.WINDOW
     ]
     with pytest.raises(DataError, match="have text of dev or test"):
         collect(whole, task_texts.read_held_out(demo.prepare()))

@@ -18,7 +18,7 @@ from blurb.cli import cli
 from blurb.corpora import demo
 from blurb.data import read_split
 from blurb.extensions.lab.vocabulary import count, split, terms_of, vocabulary, vocabulary_hash
-from blurb.inputs.tagging import spans
+from blurb.inputs.tagging import decode_spans
 from blurb.inputs.words import word_pieces
 from blurb.messages.errors import DataError
 from tests.checkpoints import KINDS
@@ -92,7 +92,7 @@ def test_mentions_are_the_spans_of_the_gold_answers(
         places, starts = word_pieces(row["tokens"], found), [0]
         for word in row["tokens"]:
             starts.append(starts[-1] + len(word) + 1)
-        for span in spans(row["tags"]):
+        for span in decode_spans(row["tags"]):
             own = [
                 sum(starts[at] <= start < starts[at + 1] for start in found.starts)
                 for at in range(span.start, span.end)

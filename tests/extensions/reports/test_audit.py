@@ -14,7 +14,7 @@ from hypothesis import given, strategies as st
 from blurb import tasks
 from blurb.checkpoints.lengths import reader
 from blurb.corpora.originals import load_original
-from blurb.data.schema import Example, leaks, to_dataset
+from blurb.data.schema import Example, leaked_ids, to_dataset
 from blurb.extensions.reports.audit import audit
 from blurb.extensions.reports.audit.audited import AuditedTask, AuditFinding, gather
 from blurb.extensions.reports.audit.duplicates import (
@@ -27,7 +27,7 @@ from blurb.extensions.reports.audit.duplicates import (
 from blurb.extensions.reports.audit.encoding import characters, entities, illegal, kinds, windows
 from blurb.inputs.features import Features, Ragged
 from blurb.inputs.tokenized_split import TokenizedSplit
-from blurb.learners.building import resolve
+from blurb.learners.building import resolve_model
 from blurb.messages.errors import DataError
 from tests.conftest import Builder
 from tests.data import samples
@@ -93,18 +93,18 @@ def test_inputs_in_two_splits_whatever_their_labels() -> None:
         ("dev in train", "", 1, 1, 1, ("d",)),
     ]
     assert found[0].others == ("a", "a", "b")
-    assert leaks({"train": train, "dev": dev, "test": test}) == {"e", "f", "g"}
-    assert leaks({"test": test}) == set()
+    assert leaked_ids({"train": train, "dev": dev, "test": test}) == {"e", "f", "g"}
+    assert leaked_ids({"test": test}) == set()
     datasets: Any = {
         "train": to_dataset(train, tasks.types.get("ner")),
         "test": to_dataset(test, tasks.types.get("ner")),
     }
-    assert leaks(datasets) == {"e", "f", "g"}
+    assert leaked_ids(datasets) == {"e", "f", "g"}
 
 
 def test_what_makes_two_inputs_the_same() -> None:
     def same(first: Example, second: Example) -> bool:
-        return leaks({"train": [first], "test": [second]}) == {second["id"]}
+        return leaked_ids({"train": [first], "test": [second]}) == {second["id"]}
 
     pair = {"id": "1", "text_a": "mi", "text_b": "sey", "score": 1.0}
     assert same(pair, {"id": "2", "text_a": "sey", "text_b": "mi", "score": 2.0})
@@ -322,7 +322,7 @@ def test_entities_that_share_or_lack_a_sub_token() -> None:
 
 
 def test_a_word_that_a_real_kind_of_tokenizer_drops(checkpoint: Builder) -> None:
-    read = reader(resolve(str(checkpoint("bert_uncased"))))
+    read = reader(resolve_model(str(checkpoint("bert_uncased"))))
     rows = [sentence("a", "kalo \u200b\u200d mi", "O B O"), sentence("b", "kalo mi", "B O")]
     task = tasks.get("bc2gm")
     (found,) = entities(AuditedTask(task, {"test": rows}, readings={"test": read(task, rows)}))
@@ -331,7 +331,7 @@ def test_a_word_that_a_real_kind_of_tokenizer_drops(checkpoint: Builder) -> None
 
 @pytest.mark.parametrize("kind", ["bert_uncased", "t5"])
 def test_pairs_that_a_limit_takes_apart(checkpoint: Builder, kind: str) -> None:
-    read = reader(resolve(str(checkpoint(kind))))
+    read = reader(resolve_model(str(checkpoint(kind))))
     task = tasks.get("ddi")
 
     def row(id_: str, before: int, between_: int, after: int) -> Example:

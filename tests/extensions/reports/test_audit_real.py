@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from blurb import tasks
 from blurb.checkpoints.lengths import reader
 from blurb.cli import cli
-from blurb.data.schema import Example, leaks, texts, words
+from blurb.data.schema import Example, count_words, input_texts, leaked_ids
 from blurb.extensions.reports.audit.audited import AuditedTask, AuditFinding
 from blurb.extensions.reports.audit.duplicates import (
     between,
@@ -26,7 +26,7 @@ from blurb.extensions.reports.audit.duplicates import (
 )
 from blurb.extensions.reports.audit.encoding import characters, entities, illegal, windows
 from blurb.inputs.tokenized_split import Read
-from blurb.learners.building import resolve
+from blurb.learners.building import resolve_model
 from blurb.tasks import SPLITS, Split
 from tests.cli.in_process import ran
 
@@ -48,7 +48,7 @@ def corpora(real_rows: Rows) -> Corpora:
 @pytest.fixture(scope="module")
 def read(minilm: Path) -> Read:
     """BERT's uncased vocabulary."""
-    return reader(resolve(str(minilm)))
+    return reader(resolve_model(str(minilm)))
 
 
 def at(findings: list[AuditFinding], where: str) -> AuditFinding | None:
@@ -71,7 +71,8 @@ LEAKS = {
 
 @pytest.mark.costly
 @pytest.mark.parametrize(
-    "name", [task.name for task in tasks.select("all") if task.name not in ("ebm-pico", "bioasq")]
+    "name",
+    [task.name for task in tasks.select_tasks("all") if task.name not in ("ebm-pico", "bioasq")],
 )
 def test_test_inputs_in_train(corpora: Corpora, name: str) -> None:
     corpus = corpora(name)
@@ -81,7 +82,7 @@ def test_test_inputs_in_train(corpora: Corpora, name: str) -> None:
     # Another way: rows compared one by one as strings of the reader's JSON, labels and ids left out.
     known = {_plain(row) for row in corpus.splits["train"]}
     brute = {row["id"] for row in corpus.splits["test"] if _plain(row) in known}
-    assert leaks(dict(corpus.splits)) == brute == set(() if found is None else found.ids)
+    assert leaked_ids(dict(corpus.splits)) == brute == set(() if found is None else found.ids)
 
 
 def _plain(row: Example) -> str:
@@ -128,7 +129,9 @@ def test_other_counts_of_the_mtl_files(
 @pytest.mark.parametrize(("name", "short"), [("bc5-chem", 16), ("bc2gm", 41)])
 def test_short_test_sentences_in_train(corpora: Corpora, name: str, short: int) -> None:
     rows = {row["id"]: row for row in corpora(name).splits["test"]}
-    assert sum(words(rows[id_]) < 6 for id_ in leaks(dict(corpora(name).splits))) == short
+    assert (
+        sum(count_words(rows[id_]) < 6 for id_ in leaked_ids(dict(corpora(name).splits))) == short
+    )
 
 
 COPIES = {
@@ -188,8 +191,8 @@ def test_documents_of_jnlpba(corpora: Corpora) -> None:
     both = found["test in train"].ids
     assert len(both) == 10
     # They are where the leaked sentences come from.
-    rows = [row for row in corpora("jnlpba").splits["test"] if words(row) >= 6]
-    leaked = leaks(dict(corpora("jnlpba").splits))
+    rows = [row for row in corpora("jnlpba").splits["test"] if count_words(row) >= 6]
+    leaked = leaked_ids(dict(corpora("jnlpba").splits))
     assert sum(row["doc_id"] in both for row in rows if row["id"] in leaked) >= 90
 
 
@@ -241,7 +244,7 @@ def test_illegal_tags_are_those_of_pico_alone(corpora: Corpora) -> None:
         "dev": 17_029,
         "test": 4_190,
     }
-    assert not any(list(illegal(corpora(task.name))) for task in tasks.select("ner"))
+    assert not any(list(illegal(corpora(task.name))) for task in tasks.select_tasks("ner"))
 
 
 ODD = {
@@ -268,7 +271,9 @@ def test_odd_characters(corpora: Corpora, name: str) -> None:
     assert found == ODD[name]
     rows = [row for rows in corpora(name).splits.values() for row in rows]
     if "several blanks" in ODD[name]:
-        assert sum("  " in "|".join(texts(row)) for row in rows) == ODD[name]["several blanks"]
+        assert (
+            sum("  " in "|".join(input_texts(row)) for row in rows) == ODD[name]["several blanks"]
+        )
     if "replacement character" in ODD[name]:
         assert sum("\ufffd" in row["text"] for row in rows) == ODD[name]["replacement character"]
 
@@ -281,13 +286,13 @@ def test_sentences_in_two_corpora(corpora: Corpora) -> None:
     for name, other in (("bc2gm", "jnlpba"), ("jnlpba", "bc2gm")):
         # Another way: letters, digits and signs in a row, capitals made small, looked for in one long text.
         train = "\n".join(
-            re.sub(r"\s", "", texts(row)[0]).lower() for row in corpora(other).splits["train"]
+            re.sub(r"\s", "", input_texts(row)[0]).lower() for row in corpora(other).splits["train"]
         )
         keys = {
-            row["id"]: re.sub(r"\s", "", texts(row)[0]).lower()
+            row["id"]: re.sub(r"\s", "", input_texts(row)[0]).lower()
             for row in corpora(name).splits["test"]
         }
-        long = {row["id"] for row in corpora(name).splits["test"] if words(row) >= 6}
+        long = {row["id"] for row in corpora(name).splits["test"] if count_words(row) >= 6}
         whole = f"\n{train}\n"
         assert {id_ for id_ in long if f"\n{keys[id_]}\n" in whole} == set(found[name].ids)
 
@@ -360,6 +365,6 @@ def test_no_text_of_a_corpus_is_in_the_output(
     for name in names.split(","):
         for rows in corpora(name).splits.values():
             for row in rows:
-                for text in texts(row):
+                for text in input_texts(row):
                     start = " ".join(text.split()[:4])
                     assert len(start) < 12 or start not in written

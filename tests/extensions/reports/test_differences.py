@@ -23,7 +23,7 @@ from blurb.extensions.reports.differences.answers import (
     pieces_of,
     shortened,
 )
-from blurb.inputs.tagging import Span, spans
+from blurb.inputs.tagging import Span, decode_spans
 from blurb.messages.errors import SettingsError
 from blurb.store.record import Record
 from blurb.store.store import Store
@@ -114,7 +114,7 @@ def test_entities(store: Store, name: str) -> None:
     counts = {str(line): number for line, number in found.tables[0].rows}
     expected: Counter[str] = Counter()
     for _, *tags in answers(store, name):
-        gold, a, b = ({*spans(of_one)} for of_one in tags)
+        gold, a, b = ({*decode_spans(of_one)} for of_one in tags)
         expected["found by both"] += len(gold & a & b)
         expected["found by A only"] += len((gold & a) - b)
         expected["found by B only"] += len((gold & b) - a)
@@ -150,7 +150,9 @@ def test_every_difference_of_entities_is_told() -> None:
     """Whatever only one of the two predicts stands in a difference, and nothing else does."""
     rng = random.Random(0)
     for _ in range(300):
-        gold, a, b = (spans(rng.choices(["O", "O", "B-X", "I-X", "B-Y"], k=12)) for _ in range(3))
+        gold, a, b = (
+            decode_spans(rng.choices(["O", "O", "B-X", "I-X", "B-Y"], k=12)) for _ in range(3)
+        )
         told = [one for one in compared(gold, a, b) if OUTCOME[one.line]]
         assert {*a} ^ {*b} <= {span for one in told for span in one.given if span}
         assert all(one.given[0] != one.given[1] for one in told)

@@ -18,7 +18,7 @@ from blurb.corpora import demo
 from blurb.data import read_split
 from blurb.extensions.reports import errors
 from blurb.extensions.reports.errors.entities import pairs
-from blurb.inputs.tagging import Span, spans, tags
+from blurb.inputs.tagging import Span, decode_spans, tags
 from blurb.store.record import read_predictions
 from blurb.store.store import Store
 from tests.cli.in_process import ran
@@ -60,7 +60,10 @@ def test_kinds(
 def test_every_entity_of_both_sides_is_in_one_kind() -> None:
     rng = random.Random(0)
     for _ in range(300):
-        sides = [spans(rng.choices(["O", "O", "B-X", "I-X", "B-Y", "I-Y"], k=15)) for _ in range(2)]
+        sides = [
+            decode_spans(rng.choices(["O", "O", "B-X", "I-X", "B-Y", "I-Y"], k=15))
+            for _ in range(2)
+        ]
         found = list(pairs(*sides))
         assert sorted(one for _, one, _ in found if one) == sorted(sides[0])
         assert sorted(one for _, _, one in found if one) == sorted(sides[1])

@@ -14,7 +14,7 @@ from blurb import tasks
 from blurb.corpora import demo
 from blurb.data.loading import read_split
 from blurb.messages.errors import BlurbError
-from blurb.results.references import trial
+from blurb.results.references import find_trial
 from tests.cli.in_process import done
 from tests.scoring.test_forms import answers
 
@@ -73,7 +73,7 @@ def test_text_of_other_data_is_doubted(store: Path, tmp_path: Path) -> None:
 
 
 def test_the_confusion_of_classes_is_that_of_scikit_learn(store: Path) -> None:
-    record = trial("other", store, "gad", None)
+    record = find_trial("other", store, "gad", None)
     columns = record.predictions("test")
     table = blurb.confusion("other", "gad", output=store)
     assert list(table.index) == list(table.columns) == list(record.task.labels)
@@ -82,7 +82,7 @@ def test_the_confusion_of_classes_is_that_of_scikit_learn(store: Path) -> None:
 
 
 def test_the_confusion_of_entities_has_every_one_once(store: Path) -> None:
-    columns = trial("one", store, "ncbi-disease", None).predictions("test")
+    columns = find_trial("one", store, "ncbi-disease", None).predictions("test")
     right, given = (
         sum(tag[0] == "B" for tags in columns[name] for tag in tags)
         for name in ("gold", "prediction")

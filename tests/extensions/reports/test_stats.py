@@ -34,7 +34,7 @@ from blurb.extensions.reports.stats import (
     measure,
 )
 from blurb.formulations._base import majority_score
-from blurb.learners.building import resolve
+from blurb.learners.building import resolve_model
 from blurb.tasks import SPLITS, Split
 from tests.conftest import Builder
 
@@ -122,7 +122,7 @@ def test_without_train_there_is_no_majority_and_without_a_model_no_sub_token() -
 def test_what_is_over_the_limit_is_what_training_says(checkpoint: Builder, kind: str) -> None:
     """The whole split at the limit, as the learner asks for it; here only what is too long is made again."""
     folder, suite = str(checkpoint(kind)), demo.prepare()
-    read, tokenizer = reader(resolve(folder)), Checkpoint(Path(folder)).tokenizer
+    read, tokenizer = reader(resolve_model(folder)), Checkpoint(Path(folder)).tokenizer
     for name in ("bc2gm", "chemprot", "hoc", "biosses", "pubmedqa"):
         task = dataclasses.replace(tasks.get(name), max_length=24)
         rows = data.read_split(task, suite, "dev")
@@ -242,7 +242,7 @@ def test_statistics_of_the_real_files(real_rows: Rows, name: str, split: Split) 
     ],
 )
 def test_sub_tokens_of_the_real_files(real_rows: Rows, minilm: Path, name: str) -> None:
-    read = reader(resolve(str(minilm)))
+    read = reader(resolve_model(str(minilm)))
     for split in SPLITS:
         if (name, split) in BY_SPLIT:
             (found,) = measure(tasks.get(name), {split: real_rows(name, split)}, read)

@@ -14,7 +14,7 @@ import blurb
 from blurb.checkpoints import hub
 from blurb.extensions.series.curves import Scored, Step
 from blurb.extensions.series.series import Series
-from blurb.learners.building import resolve
+from blurb.learners.building import resolve_model
 from blurb.messages.errors import ModelError
 from blurb.planning.options import RunOptions
 from tests import checkpoints
@@ -116,7 +116,7 @@ def test_a_folder_that_goes_while_it_is_scored_is_not_looked_up_on_the_hub(
     (named,) = RunOptions(model="org/model").named_models
     shutil.rmtree("org")
     with pytest.raises(ModelError, match=f"model folder {here}/org/model does not exist"):
-        resolve(str(named.model))
+        resolve_model(str(named.model))
 
 
 def test_a_watch_checks_each_checkpoint_and_its_looks_share_a_level(

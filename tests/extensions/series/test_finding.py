@@ -14,7 +14,7 @@ import pytest
 from blurb.extensions.series import finding
 from blurb.extensions.series.finding import find
 from blurb.messages.errors import BlurbError, ModelError, SettingsError
-from blurb.system.files import seal
+from blurb.system.files import seal_folder
 
 
 @pytest.fixture(scope="module")
@@ -81,10 +81,10 @@ def test_half_copied_checkpoints_are_left_out(tmp_path: Path, add: Add) -> None:
     cut.write_bytes(cut.read_bytes()[:-100])
     (add("checkpoint-3") / "config.json").unlink()
     sealed = add("checkpoint-4")
-    seal(sealed)
+    seal_folder(sealed)
     (sealed / "extra.bin").write_bytes(b"1")  # no harm: it was never sealed
     broken = add("checkpoint-5")
-    seal(broken)
+    seal_folder(broken)
     (broken / "tokenizer.json").unlink()
     found = find([tmp_path / "run"])
     assert _steps(found) == [1, 4]

@@ -19,7 +19,7 @@ from blurb.messages.errors import BlurbError
 from blurb.results.dataset_scores import DatasetScores, Figure, Measure, Run
 from blurb.results.row import Origin, Row, RowIdentity
 from blurb.statistics import smoothing
-from blurb.statistics.smoothing import logarithmic
+from blurb.statistics.smoothing import needs_log_axis
 from blurb.store.trial import Configuration
 from blurb.terminal.output import list_written
 
@@ -213,9 +213,9 @@ def test_a_checkpoint_that_lacks_a_dataset_is_a_hole_of_its_curve_and_of_the_mea
 
 
 def test_an_axis_is_logarithmic_where_the_first_gap_is_small() -> None:
-    assert logarithmic([0, 1, 2, 5, 10, 1_000])
-    assert not logarithmic([100, 200, 300, 1_000])
-    assert not logarithmic([5])
+    assert needs_log_axis([0, 1, 2, 5, 10, 1_000])
+    assert not needs_log_axis([100, 200, 300, 1_000])
+    assert not needs_log_axis([5])
 
 
 def test_a_series_without_scores_writes_nothing(tmp_path: Path) -> None:
@@ -332,8 +332,8 @@ def test_equal_values_are_all_alike() -> None:
 
 def test_an_axis_is_logarithmic_by_the_gaps_within_a_run() -> None:
     plain = list(range(5_000, 100_001, 5_000))
-    assert not logarithmic(plain, [step + 100 for step in plain])
-    assert logarithmic(plain, [1, 2, 5, 100_000])
+    assert not needs_log_axis(plain, [step + 100 for step in plain])
+    assert needs_log_axis(plain, [1, 2, 5, 100_000])
 
 
 def test_scores_of_some_datasets_are_no_mean_and_are_told() -> None:

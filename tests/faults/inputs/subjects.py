@@ -14,7 +14,7 @@ from pathlib import Path
 from blurb import tasks
 from blurb.corpora import demo
 from blurb.store.store import Store
-from blurb.system.files import SEAL, seal
+from blurb.system.files import SEAL, seal_folder
 from tests.corpora import originals
 from tests.faults.commands import blurb
 
@@ -358,4 +358,4 @@ def sealed_again(folder: Path, trial: Path) -> None:
 def kept_again(model: Path) -> None:
     """The same of a kept model."""
     (model / SEAL).unlink()
-    seal(model)
+    seal_folder(model)

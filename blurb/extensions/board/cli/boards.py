@@ -12,7 +12,7 @@ from blurb.cli._made import click_command
 from blurb.extensions.board import boards, ledger, rescoring
 from blurb.options import Argument, Option
 from blurb.planning.options import SUITE
-from blurb.planning.request import folders
+from blurb.planning.steps import find_folders
 
 BY = Option(help="Who does it, for the ledger.", metavar="NAME")
 
@@ -88,6 +88,6 @@ def rescore(
 
     Its figures are computed from its predictions. The ledger keeps the score before and after.
     """
-    place, _ = folders(suite, data, None, tasks.load_selection("all"))
+    place, _ = find_folders(suite, data, None, tasks.load_selection("all"))
     entry = rescoring.rescore(board, name, place, by, ledger.today())
     click.echo(f"{name}: {entry.old:.2f} before, {entry.new:.2f} now")

@@ -21,11 +21,11 @@ from blurb.extensions.board.verification import (
     sentences,
     verify as verified,
 )
-from blurb.messages import SettingsError, grouped
+from blurb.messages import SettingsError, group_reasons
 from blurb.options import Argument, Option
 from blurb.planning.options import SUITE
-from blurb.planning.request import folders
-from blurb.terminal.output import Column, emit, json_text, say, show
+from blurb.planning.steps import find_folders
+from blurb.terminal.output import Column, json_text, print_records, print_rows, print_sentence
 
 
 @click_command("verify", prints=VerifiedRow | VerifiedBoard, csv=False)
@@ -75,7 +75,7 @@ def verify(
         raise SettingsError("--submitted is for --since.")
     if margin is not None and rerun is None:
         raise SettingsError("--margin is for --rerun.")
-    place, _ = folders(suite, data, None, tasks.load_selection("all"))
+    place, _ = find_folders(suite, data, None, tasks.load_selection("all"))
     if ledger.is_board(folder):
         if beside or rerun:
             raise SettingsError("--beside and --rerun are for a single row.")
@@ -104,14 +104,14 @@ def verify(
             Column("claimed", lambda figure: figure["claimed"], ".2f"),
             Column("recomputed", lambda figure: figure["recomputed"], ".2f"),
         ]
-        emit(form, VerifiedRow, result.figures, figures)
-        for text in grouped(
+        print_records(form, VerifiedRow, result.figures, figures)
+        for text in group_reasons(
             (signal.where, f"{signal.kind}: {signal.what}") for signal in result.signals
         ):
-            say(text)
+            print_sentence(text)
         for text in sentences(again.content) if again else ():
-            say(text)
-        say(f"{result.row.about['model']}: {level}")
+            print_sentence(text)
+        print_sentence(f"{result.row.about['model']}: {level}")
     if level is not (Level.REPRODUCED if rerun else Level.RECOMPUTED):
         click.get_current_context().exit(1)
 
@@ -125,15 +125,15 @@ def _board(verified: VerifiedBoard, folder: Path, by: str | None, form: str) -> 
             (each["row"], each["model"], each["level"], len(each["signals"]))
             for each in verified["rows"]
         ]
-        show(("row", "model", "level", "signals"), rows, form, numbers=("signals",))
-        for text in grouped(
+        print_rows(("row", "model", "level", "signals"), rows, form, numbers=("signals",))
+        for text in group_reasons(
             (each["row"], signal) for each in verified["rows"] for signal in each["signals"]
         ):
-            say(text)
+            print_sentence(text)
         for entry in verified["new"]:
-            say(f"New in the ledger: {entry}.")
+            print_sentence(f"New in the ledger: {entry}.")
         for problem in verified["problems"]:
-            say(f"Problem: {problem}.")
+            print_sentence(f"Problem: {problem}.")
     changed: list[str] = []
     if by is not None and not verified["problems"]:
         count, changed = boards.record(folder, verified, by, ledger.today())

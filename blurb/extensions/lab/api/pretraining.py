@@ -38,14 +38,14 @@ def pretrain(
     :param recipe: settings of the pretraining, such as `size="mini"`, `whole_word=True` (the help of `blurb pretrain`)
     :raises BlurbError: for texts, settings or a folder that cannot be taken
     """
-    wanted = request.recipe({**recipe, "words": request.words(words)})
+    requested = request.recipe({**recipe, "words": request.words(words)})
     place, originals = (None if each is None else Path(each) for each in (data, raw))
     corpus, about = request.corpus(
         _listed(text), _listed(mix), place, originals, lab.version_in(Path(out))
     )
     if hours is not None:
-        wanted = lab.for_hours(Path(out), corpus, wanted, hours)
-    return lab.pretrain(Path(out), corpus, wanted, about, progress, every)
+        requested = lab.for_hours(Path(out), corpus, requested, hours)
+    return lab.pretrain(Path(out), corpus, requested, about, progress, every)
 
 
 def _listed(text: str | Path | Sequence[str]) -> list[str]:

@@ -14,10 +14,11 @@ from blurb.extensions.lab.study import conduct, findings, parts, spec
 from blurb.extensions.lab.study.conduct import Forecast, MissingPart, Texts, how_many_fit
 from blurb.extensions.lab.study.findings import Findings
 from blurb.extensions.lab.study.spec import Study, Variant
-from blurb.messages import DataError, duration, opt
+from blurb.messages import DataError, format_duration, opt
 from blurb.options import Argument, Option
-from blurb.planning import preflight, trials
+from blurb.planning import trials
 from blurb.planning.options import RunOptions
+from blurb.planning.request import make_request
 from blurb.results.row import Row
 
 
@@ -57,7 +58,7 @@ def study(
     :raises BlurbError: for a study that cannot be made, or parts of another one
     """
     folder, place = Path(output), _place(data, suite)
-    wanted = parts.begun(spec.read(file), folder)
+    requested = parts.begun(spec.read(file), folder)
     say = told or (lambda sentence: None)
     if run:
         if place is None:
@@ -67,22 +68,22 @@ def study(
             )
         end = math.inf if hours is None else time.monotonic() + 3600 * hours
         originals = None if raw is None else Path(raw)
-        options = _options(wanted, folder, place, originals, suite)
+        options = _options(requested, folder, place, originals, suite)
         texts = conduct.Texts(place, originals)
-        forecast = _forecast(wanted, folder, texts, options)
+        forecast = _forecast(requested, folder, texts, options)
 
         def fits(variant: Variant) -> bool:
             return end == math.inf or time.monotonic() + (forecast.seconds(variant) or 0.0) <= end
 
         for variant, seed in conduct.conduct(
-            wanted, folder, texts, _scorer(options), progress, fits
+            requested, folder, texts, _scorer(options), progress, fits
         ):
             say(f"{variant.name}, pretraining {seed}: done")
         if hours is not None and (left := forecast.parts()):
             say(
                 f"{len(left)} pretrainings are left, which take about {_sum(left)}: start the same command again."
             )
-    return findings.read(folder, wanted, place)
+    return findings.read(folder, requested, place)
 
 
 def missing_parts(
@@ -96,17 +97,19 @@ def missing_parts(
 ) -> tuple[list[MissingPart], str]:
     """The parts that `study` would make, in their order with their predicted seconds, and a sentence on all of them."""
     folder, place = Path(output), _place(data, suite)
-    wanted = parts.begun(spec.read(file), folder)
+    requested = parts.begun(spec.read(file), folder)
     originals = None if raw is None else Path(raw)
     texts = None if place is None else conduct.Texts(place, originals)
     coming = _forecast(
-        wanted, folder, texts, _options(wanted, folder, place, originals, suite)
+        requested, folder, texts, _options(requested, folder, place, originals, suite)
     ).parts()
-    text = f"{len(coming)} of {len(wanted.variants) * wanted.runs} pretrainings are missing in {folder}"
+    text = f"{len(coming)} of {len(requested.variants) * requested.runs} pretrainings are missing in {folder}"
     if all(part.seconds is not None for part in coming):
         text += f": about {_sum(coming)}" if coming else ""
         if coming and hours is not None:
-            text += f"; {how_many_fit(coming, 3600 * hours)} fit into {duration(3600 * hours)}"
+            text += (
+                f"; {how_many_fit(coming, 3600 * hours)} fit into {format_duration(3600 * hours)}"
+            )
     elif hours is not None:
         raise DataError(
             f"What fits into {opt('hours')} is found by a trial on the text",
@@ -116,7 +119,7 @@ def missing_parts(
 
 
 def _sum(coming: Sequence[MissingPart]) -> str:
-    return duration(sum(part.seconds or 0.0 for part in coming))
+    return format_duration(sum(part.seconds or 0.0 for part in coming))
 
 
 def _place(data: Path | str | None, suite: str) -> Path | None:
@@ -140,7 +143,7 @@ def _forecast(
 ) -> Forecast:
     def seconds(encoder: Path, protocol: str) -> float:
         store = encoder / "runs"
-        request, _, _ = preflight.checked(
+        request, _, _ = make_request(
             RunOptions(model=encoder, protocol=protocol, output=store, **options)
         )
         return model.estimate([trials.prepare(request)], 1).seconds

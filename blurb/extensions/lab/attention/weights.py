@@ -22,9 +22,9 @@ from torch import nn
 from transformers import PreTrainedModel
 
 from blurb.checkpoints import scratch
-from blurb.checkpoints.architecture import capacity
+from blurb.checkpoints.architecture import longest_input
 from blurb.checkpoints.checkpoint import Checkpoint
-from blurb.checkpoints.references import CheckpointPlace, default_name, locate
+from blurb.checkpoints.references import CheckpointPlace, default_name, locate_checkpoint
 from blurb.inputs.tokenizer import Subtokens, Tokenizer
 from blurb.learners import is_named, saved_models
 from blurb.learners.finetuning.network import NetworkLearner
@@ -275,13 +275,13 @@ def open_model(reference: str, trust_remote_code: bool = False, data: Path | Non
     if reference.startswith(scratch.PREFIX):
         located = CheckpointPlace(scratch.located(reference, data))
     else:
-        located = locate(reference, None, trust_remote_code)
+        located = locate_checkpoint(reference, None, trust_remote_code)
     checkpoint = Checkpoint(located.folder, trust_remote_code, located.casing)
     checkpoint.check()
     encoder, _ = checkpoint.load_encoder()
     name = default_name(reference)
     return Opened(
-        name, located.folder, checkpoint.tokenizer, encoder.eval(), None, capacity(encoder)
+        name, located.folder, checkpoint.tokenizer, encoder.eval(), None, longest_input(encoder)
     )
 
 

@@ -9,7 +9,7 @@ import click
 from blurb.cli._made import click_command
 from blurb.extensions.lab.api.studying import missing_parts, study
 from blurb.extensions.lab.study.findings import PICTURE
-from blurb.messages import duration
+from blurb.messages import format_duration
 from blurb.options import Option
 from blurb.terminal.output import can_draw, list_written
 
@@ -42,7 +42,7 @@ def command(
     if dry_run:
         coming, summary = missing_parts(**given)
         for part in coming:
-            time = "" if part.seconds is None else f", {duration(part.seconds)}"
+            time = "" if part.seconds is None else f", {format_duration(part.seconds)}"
             click.echo(f"{part.variant}, pretraining {part.seed}: {part.words:,} words{time}")
         click.echo(summary)
         return

@@ -16,7 +16,7 @@ from blurb.messages import SettingsError
 from blurb.options import Argument, Option
 from blurb.planning.options import TRUST
 from blurb.records import From, Rule
-from blurb.terminal.output import Column, emit, json_text, show
+from blurb.terminal.output import Column, json_text, print_records, print_rows
 
 if TYPE_CHECKING:
     from blurb.extensions.lab.vocabulary import VocabularyReport
@@ -163,7 +163,7 @@ def command(
         }
         click.echo(json_text(lines), nl=False)
     elif form == "csv":
-        emit(form, Dataset if counts else Term, counts or splits)
+        print_records(form, Dataset if counts else Term, counts or splits)
     else:
         _print(reports)
     if plot is not None:
@@ -189,7 +189,7 @@ def _print(reports: Sequence[VocabularyReport]) -> None:
             ),
             Column("unknown", lambda each: _percent(each.share("unknown", "pieces"), 3), "s"),
         ]
-    emit("table", Model, reports, table)
+    print_records("table", Model, reports, table)
     alike: dict[str, list[str]] = {}
     for each in reports:
         alike.setdefault(each.hash, []).append(each.name)
@@ -201,7 +201,7 @@ def _print(reports: Sequence[VocabularyReport]) -> None:
     click.echo()
     names = [each.name for each in reports]
     terms = reports[0].terms
-    show(
+    print_rows(
         ["term", *names],
         [[term, *("-".join(each.terms[term]) for each in reports)] for term in terms],
         "table",
@@ -226,14 +226,14 @@ def _print(reports: Sequence[VocabularyReport]) -> None:
             f"{100 * each.longer / each.inputs:.2f} %" if each.longer else "-" for each in counts
         ]
         longer.append([task, first_counts.limit, *shares])
-    show(
+    print_rows(
         ["task", *names, "Wiki+Books", "PubMed"],
         lengths,
         "table",
         numbers=[*names, "Wiki+Books", "PubMed"],
     )
     click.echo("Inputs longer than the limit of training (sub-tokens)")
-    show(["task", "limit", *names], longer, "table", numbers=["limit", *names])
+    print_rows(["task", "limit", *names], longer, "table", numbers=["limit", *names])
 
 
 def _percent(value: float | None, digits: int) -> str:

@@ -21,8 +21,8 @@ from blurb.extensions.lab.pretraining.inputs import PretrainingInputs, enough, s
 from blurb.extensions.lab.pretraining.recipe import FIRST, VERSION, Recipe
 from blurb.extensions.lab.pretraining.request import PretrainingCorpus
 from blurb.extensions.reports.html import environment
-from blurb.messages import SettingsError, plural
-from blurb.system.files import full_disks_told, nearest, new_folder, read_json, write_json
+from blurb.messages import SettingsError, count_noun
+from blurb.system.files import full_disks_told, nearest_existing, new_folder, read_json, write_json
 
 ABOUT = "pretraining.json"
 PLAN = "recipe.json"
@@ -164,7 +164,7 @@ def _check(out: Path, key: str) -> None:
         raise SettingsError(
             "is not empty, and no pretraining", where=out, fix="take another folder."
         )
-    elif not nearest(out).is_dir():
+    elif not nearest_existing(out).is_dir():
         raise SettingsError("cannot be made: a file is in the way", where=out)
 
 
@@ -201,10 +201,10 @@ def words_per_second(corpus: PretrainingCorpus, recipe: Recipe) -> float:
     optimizer = torch.optim.AdamW(model.parameters(), fused=True)
     updates, started = 0, time.monotonic()
     middle = inputs.updates // 2  # where a rising mask rate has its mean
-    begun = started
+    start_time = started
     while time.monotonic() - started < WARM_UP + SECONDS or not updates:
         if time.monotonic() - started < WARM_UP:
-            updates, begun = 0, time.monotonic()
+            updates, start_time = 0, time.monotonic()
         batch = {
             name: value.to(device)
             for name, value in collate(inputs.update(middle + updates)).items()
@@ -213,7 +213,7 @@ def words_per_second(corpus: PretrainingCorpus, recipe: Recipe) -> float:
         optimizer.step()
         optimizer.zero_grad()
         updates += 1
-    return updates * inputs.words_per_update / (time.monotonic() - begun)
+    return updates * inputs.words_per_update / (time.monotonic() - start_time)
 
 
 def card(facts: Mapping[str, Any]) -> str:
@@ -224,7 +224,7 @@ def card(facts: Mapping[str, Any]) -> str:
     text = facts["text"]
     page = environment(__package__, html=False).get_template("card.md.jinja")
     content = page.render(
-        plural=plural,
+        plural=count_noun,
         facts=facts,
         recipe=facts["recipe"],
         seen=facts["seen"],

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Literal, get_args
 
 from blurb import fields
-from blurb.fields import Field, declared
+from blurb.fields import Field, declare_field
 from blurb.messages import SettingsError, UnknownName
 from blurb.options import option
 
@@ -78,7 +78,7 @@ class Recipe:
         noun="kind of vocabulary",
     )
     cased: bool = option(False, "", "Keep upper case.")
-    words: int = declared(1_000_000, Field(low=0))
+    words: int = declare_field(1_000_000, Field(low=0))
     mask_rate: float = option(0.15, "", "Part of the sub-tokens to predict.", above=0, below=1)
     rising: bool = option(False, "", "The mask rate grows from a fifth of it.")
     whole_word: bool = option(False, "", "Mask all sub-tokens of a word, or none.")
@@ -86,15 +86,15 @@ class Recipe:
     length: int = option(64, "", "Sub-tokens of an input.", low=8, most=512)
     batch: int = option(32, "", "Inputs of an update.", low=1)
     lr: float = option(3e-3, "", "Learning rate; 1e-3 suits mini and small.", above=0, below=1)
-    warmup: float = declared(0.06, Field(low=0, below=1))
-    weight_decay: float = declared(0.01, Field(low=0, below=1))
-    dropout: float = declared(0.0, Field(low=0, below=1))
+    warmup: float = declare_field(0.06, Field(low=0, below=1))
+    weight_decay: float = declare_field(0.01, Field(low=0, below=1))
+    dropout: float = declare_field(0.0, Field(low=0, below=1))
     seed: int = option(1, "", "Decides weights, masks and order.", low=0, below=2**32)
     version: int = VERSION
 
     def check(self) -> None:
         """Raises a SettingsError for what no pretraining can do."""
-        fields.check(self)
+        fields.check_fields(self)
         if not self.start and self.size not in SIZES:
             raise UnknownName("size", self.size, SIZES)
         if self.vocabulary_of and (self.start or self.kind != "wordpiece"):

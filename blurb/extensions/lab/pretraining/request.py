@@ -131,17 +131,17 @@ def recipe(settings: Mapping[str, Any]) -> Recipe:
     for name in settings:
         if name not in names:
             raise UnknownName("setting of a pretraining", name, names)
-    asked = Recipe(**settings)
-    if asked.start:
+    requested = Recipe(**settings)
+    if requested.start:
         for name in OF_START:
-            if getattr(asked, name) != getattr(Recipe(), name):
+            if getattr(requested, name) != getattr(Recipe(), name):
                 fix = f"remove {name} or start."
                 raise SettingsError(
-                    f"{name} is of a new encoder; {asked.start} has its own", fix=fix
+                    f"{name} is of a new encoder; {requested.start} has its own", fix=fix
                 )
-        asked = replace(asked, size="", vocabulary=0)
-    asked.check()
-    return asked
+        requested = replace(requested, size="", vocabulary=0)
+    requested.check()
+    return requested
 
 
 def corpus(

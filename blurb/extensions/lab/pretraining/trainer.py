@@ -28,8 +28,8 @@ from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArgu
 
 from blurb.checkpoints.reading import errors_alone
 from blurb.extensions.lab.pretraining.inputs import IGNORED, Bools, PretrainingInputs, Stream, cut
-from blurb.messages import duration, notify
-from blurb.system.files import damage, read_json, seal, take_out, write_json
+from blurb.messages import format_duration, notify
+from blurb.system.files import damaged_files, read_json, seal_folder, take_out, write_json
 from blurb.system.process import one_process
 
 if TYPE_CHECKING:
@@ -231,7 +231,7 @@ def last_complete(folder: Path) -> Path | None:
     """
     saved = sorted(_saved(folder).items())
     for _, path in reversed(saved):
-        if damage(path):
+        if damaged_files(path):
             shutil.rmtree(path)
         elif all((path / name).is_file() for name in MOMENTS):
             return path
@@ -276,7 +276,7 @@ class _Saving(TrainerCallback):  # type: ignore[misc]
         if state.global_step in self.kept:
             figures = {"bits per byte": round(self.measure(model), 6)}
             write_json(folder / f"{SAVED}{state.global_step}" / QUALITY, figures)
-        seal(folder / f"{SAVED}{state.global_step}")
+        seal_folder(folder / f"{SAVED}{state.global_step}")
         for step, path in _saved(folder).items():
             if step != state.global_step and step not in self.kept:
                 shutil.rmtree(path)
@@ -298,7 +298,7 @@ class _Progress(TrainerCallback):  # type: ignore[misc]
         done, open_ = state.global_step - self.first, state.max_steps - state.global_step
         if logs is not None and "loss" in logs and done:
             left = (
-                f"; about {duration((time.monotonic() - self.begun) / done * open_)} left"
+                f"; about {format_duration((time.monotonic() - self.begun) / done * open_)} left"
                 if open_
                 else ""
             )

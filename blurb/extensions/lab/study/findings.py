@@ -16,10 +16,10 @@ from blurb.extensions.lab.study.reading import VariantDifference, compared, read
 from blurb.extensions.lab.study.spec import Study
 from blurb.extensions.reports.html import environment
 from blurb.extensions.reports.plots import scores
-from blurb.messages import DataError, probability, signed
+from blurb.messages import DataError, format_p, format_signed
 from blurb.records import Tabular
 from blurb.results import published, schema
-from blurb.results.decomposition import Decomposition, decompose
+from blurb.results.decomposition import Decomposition, decompose_difference
 from blurb.results.row import Row
 from blurb.statistics.welch import half_width
 from blurb.system.files import write_whole
@@ -86,7 +86,7 @@ def cells(
         if variant.published
     }
     names = [task.name for task in study.tasks]
-    there: list[StudyCell] = []
+    present: list[StudyCell] = []
     for protocol, own in rows.items():
         shown = {**own, **(floors if protocol == study.protocols[0] else {})}
         for dataset in (*names, MEAN):
@@ -112,8 +112,8 @@ def cells(
                         len(values),
                         known,
                     )
-                    there.append(cell)
-    return there
+                    present.append(cell)
+    return present
 
 
 def page(
@@ -143,8 +143,8 @@ def page(
     ]
     template = environment(__package__, html=False).get_template("page.md.jinja")
     return template.render(
-        signed=signed,
-        probability=probability,
+        signed=format_signed,
+        probability=format_p,
         study=study,
         facts=facts,
         every=every,
@@ -220,7 +220,7 @@ class Findings(Tabular):
         """
         weights = dict.fromkeys((task.name for task in self.study.tasks), 1 / len(self.study.tasks))
         there = {
-            name: decompose([each.line for each in own], weights)
+            name: decompose_difference([each.line for each in own], weights)
             for name, own in self.differences.items()
         }
         return {name: parts for name, parts in there.items() if parts is not None}

@@ -26,8 +26,8 @@ from blurb.extensions.lab.study.spec import Study, Variant
 from blurb.messages import DataError, opt
 from blurb.results.dataset_scores import DatasetScores, Run
 from blurb.results.row import Row
-from blurb.row_files.reading import read
-from blurb.row_files.scores import scores
+from blurb.row_files.reading import read_row_files
+from blurb.row_files.scores import claimed_scores
 from blurb.row_files.writing import ABOUT
 from blurb.system.files import read_json
 
@@ -50,7 +50,9 @@ def floors(out: Path, study: Study) -> dict[str, Row]:
     """Baseline -> its row, of those that are there."""
     places = {floor: floor_place(out, study, floor) for floor in study.floors}
     return {
-        floor: scores(read(place)) for floor, place in places.items() if (place / ABOUT).is_file()
+        floor: claimed_scores(read_row_files(place))
+        for floor, place in places.items()
+        if (place / ABOUT).is_file()
     }
 
 
@@ -125,7 +127,7 @@ def has_row(folder: Path, study: Study) -> bool:
     if not (folder / ABOUT).is_file():
         return False
     return {task.name for task in study.tasks} <= {
-        run["task"] for run in read(folder).about["runs"]
+        run["task"] for run in read_row_files(folder).about["runs"]
     }
 
 
@@ -136,7 +138,11 @@ def precision(out: Path, study: Study) -> str:
     ]
     folders = (folder / protocol for folder in pretrainings for protocol in study.protocols)
     return next(
-        (str(read(folder).about["precision"]) for folder in folders if (folder / ABOUT).is_file()),
+        (
+            str(read_row_files(folder).about["precision"])
+            for folder in folders
+            if (folder / ABOUT).is_file()
+        ),
         "auto",
     )
 
@@ -154,7 +160,7 @@ def rows(out: Path, study: Study, protocol: str) -> dict[str, Row]:
                 )
         if len({each["text"]["sha256"] for each in known}) > 1:
             raise DataError(f"the parts of {name} were made from different documents.", out / PARTS)
-    there: dict[str, Row] = {}
+    present: dict[str, Row] = {}
     scored: dict[str, tuple[Any, str, str]] = {}
     for variant in study.variants:
         own = {}
@@ -162,17 +168,17 @@ def rows(out: Path, study: Study, protocol: str) -> dict[str, Row]:
             folder = place(out, variant, seed) / protocol
             if (folder / ABOUT).is_file():
                 check(out, variant, seed)
-                row = read(folder)
+                row = read_row_files(folder)
                 for run in row.about["runs"]:
                     made = (run["settings"], run["data"], row.about["precision"])
                     if scored.setdefault(run["task"], made) != made:
                         how = "on other data, with other settings or in another precision"
                         why = f"{run['task']} was scored {how} than in other parts."
                         raise DataError(why, folder, fix="move it away, and run the study again.")
-                own[seed] = scores(row)
+                own[seed] = claimed_scores(row)
         if own:
-            there[variant.name] = variant_row(variant.name, own)
-    return there
+            present[variant.name] = variant_row(variant.name, own)
+    return present
 
 
 def facts(out: Path, study: Study) -> Mapping[str, list[Mapping[str, Any]]]:

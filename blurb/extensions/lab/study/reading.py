@@ -17,18 +17,18 @@ from statistics import NormalDist
 
 from blurb.extensions.lab.study import parts
 from blurb.extensions.lab.study.spec import Study
-from blurb.messages import probability
+from blurb.messages import format_p
 from blurb.results.comparison import ScoreComparison, compare_rows
 from blurb.results.predictions import clusters_of
 from blurb.results.row import Row
-from blurb.row_files.reading import read
+from blurb.row_files.reading import read_row_files
 from blurb.row_files.scores import examples_of
 from blurb.row_files.writing import ABOUT
 from blurb.statistics.bootstrap import Clusters, difference_variance
 from blurb.statistics.levels import holm
 from blurb.statistics.pooled import MOST, POWER, runs_needed
-from blurb.statistics.welch import LEVEL, compare
-from blurb.tasks import known
+from blurb.statistics.welch import LEVEL, welch_test
+from blurb.tasks import known_task
 
 Units = Callable[[str, str, str], tuple[float, int]]
 """A variant, another and a dataset -> variance of the difference over test examples, and their number."""
@@ -59,7 +59,7 @@ def _clusters(out: Path, study: Study, data: Path, name: str, dataset: str) -> C
     for seed in range(1, study.runs + 1):
         folder = parts.place(out, variant, seed) / study.protocols[0]
         if (folder / ABOUT).is_file():
-            row = read(folder)
+            row = read_row_files(folder)
             runs += [
                 examples_of(row, run, "test", data)
                 for run in row.about["runs"]
@@ -106,7 +106,7 @@ class VariantDifference:
         text = f"{self.line.difference:+.2f}"
         if self.line.p is None or self.half is None:
             return f"{text}; {self.verdict}."
-        return f"{text} ± {self.half:.2f}, p {probability(self.line.p)} (corrected over the datasets): {self.verdict}."
+        return f"{text} ± {self.half:.2f}, p {format_p(self.line.p)} (corrected over the datasets): {self.verdict}."
 
 
 def compared(
@@ -116,32 +116,32 @@ def compared(
 
     :param units: what the choice of test examples adds to the variance; None leaves it out
     """
-    there: dict[str, list[VariantDifference]] = {}
+    present: dict[str, list[VariantDifference]] = {}
     for name, row in rows.items():
         if name == reference:
             continue
         own: list[VariantDifference] = []
         for line in compare_rows(row, rows[reference], "test", with_units=False):
-            if known(line.name) is None or line.difference is None:
+            if known_task(line.name) is None or line.difference is None:
                 continue
             values, added = (row.values(line.name), rows[reference].values(line.name)), (0.0, 0)
             if min(map(len, values)) == 1:
                 # One pretraining does not say how much its recipe varies, and variants need not vary alike: random
                 # weights that were never trained have no variation of pretraining at all.
                 means = [[statistics.fmean(side)] for side in values]
-                line = replace(line, p=None, comparison=compare(means[0], means[1]))
+                line = replace(line, p=None, comparison=welch_test(means[0], means[1]))
             elif units is not None and line.p is not None:
                 added = units(name, reference, line.name)
-                line = replace(line, comparison=compare(*values, *added))
+                line = replace(line, comparison=welch_test(*values, *added))
             own.append(VariantDifference(line, values, added[0]))
         # With the variance over test examples p is corrected anew.
         corrected = holm([None if each.line.p is None else each.line.comparison.p for each in own])
         tests = sum(p is not None for p in corrected)
-        there[name] = [
+        present[name] = [
             replace(each, line=replace(each.line, p=p), tests=tests)
             for each, p in zip(own, corrected, strict=True)
         ]
-    return there
+    return present
 
 
 def reading(

@@ -112,8 +112,8 @@ def read(file: Path | str) -> Study:
     if not path.is_file() and path.suffix != ".toml":
         raise UnknownName("study", str(file), ready())
     errors = ErrorCollector()
-    values = fields.read(text_files.read_toml(path), KEYS, path, errors)
-    errors.tell()
+    values = fields.read_table(text_files.read_toml(path), KEYS, path, errors)
+    errors.stop()
     try:
         return _study(values)
     except SettingsError as error:
@@ -156,7 +156,7 @@ def _study(content: Mapping[str, Any]) -> Study:
     if not (named := content.get("protocols", ["quick"])):
         raise SettingsError("protocols must name at least one protocol.")
     for name in named:
-        seeds = max(len(protocol.load(name).seeds(task)) for task in chosen)
+        seeds = max(len(protocol.load_protocol_file(name).seeds(task)) for task in chosen)
         if seeds > 1:
             raise SettingsError(
                 f"An encoder is fine-tuned once, and {name} has {seeds} seeds", fix="take quick."

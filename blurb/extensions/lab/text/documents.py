@@ -17,8 +17,8 @@ from typing import IO
 from xml.parsers import expat
 
 from blurb.messages import DataError, SettingsError
-from blurb.system.files import of_system, ordinary
-from blurb.system.text_files import decode
+from blurb.system.files import of_system, open_ordinary
+from blurb.system.text_files import decode_text
 from blurb.table_files import FileLine, json_object
 
 MOST_LINE = 50_000_000
@@ -55,7 +55,7 @@ def read(path: Path) -> Iterator[TextDocument]:
             "is of no kind that can be read", where=path, fix=f"use {', '.join(READERS)} (or .gz)."
         )
     try:
-        with open(path, "rb", opener=ordinary) as raw:
+        with open(path, "rb", opener=open_ordinary) as raw:
             yield from reader(
                 io.BufferedReader(gzip.GzipFile(fileobj=raw)) if path.suffix == ".gz" else raw, path
             )
@@ -102,7 +102,7 @@ def _lines(stream: IO[bytes], path: Path) -> Iterator[tuple[FileLine, str]]:
         line = FileLine(path, number)
         if len(raw) == MOST_LINE:
             raise line.error(f"has {MOST_LINE:,} bytes without a line end.")
-        yield line, decode(raw, path, number)
+        yield line, decode_text(raw, path, number)
 
 
 ARTICLE, CITATION = "PubmedArticle", "MedlineCitation"

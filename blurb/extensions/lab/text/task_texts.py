@@ -18,7 +18,7 @@ from blurb.corpora.originals import load_original
 from blurb.corpora.releases import MissingRelease
 from blurb.data import read_split
 from blurb.data.loading import path_of
-from blurb.data.schema import Example, texts
+from blurb.data.schema import Example, input_texts
 from blurb.extensions.lab.pretraining.recipe import FIRST, VERSION
 from blurb.extensions.lab.text.documents import TextDocument
 from blurb.extensions.reports.audit.audited import LONG
@@ -49,7 +49,7 @@ def read_train(folder: Path, raw: Path | None = None, chosen: Sequence[Task] = (
     :raises DataError: if there is no train text at all, or for files that are there and cannot be read
     """
     seen: set[str] = set()
-    there: list[TextDocument] = []
+    present: list[TextDocument] = []
     missing = {}
     for task in chosen or tasks.all():
         if not path_of(task, folder, "train").exists():
@@ -63,14 +63,14 @@ def read_train(folder: Path, raw: Path | None = None, chosen: Sequence[Task] = (
             lines = [line for line in document.text.split("\n") if line.casefold() not in seen]
             seen.update(line.casefold() for line in lines)
             if lines:
-                there.append(TextDocument("\n".join(lines), document.pmid))
-    if not there:
+                present.append(TextDocument("\n".join(lines), document.pmid))
+    if not present:
         raise DataError(
             "has no train text that has no dummies",
             folder,
             fix=f"check {opt('data')}, or add {opt('raw')}.",
         )
-    return TrainTexts(there, missing)
+    return TrainTexts(present, missing)
 
 
 def _rows(task: Task, folder: Path, raw: Path | None) -> Sequence[Example]:
@@ -89,7 +89,7 @@ def _documents(rows: Sequence[Example]) -> Iterator[TextDocument]:
     for (name, _), group in groupby(
         numbered, lambda each: (each[1][0], 0 if each[1][0] else each[0] // BLOCK)
     ):
-        lines = [" ".join(text.split()) for _, (_, row) in group for text in texts(row)]
+        lines = [" ".join(text.split()) for _, (_, row) in group for text in input_texts(row)]
         yield TextDocument("\n".join(dict.fromkeys(lines)), name if name.isdigit() else "")
 
 
@@ -181,7 +181,7 @@ def _windows(rows: Iterable[Example], version: int) -> Iterator[tuple[str, ...]]
     A document is looked at from every word on, and so is a sentence.
     """
     for row in rows:
-        for text in texts(row):
+        for text in input_texts(row):
             parts = [
                 part for sentence in SENTENCE_END.split(text) for part in DUMMY.split(sentence)
             ]

@@ -15,12 +15,17 @@ import numpy as np
 
 from blurb import formulations, tasks as tasks_
 from blurb.checkpoints import Checkpoint, scratch
-from blurb.checkpoints.references import CheckpointPlace, default_name, locate, published_terms
-from blurb.data.loading import elsewhere, path_of, read_split
+from blurb.checkpoints.references import (
+    CheckpointPlace,
+    default_name,
+    locate_checkpoint,
+    published_terms,
+)
+from blurb.data.loading import hint_at_folder, path_of, read_split
 from blurb.data.schema import Example
 from blurb.extensions.reports.plots._style import lanes, save
 from blurb.formulations._base import Formulation
-from blurb.inputs.tokenizer import Tokenizer, flat
+from blurb.inputs.tokenizer import Tokenizer, flatten_subtokens
 from blurb.learners import is_named
 from blurb.messages import DataError, SettingsError, opt
 from blurb.system.process import gc_disabled
@@ -139,7 +144,9 @@ def count(
     )
     has_mentions = formulation.task.task_type.borders
     placed = tokenizer.subtokens(texts[0]) if has_mentions else []
-    counted = [flat(placed)] if has_mentions else [tokenizer.counted(part) for part in texts]
+    counted = (
+        [flatten_subtokens(placed)] if has_mentions else [tokenizer.counted(part) for part in texts]
+    )
     lengths = np.sum([sizes for _, sizes in counted], axis=0) + sum(map(len, around))
     unknown = tokenizer.inner.unk_token_id
     counts = Counts(
@@ -209,17 +216,22 @@ def vocabulary(
     ]
     if data is None:
         return reports, []
-    there = {
+    present = {
         task.name: [each for each in tasks_.SPLITS if path_of(task, data, each).is_file()]
         for task in chosen
     }
     missing = [
-        (name, each) for name, files in there.items() for each in tasks_.SPLITS if each not in files
+        (name, each)
+        for name, files in present.items()
+        for each in tasks_.SPLITS
+        if each not in files
     ]
     notes = [f"{name}: the {split} file is missing." for name, split in missing]
 
     def examples_of(task: Task) -> list[Example]:
-        return [example for split in there[task.name] for example in read_split(task, data, split)]
+        return [
+            example for split in present[task.name] for example in read_split(task, data, split)
+        ]
 
     # Tokenizers work without Python's lock: while they do, the next dataset is read and others' sub-tokens are counted.
     # A search for cycles would go through millions of offsets that have none: a sixth of the time.
@@ -241,7 +253,7 @@ def vocabulary(
             for each, counted in zip(reports, counts, strict=True):
                 each.datasets[task.name] = counted
     if not reports[0].datasets:
-        raise DataError(f"none of the data files exists.{elsewhere(chosen, data)}", data)
+        raise DataError(f"none of the data files exists.{hint_at_folder(chosen, data)}", data)
     return reports, notes
 
 
@@ -255,7 +267,7 @@ def _load(reference: str, data: Path | None, remote_code: bool) -> Loaded:
     if reference.startswith(scratch.PREFIX):
         place = CheckpointPlace(scratch.located(reference, data))
     else:
-        place = locate(reference, None, remote_code)
+        place = locate_checkpoint(reference, None, remote_code)
     checkpoint = Checkpoint(place.folder, remote_code, place.casing)
     most = checkpoint.size.most if (place.folder / "config.json").is_file() else None
     return default_name(reference), checkpoint.tokenizer, most

@@ -37,7 +37,7 @@ def errors(
     :param raw: folder of the original releases, for trials that used them
     :param output: the store of a row without a folder
     """
-    record = references.trial(row, Path(output), task, seed)
+    record = references.find_trial(row, Path(output), task, seed)
     texts, train = analysis.read_texts(record, data, raw, split)
     mistakes = sorted(
         analysis.analyse(record, split, texts, train).examples, key=lambda mistake: -mistake.weight
@@ -62,7 +62,7 @@ def confusion(
     :param row: name of a row, or the folder of a trial; the others as for `errors`
     :raises SettingsError: for tasks without one answer an example: similarity, documents with several labels
     """
-    record = references.trial(row, Path(output), task, seed)
+    record = references.find_trial(row, Path(output), task, seed)
     table = analysis.confusion(record, analysis.analyse(record, split))
     counts = {line[0]: line[1:] for line in table.rows}
     return DataFrame.from_dict(counts, orient="index", columns=list(table.columns[1:]))
@@ -88,7 +88,7 @@ def diff(
     :param task: dataset; not needed if both have only one
     :raises SettingsError: if they are not of the same data and examples
     """
-    first, other = references.trials((a, b), Path(output), task, seed)
+    first, other = references.find_trials((a, b), Path(output), task, seed)
     texts, _ = analysis.read_texts(first, data, raw, split)
     examples = differences(first, other, split, texts).examples
     columns = [

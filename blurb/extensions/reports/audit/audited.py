@@ -9,12 +9,12 @@ from functools import cached_property
 from pathlib import Path
 
 from blurb.data.loading import TaskData, path_of, read_split
-from blurb.data.schema import Example, group
+from blurb.data.schema import Example, group_by_input
 from blurb.inputs.tokenized_split import Read, TokenizedSplit
 from blurb.messages import BlurbError, DataError, opt
 from blurb.records import Count
 from blurb.system.files import read_bytes
-from blurb.system.text_files import decode
+from blurb.system.text_files import decode_text
 from blurb.tasks import SPLITS, Split, Task
 
 LONG = 6
@@ -72,7 +72,7 @@ class AuditedTask:
     @cached_property
     def by_identity(self) -> dict[Split, dict[tuple[object, ...], list[Example]]]:
         """Examples of each split by input; cached, as several checks need it."""
-        return {split: group(rows) for split, rows in self.splits.items()}
+        return {split: group_by_input(rows) for split, rows in self.splits.items()}
 
 
 def gather(
@@ -165,4 +165,4 @@ def _headers(task: Task, raw: Path | None) -> dict[str, list[str]]:
     found = sorted(
         path for path in raw.rglob("*.txt") if re.fullmatch(HEADERS[task.name], path.name)
     )
-    return {path.name: TITLE.findall(decode(read_bytes(path), path)) for path in found}
+    return {path.name: TITLE.findall(decode_text(read_bytes(path), path)) for path in found}

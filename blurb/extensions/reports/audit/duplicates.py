@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from blurb.data.schema import Example, answer, group, texts, words
+from blurb.data.schema import Example, count_words, gold_answer, group_by_input, input_texts
 from blurb.extensions.reports.audit.audited import LONG, AuditedTask, AuditFinding
 from blurb.tasks import Split
 
@@ -32,7 +32,7 @@ def _copies(
     """The finding of a check about examples, if there are any; `twins` are those that they duplicate."""
     if rows:
         ids, others = (tuple(str(row["id"]) for row in side) for side in (rows, twins))
-        longer = sum(words(row) >= LONG for row in rows)
+        longer = sum(count_words(row) >= LONG for row in rows)
         task = corpus.task.name
         yield AuditFinding(
             check,
@@ -42,7 +42,7 @@ def _copies(
             effect,
             ids,
             others,
-            distinct=len(group(rows)),
+            distinct=len(group_by_input(rows)),
             long=longer,
         )
 
@@ -84,13 +84,17 @@ def conflicts(corpus: AuditedTask) -> Iterator[AuditFinding]:
 
     No model can get all of these right in dev and test: it loses all but the most frequent answer of each group.
     """
-    everywhere = group(row for rows in corpus.splits.values() for row in rows)
+    everywhere = group_by_input(row for rows in corpus.splits.values() for row in rows)
     answers = {
-        key for key, rows in everywhere.items() if len(rows) > 1 and len(set(map(answer, rows))) > 1
+        key
+        for key, rows in everywhere.items()
+        if len(rows) > 1 and len(set(map(gold_answer, rows))) > 1
     }
     for split, groups in corpus.by_identity.items():
         conflicting = [row for key, rows in groups.items() if key in answers for row in rows]
-        lost = sum(len(rows) - max(Counter(map(answer, rows)).values()) for rows in groups.values())
+        lost = sum(
+            len(rows) - max(Counter(map(gold_answer, rows)).values()) for rows in groups.values()
+        )
         effect = f"{lost} are wrong for any model" if lost else "another answer in another split"
         if split == "train":
             effect = "learnt with several answers"
@@ -164,7 +168,7 @@ def _sentences(rows: Iterable[Example]) -> dict[str, list[str]]:
     """Sentence in lower case without blanks -> ids of the inputs that contain it."""
     ids: dict[str, list[str]] = {}
     for row in rows:
-        parts = texts(row)
+        parts = input_texts(row)
         if "context" in row:
             parts = (row["question"], *SENTENCE_END.split(row["context"]))
         for part in parts:

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from blurb.data.schema import Example, texts
+from blurb.data.schema import Example, input_texts
 from blurb.extensions.reports.audit.audited import AuditedTask, AuditFinding
 from blurb.inputs import tagging
 
@@ -75,7 +75,7 @@ def kinds(row: Example) -> list[str]:
     ['blank that is no space', 'several blanks', 'HTML entity']
     """
     present: dict[str, None] = {}
-    for text in texts(row):
+    for text in input_texts(row):
         if SUSPECTS.search(text):
             present.update(
                 dict.fromkeys(kind for kind, (pattern, _) in KINDS.items() if pattern.search(text))
@@ -135,7 +135,7 @@ def entities(corpus: AuditedTask) -> Iterator[AuditFinding]:
                 if tags[words[after]] != tags[words[after - 1]]
                 for word in (words[after - 1], words[after])
             }
-            for span in tagging.spans(tags):
+            for span in tagging.decode_spans(tags):
                 inside = {*range(span.start, span.end)}
                 dropped += [str(row["id"])] * bool(inside.difference(words))
                 glued += [str(row["id"])] * bool(inside & shared)

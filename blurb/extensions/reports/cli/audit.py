@@ -11,15 +11,15 @@ import click
 
 from blurb.cli._made import click_command
 from blurb.corpora.originals import load_original
-from blurb.data.loading import elsewhere
+from blurb.data.loading import hint_at_folder
 from blurb.extensions.reports.audit import audit as examine
 from blurb.extensions.reports.audit.audited import AuditFinding, gather
 from blurb.extensions.reports.cli.stats import chosen
 from blurb.messages import DataError, SettingsError
 from blurb.options import Option
-from blurb.records import columns
+from blurb.records import record_columns
 from blurb.system.files import write_whole
-from blurb.terminal.output import Column, emit, render
+from blurb.terminal.output import Column, print_records, render_rows_as
 
 SHOWN = 26
 """Maximum characters of ids in the table."""
@@ -60,7 +60,7 @@ def audit(
     named, folder, read = chosen(**given)
     corpora, unreadable, notes = gather(named, folder, raw, read, load_original)
     if not corpora and not unreadable:
-        raise DataError(f"none of the data files exists.{elsewhere(named, folder)}", folder)
+        raise DataError(f"none of the data files exists.{hint_at_folder(named, folder)}", folder)
     findings = [*unreadable, *examine(corpora)]
     if form == "table":
         for check in dict.fromkeys(finding.check for finding in findings):
@@ -82,7 +82,7 @@ def audit(
             filled = [
                 column for column in table if any(column.cell(finding) != "" for finding in own)
             ]
-            emit("table", AuditFinding, own, filled)
+            print_records("table", AuditFinding, own, filled)
         if not findings:
             click.echo("Nothing found.")
     else:
@@ -97,8 +97,10 @@ def audit(
 
 def _plain(findings: Sequence[AuditFinding], form: str) -> str:
     """All findings with all ids."""
-    keys = columns(AuditFinding)
-    return render(keys, [[getattr(finding, key) for key in keys] for finding in findings], form)
+    keys = record_columns(AuditFinding)
+    return render_rows_as(
+        keys, [[getattr(finding, key) for key in keys] for finding in findings], form
+    )
 
 
 def _few(ids: Sequence[str]) -> str:

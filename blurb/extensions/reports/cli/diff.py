@@ -14,13 +14,13 @@ from blurb.extensions.reports import errors
 from blurb.extensions.reports.cli.errors import GOLD, TABLE_LIMIT
 from blurb.extensions.reports.differences import differences
 from blurb.extensions.reports.differences.answers import Difference, grouped, shortened
-from blurb.messages import UnknownName, plural
+from blurb.messages import UnknownName, count_noun
 from blurb.options import Argument, Option
 from blurb.planning.options import OUTPUT
-from blurb.records import columns
-from blurb.results.references import trials
+from blurb.records import record_columns
+from blurb.results.references import find_trials
 from blurb.tasks import SCORED, ScoredSplit
-from blurb.terminal.output import console, show
+from blurb.terminal.output import make_console, print_rows
 
 
 class Different(TypedDict):
@@ -92,7 +92,7 @@ def command(
     --with-text.
     """
     show_text = errors.may_show(with_text, data, raw, form)
-    first, other = trials((a, b), output, name, seed)
+    first, other = find_trials((a, b), output, name, seed)
     texts, _ = errors.read_texts(first, data, raw, split)
     result = differences(first, other, split, texts)
     kinds = sorted({kind for example in result.examples for kind in example.kinds})
@@ -107,7 +107,7 @@ def command(
             click.echo(f"{side}: {row}, seed {record.trial.seed}, {score}")
         for table in result.tables:
             click.echo(f"\n{table.title}")
-            show(
+            print_rows(
                 table.columns,
                 table.rows,
                 form,
@@ -115,8 +115,8 @@ def command(
             )
         _print(shown, len(chosen), kind, show_text)
     else:
-        keys = columns(Different) if texts and show_text else columns(Different)[:-1]
-        show(keys, [example.cells[: len(keys)] for example in shown], form)
+        keys = record_columns(Different) if texts and show_text else record_columns(Different)[:-1]
+        print_rows(keys, [example.cells[: len(keys)] for example in shown], form)
     if texts and not show_text:
         errors.say_left_out()
 
@@ -129,8 +129,8 @@ def _print(examples: Sequence[Difference], total: int, kind: str | None, with_te
     more = (
         f"; the first {len(examples):,}:" if 0 < len(examples) < total else ":" if examples else "."
     )
-    click.echo(f"{plural(total, 'difference')}{f' ({kind})' if kind else ''}{more}")
-    out = console()
+    click.echo(f"{count_noun(total, 'difference')}{f' ({kind})' if kind else ''}{more}")
+    out = make_console()
     for group, members in grouped(examples).items():
         click.echo(f"\n{group}")
         for example in members:

@@ -10,12 +10,12 @@ import click
 from blurb.cli._made import click_command
 from blurb.extensions.reports import errors
 from blurb.extensions.reports.plots import _style, confusion
-from blurb.messages import UnknownName, plural
+from blurb.messages import UnknownName, count_noun
 from blurb.options import Argument, Option
 from blurb.planning.options import OUTPUT
-from blurb.results.references import trial
+from blurb.results.references import find_trial
 from blurb.tasks import SCORED, ScoredSplit
-from blurb.terminal.output import show
+from blurb.terminal.output import print_rows
 
 TABLE_LIMIT = 10
 GOLD = (
@@ -80,7 +80,7 @@ def command(
     with_text = errors.may_show(with_text, data, raw, form)
     if plot is not None:
         _style.check(plot)
-    record = trial(row, output, name, seed)
+    record = find_trial(row, output, name, seed)
     texts, train = errors.read_texts(record, data, raw, split)
     report = errors.analyse(record, split, texts, train)
     kinds = sorted({example.kind for example in report.examples})
@@ -104,14 +104,14 @@ def command(
         click.echo(f"{row}: {record.trial.task}, seed {record.trial.seed}, {split}")
         for table in report.tables:
             click.echo(f"\n{table.title}")
-            show(table.columns, table.rows, form, numbers=table.columns[1:])
+            print_rows(table.columns, table.rows, form, numbers=table.columns[1:])
         click.echo(
-            f"{plural(len(chosen), 'mistake')}{f' ({kind})' if kind else ''}; the first {len(rows)}:"
+            f"{count_noun(len(chosen), 'mistake')}{f' ({kind})' if kind else ''}; the first {len(rows)}:"
         )
         rows = [
             tuple(f"{cell:.2f}" if isinstance(cell, float) else cell for cell in row)
             for row in rows
         ]
-    show(columns, rows, form)
+    print_rows(columns, rows, form)
     if texts and not with_text:
         errors.say_left_out()

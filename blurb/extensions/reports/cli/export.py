@@ -10,10 +10,10 @@ import click
 from blurb import tasks
 from blurb.cli._made import TASKS, click_command
 from blurb.extensions.reports.export import formats
-from blurb.options import Argument, parameters
+from blurb.options import Argument, option_parameters
 from blurb.planning.options import OUTPUT
 
-REQUEST = parameters(formats.ExportRequest)
+REQUEST = option_parameters(formats.ExportRequest)
 
 
 @click_command("export", formats.ExportRequest)

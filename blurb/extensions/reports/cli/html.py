@@ -11,7 +11,7 @@ from blurb.cli._made import RESULTS, TOGETHER, click_command
 from blurb.extensions.reports.html.collect import TITLE, collect
 from blurb.extensions.reports.html.model import Curves, ListedBoard
 from blurb.extensions.reports.html.render import render
-from blurb.messages import SettingsError, plural
+from blurb.messages import SettingsError, count_noun
 from blurb.options import Option
 from blurb.planning.options import OUTPUT
 from blurb.system.files import write_whole
@@ -51,4 +51,4 @@ def command(
     write_whole(out, render(page).encode())
     own = [entry.kind != "published" for board in page.boards for entry in board.entries]
     others = f", {own.count(False)} published" if False in own else ""
-    click.echo(f"{out}: {plural(own.count(True), 'own row')}{others}.")
+    click.echo(f"{out}: {count_noun(own.count(True), 'own row')}{others}.")

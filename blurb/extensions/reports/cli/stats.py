@@ -11,7 +11,7 @@ import click
 
 from blurb import records, tasks
 from blurb.cli._made import TASKS_OR_FILES, click_command
-from blurb.data.loading import elsewhere, path_of, read_split
+from blurb.data.loading import hint_at_folder, path_of, read_split
 from blurb.extensions.reports.plots import _style, input_lengths
 from blurb.extensions.reports.stats import RULE, TABLE_8, Statistics, measure
 from blurb.formulations._base import majority_score
@@ -19,10 +19,10 @@ from blurb.inputs.tokenized_split import Read
 from blurb.messages import DataError
 from blurb.options import Option
 from blurb.planning.options import CASING
-from blurb.planning.request import folders, reader
+from blurb.planning.steps import find_folders, make_reader
 from blurb.records import Count, From
 from blurb.tasks import SPLITS, Split, Task
-from blurb.terminal.output import Column, emit, json_text, show
+from blurb.terminal.output import Column, json_text, print_records, print_rows
 
 MOST_LABELS = 50
 """Maximum number of labels listed per dataset; a task file may declare any number."""
@@ -112,8 +112,8 @@ def chosen(
 ) -> tuple[list[Task], Path, Read | None]:
     """Tasks, their data folder, and the function that tokenizes a split as the model does; None without one."""
     named = tasks.load_selection(selection)
-    folder, _ = folders("blurb", data, None, named, has_suite=False)
-    return named, folder, None if model is None else reader(model, folder, casing)
+    folder, _ = find_folders("blurb", data, None, named, has_suite=False)
+    return named, folder, None if model is None else make_reader(model, folder, casing)
 
 
 @click_command("stats", chosen, prints=list[Described])
@@ -153,7 +153,7 @@ def stats(
         rows = {split: read_split(task, folder, split) for split in there}
         splits += measure(task, rows, read, majority_score)
     if not splits:
-        raise DataError(f"none of the data files exists.{elsewhere(named, folder)}", folder)
+        raise DataError(f"none of the data files exists.{hint_at_folder(named, folder)}", folder)
     if form == "table":
         _show_tables(splits)
     elif form == "json":
@@ -161,7 +161,7 @@ def stats(
     else:
         lines = [_flat(records.of(Described, one)) for one in splits]
         columns = list(dict.fromkeys(column for line in lines for column in line))
-        show(columns, [[line.get(column) for column in columns] for line in lines], form)
+        print_rows(columns, [[line.get(column) for column in columns] for line in lines], form)
     if plot is not None:
         input_lengths.write(splits, plot)
     for note in notes:
@@ -198,7 +198,7 @@ def _show_tables(described: Sequence[Statistics]) -> None:
             Column("beyond", _beyond, "s"),
         ]
     table += [Column("majority", number=".2f"), Column("IO", "io_ceiling", ".2f")]
-    emit("table", Described, described, table)
+    print_records("table", Described, described, table)
     click.echo(
         "units: counted as in the paper's Table 3; words, sub-tokens: mean per input; IO: F1 of perfect tags without B"
     )
@@ -230,7 +230,7 @@ def _show_tables(described: Sequence[Statistics]) -> None:
                     *(f"{one[0]:.2f}, {one[1]:.2f}" if one else "-" for one in scores),
                 ]
             )
-    show(("dataset", "label", *SPLITS), rows, "table", numbers=SPLITS)
+    print_rows(("dataset", "label", *SPLITS), rows, "table", numbers=SPLITS)
     if ruled := [each for each in described if each.ratio is not None]:
         columns = [
             Column("dataset", "task.name"),
@@ -239,7 +239,7 @@ def _show_tables(described: Sequence[Statistics]) -> None:
             Column("ratio", number=",.0f"),
             Column("expected", lambda each: each.expected or "-"),
         ]
-        emit("table", Described, ruled, columns)
+        print_records("table", Described, ruled, columns)
         click.echo(
             f"ratio: training examples divided by their mean words. Below {RULE:,} bigrams are expected to beat\n"
             "models of word order trained from nothing (sequence), which win above it; a rule for classes of texts."
@@ -255,7 +255,7 @@ def _show_tables(described: Sequence[Statistics]) -> None:
             }
             mean = fmean(own.values(), [cells[name, split].inputs for split in own])
             rows.append([name, f"{mean:.1f}", *map(str, TABLE_8.get(name, ("", "")))])
-        show(
+        print_rows(
             ("dataset", "here", "Wiki+Books", "PubMed"),
             rows,
             "table",

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from blurb.extensions.reports.errors import Mistake, ReportTable
 from blurb.extensions.reports.errors.entities import CONTEXT, named, pairs
-from blurb.inputs.tagging import Span, spans
+from blurb.inputs.tagging import Span, decode_spans
 from blurb.tasks import TaskType
 
 MOST_LETTERS = 40
@@ -350,7 +350,7 @@ def entities(
         columns["id"], columns["gold"], columns["prediction"], other, strict=True
     ):
         tokens = units.get(unit, {}).get("tokens", ())
-        for pair in compared(spans(gold), spans(given[0]), spans(given[1])):
+        for pair in compared(decode_spans(gold), decode_spans(given[0]), decode_spans(given[1])):
             counts[pair.line] += 1
             if outcome := OUTCOME[pair.line]:
                 texts = (

@@ -15,7 +15,7 @@ import click
 
 from blurb import formulations, tasks
 from blurb.corpora.originals import load_original
-from blurb.data import load
+from blurb.data import load_task
 from blurb.messages import SettingsError, notify, opt
 from blurb.registry import load_object
 from blurb.store.record import Record
@@ -140,7 +140,7 @@ def read_texts(
     if data is None and raw is None:
         return None, []
     task = tasks.to_read(record.task)
-    content = None if data is None else load(task, Path(data))
+    content = None if data is None else load_task(task, Path(data))
     if raw and task.original and (content is None or content.hash != record.trial.data):
         original = load_original(task, Path(raw))
         content = original if content is None or original.hash == record.trial.data else content

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from blurb.extensions.reports.errors import Mistake, Report, ReportTable, share
-from blurb.messages import signed
+from blurb.messages import format_signed
 from blurb.tasks import Task
 
 BY_CLASS = ("gold", "predicted", "right", "precision", "recall")
@@ -139,7 +139,12 @@ def similarity(
         if inside:
             spread = f"{statistics.stdev(inside):.2f}" if len(inside) > 1 else ""
             table.append(
-                (f"{start:g} to {end:g}", len(inside), signed(statistics.fmean(inside)), spread)
+                (
+                    f"{start:g} to {end:g}",
+                    len(inside),
+                    format_signed(statistics.fmean(inside)),
+                    spread,
+                )
             )
     examples = [
         Mistake(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from blurb.extensions.reports.errors import Mistake, Report, ReportTable, share
-from blurb.inputs.tagging import Span, spans
+from blurb.inputs.tagging import Span, decode_spans
 from blurb.tasks import Task
 
 KINDS = ("correct", "boundary", "type", "boundary and type", "missed", "spurious")
@@ -30,12 +30,12 @@ def analyse(
     by_length: Counter[tuple[str, bool]] = Counter()
     by_seen: Counter[tuple[str, bool]] = Counter()
     examples: list[Mistake] = []
-    known = {_words(row["tokens"], span) for row in train for span in spans(row["tags"])}
+    known = {_words(row["tokens"], span) for row in train for span in decode_spans(row["tags"])}
     for unit, gold, predicted in zip(
         columns["id"], columns["gold"], columns["prediction"], strict=True
     ):
         tokens = rows.get(unit, {}).get("tokens")
-        for kind, right, given in pairs(spans(gold), spans(predicted)):
+        for kind, right, given in pairs(decode_spans(gold), decode_spans(predicted)):
             kinds[kind] += 1
             if right is not None:
                 length = right.end - right.start
@@ -69,7 +69,9 @@ def analyse(
     if len(task.labels) == 1:
         # Entities that were found at least in part, missed, and invented.
         matched = [
-            pair for gold, predicted in answers for pair in pairs(spans(gold), spans(predicted))
+            pair
+            for gold, predicted in answers
+            for pair in pairs(decode_spans(gold), decode_spans(predicted))
         ]
         counts = Counter(
             tuple("none" if side is None else task.labels[0] for side in sides)

@@ -36,12 +36,12 @@ from blurb.results import comparability, comparison, groups, published
 from blurb.results.comparability import Use
 from blurb.results.dataset_scores import DATASETS, DatasetScores
 from blurb.results.groups import Standing
-from blurb.results.row import DEMO, Origin, Row, labelled
-from blurb.results.schema import original
+from blurb.results.row import DEMO, Origin, Row, label_rows
+from blurb.results.schema import undo_neutral
 from blurb.results.score import SCORE, datasets_by_type
 from blurb.statistics.welch import t_critical
 from blurb.store.record import Record
-from blurb.system.files import ordinary
+from blurb.system.files import open_ordinary
 from blurb.table_files import table_of
 from blurb.tasks import TWELVE
 
@@ -184,7 +184,7 @@ def collect(
     # Published numbers are of the real data: beside synthetic rows alone they mean nothing.
     if with_published and not (rows and all(row.suite == DEMO for row in rows.values())):
         rows |= {row.primary_key: row for row in published.shipped()}
-    named = labelled(list(rows.values()))
+    named = label_rows(list(rows.values()))
     entries = [
         entry_of(
             row, values, of_board.get(row.primary_key), ranking.standing(row, listed, together)
@@ -296,7 +296,7 @@ def _curve(record: Record) -> Curve:
     """Score on dev after every epoch, times 100; empty without epochs."""
     try:
         with open(
-            record.path / "history.csv", encoding="utf-8", newline="", opener=ordinary
+            record.path / "history.csv", encoding="utf-8", newline="", opener=open_ordinary
         ) as file:
             cells = [line.get("dev") or "" for line in csv.DictReader(file) if "epoch" in line]
         values = [100 * float(cell) for cell in cells]
@@ -307,7 +307,7 @@ def _curve(record: Record) -> Curve:
 
 def title_of(task: str) -> str:
     """The name of a dataset in the paper's tables; tasks that are not installed keep their own."""
-    known = tasks.known(task)
+    known = tasks.known_task(task)
     return task if known is None else known.title
 
 
@@ -327,7 +327,7 @@ def read_ablations(folder: Path) -> list[PageAblation]:
                 raise at.error(
                     f"schema version {cells['schema'] or 'none'}; this version of blurb reads {SCHEMA}."
                 )
-            lines.append({column: original(cell) for column, cell in cells.items()})
+            lines.append({column: undo_neutral(cell) for column, cell in cells.items()})
             by_cell.setdefault(lines[-1]["cell"], {})[lines[-1]["task"]] = lines[-1]
         if not lines:
             raise DataError("the table has no rows.", path)

@@ -12,7 +12,7 @@ from blurb import tasks
 from blurb.extensions.reports.html.model import DatasetProvenance, RowProvenance
 from blurb.inputs.relations import DUMMIES
 from blurb.learners import is_named
-from blurb.messages import plural
+from blurb.messages import count_noun
 from blurb.results.row import DEMO, Row
 
 SELF_MADE = "scratch:"
@@ -69,7 +69,9 @@ def row_provenance(row: Row) -> RowProvenance:
         known.train_seconds for known in provenances if known.train_seconds is not None
     ]:
         minutes = sum(known_times) / 60
-        spans.append(f"{minutes:,.1f} minutes of training in {plural(len(known_times), 'trial')}")
+        spans.append(
+            f"{minutes:,.1f} minutes of training in {count_noun(len(known_times), 'trial')}"
+        )
     facts.append(("Time", "; ".join(spans)))
     parts = []
     for task, seeds in row.records.items():

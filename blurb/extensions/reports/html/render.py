@@ -13,7 +13,7 @@ from blurb.extensions.reports.html.collect import MOST_ENCODERS, MOST_PROBES, op
 from blurb.extensions.reports.html.model import Leaderboard, Page, PageRow, winners
 from blurb.leaderboard.intervals import BASES, Value
 from blurb.leaderboard.terminal import SHORT
-from blurb.messages import probability
+from blurb.messages import format_p
 from blurb.results.comparison import PAIRED
 from blurb.results.score import SCORE, dataset_weights, type_weights
 from blurb.tasks import TWELVE, TYPES
@@ -48,7 +48,7 @@ def render(page: Page) -> str:
         most_probes=MOST_PROBES,
         most_drawn=MOST_DRAWN,
         paired=PAIRED,
-        probability=probability,
+        probability=format_p,
     )
     style = source(templates, "palette.css", "style.css", *(["series.css"] if page.series else []))
     script = source(templates, "script.js")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from blurb.extensions.reports.plots._style import OURS, PAPER, QUIET, lanes, save
 from blurb.planning.ablations import Grid
 from blurb.statistics.welch import half_width
-from blurb.store.record import bounds, within
+from blurb.store.record import clip_interval, score_bounds
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -117,10 +117,12 @@ def _panel(axes: Axes, grid: Grid, values: Sequence[Sequence[float]], dataset: s
     if not (means := {row: statistics.fmean(seeds) for row, seeds in enumerate(values) if seeds}):
         axes.set_xticks([])
         return
-    least, most = bounds(dataset)
+    least, most = score_bounds(dataset)
     halves = {row: half_width(values[row]) for row in means}
     whiskers = {
-        row: None if (half := halves[row]) is None else within(mean - half, mean + half, dataset)
+        row: None
+        if (half := halves[row]) is None
+        else clip_interval(mean - half, mean + half, dataset)
         for row, mean in means.items()
     }
     if 0 in means:
@@ -171,7 +173,7 @@ def _published(
         if row and dataset in cell.published
     }
     reach = high - low
-    least, most = bounds(dataset)
+    least, most = score_bounds(dataset)
     near = {
         row: value
         for row, value in expected.items()

@@ -11,7 +11,7 @@ from blurb.extensions.reports.plots._style import QUIET, lanes, plotted
 from blurb.results.published import best_of_paper
 from blurb.results.row import Row
 from blurb.statistics.welch import half_width
-from blurb.store.record import within
+from blurb.store.record import clip_interval
 from blurb.tasks import Split
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def _row(
     for place, name in enumerate(names):
         runs = row.values(name, split)
         if (half := half_width(runs)) is not None:
-            ends = within(means[name] - half, means[name] + half, name)
+            ends = clip_interval(means[name] - half, means[name] + half, name)
             axes.plot(ends, (place + lane, place + lane), color=colour, linewidth=1.0)
         if len(runs) > 1:
             axes.plot(runs, [place + lane] * len(runs), "|", markersize=4, color=colour)

@@ -73,7 +73,10 @@ class Scoring:
 
     def read(self, steps: Sequence[Step], protocol: str) -> Mapping[str, Row]:
         """Reads the rows of the store: those that the trials of each checkpoint, as it is now, would have."""
-        asked, by_name = self._seeds(protocol, self.trials.get("seeds")), self._by_name(protocol)
+        requested, by_name = (
+            self._seeds(protocol, self.trials.get("seeds")),
+            self._by_name(protocol),
+        )
         own_rows: dict[str, Row] = {}
         kinds: dict[str, None] = {}
         for step in steps:
@@ -91,7 +94,7 @@ class Scoring:
                 f"{row.configuration.text} {row.configuration.precision}" for row in own
             )
             if own:
-                own_rows[step.name] = _with_seeds(own[0], asked)
+                own_rows[step.name] = _with_seeds(own[0], requested)
         if len(kinds) > 1:
             self.notes.append(
                 f"The store has rows by {', '.join(kinds)}; each checkpoint shows its first "
@@ -106,12 +109,12 @@ class Scoring:
 
     def _by_name(self, protocol: str) -> dict[str, list[Row]]:
         """The rows that this call would make, by their model names."""
-        wanted = protocols.load(protocol).name, self.trials.get("suite", "blurb")
+        requested = protocols.load_protocol_file(protocol).name, self.trials.get("suite", "blurb")
         precision = self.trials.get("precision", "auto")
         by_name: dict[str, list[Row]] = {}
         for row in self._rows:
             configuration = row.configuration
-            if (configuration.protocol, row.suite) == wanted and precision in (
+            if (configuration.protocol, row.suite) == requested and precision in (
                 "auto",
                 configuration.precision,
             ):
@@ -124,18 +127,18 @@ class Scoring:
         They are older than those that are there; of two rows of one name nothing tells which is of this run.
         """
         last = {step.run: step for step in sorted(steps, key=lambda step: step.step)}
-        there = {step.name for step in steps}
-        there |= {
+        present = {step.name for step in steps}
+        present |= {
             names.checkpoint(run, number)
             for run, step in last.items()
             for number in numbers_beside(step)
         }
-        asked = self._seeds(self.protocol, self.trials.get("seeds"))
+        requested = self._seeds(self.protocol, self.trials.get("seeds"))
         gone = []
         for name, rows in self._by_name(self.protocol).items():
             run, number = names.run_and_step(name) or ("", 0)
-            if name not in there and len(rows) == 1 and run in last and number < last[run].step:
-                gone.append(Scored(last[run].earlier(number), _with_seeds(rows[0], asked)))
+            if name not in present and len(rows) == 1 and run in last and number < last[run].step:
+                gone.append(Scored(last[run].earlier(number), _with_seeds(rows[0], requested)))
         return gone
 
     def stored(self, steps: Sequence[Step]) -> Mapping[str, Row]:
@@ -143,8 +146,8 @@ class Scoring:
         from blurb.training import hardware
 
         trials = dict(self.trials)
-        asked = self._seeds(self.protocol, trials.get("seeds"))
-        if trials.keys() - PLAIN or not asked:
+        requested = self._seeds(self.protocol, trials.get("seeds"))
+        if trials.keys() - PLAIN or not requested:
             return {}  # the planning knows which trials are those of settings
         if trials.get("precision", "auto") == "auto":
             device = hardware.choose_device(trials.get("device", "auto"))
@@ -156,7 +159,7 @@ class Scoring:
             if not row.configuration.overrides
             and all(
                 task in row.datasets and seeds <= row.datasets[task].runs.keys()
-                for task, seeds in asked.items()
+                for task, seeds in requested.items()
             )
         }
 
@@ -164,7 +167,7 @@ class Scoring:
         """Dataset -> the seeds that are asked for; none with `auto`, where their number is not known before."""
         if isinstance(count, str):
             return {}
-        of = protocols.load(protocol)
+        of = protocols.load_protocol_file(protocol)
         return {
             task.name: frozenset(of.seeds(task, count))
             for task in tasks_.load_selection(self.names)

@@ -93,17 +93,19 @@ def series(
     """
     wrong = ErrorCollector()
     places = [runs] if isinstance(runs, str | Path) else list(runs)
-    checkpoints = wrong.tried(finding.find, places, pattern, not trials.get("tokenizer"))
-    names = wrong.tried(names_of, tasks)
+    with wrong:
+        checkpoints = finding.find(places, pattern, not trials.get("tokenizer"))
+        _check_required(checkpoints, require)
+    with wrong:
+        names = names_of(tasks)
     for name in (protocol, full or protocol):
-        wrong.tried(protocols.load, name)
-    seconds = None if budget is None else wrong.tried(budget_seconds, budget)
-    lines = wrong.tried(rows_of, beside, output)
-    if checkpoints is not None:
-        wrong.tried(_check_required, checkpoints, require)
-    wrong.tell()
-    assert checkpoints is not None
-    assert names is not None
+        with wrong:
+            protocols.load_protocol_file(name)
+    with wrong:
+        seconds = None if budget is None else budget_seconds(budget)
+    with wrong:
+        lines = rows_of(beside, output)
+    wrong.stop()
     scoring = Scoring(names, protocol, split, Path(output), trials)
     score = scoring.score if run else scoring.read
     if seconds is not None and run:
@@ -113,16 +115,16 @@ def series(
         )
     else:
         scored = conduct.everything(checkpoints.steps, score, protocol)
-    there = replace(scoring.series(scored, checkpoints), beside=tuple(lines or ()))
+    present = replace(scoring.series(scored, checkpoints), beside=tuple(lines or ()))
     if full is not None:
-        there = replace(there, full={full: conduct.best_and_last(there, score, full)})
+        present = replace(present, full={full: conduct.best_and_last(present, score, full)})
     # No panel of the picture has a line of these.
-    lost = [row for row in there.beside if not row.means(split).keys() & set(there.datasets)]
+    lost = [row for row in present.beside if not row.means(split).keys() & set(present.datasets)]
     scoring.notes.extend(
         f"{row.name} has no score of {split} on these datasets, so it is not drawn." for row in lost
     )
     notes = (*checkpoints.left_out, *scoring.notes, *scoring.told)
-    return replace(there, notes=notes, failed=tuple(scoring.told))
+    return replace(present, notes=notes, failed=tuple(scoring.told))
 
 
 def watch(
@@ -180,16 +182,21 @@ def watch(
     :raises BlurbError: for options or tasks that cannot be
     """
     wrong = ErrorCollector()
-    names, seconds = wrong.tried(names_of, tasks), wrong.tried(budget_seconds, idle, opt("idle"))
-    pause = f"{pause}s" if str(pause).replace(".", "", 1).isdecimal() else str(pause)
-    between = wrong.tried(budget_seconds, pause, opt("pause")) or 0.0
+    with wrong:
+        names = names_of(tasks)
+    with wrong:
+        seconds = budget_seconds(idle, opt("idle"))
+    with wrong:
+        pause = f"{pause}s" if str(pause).replace(".", "", 1).isdecimal() else str(pause)
+        between = budget_seconds(pause, opt("pause"))
     places = [runs] if isinstance(runs, str | Path) else list(runs)
-    wrong.tried(finding.check_places, places)
-    wrong.tried(protocols.load, protocol)
-    judge = wrong.tried(_judge, check, output, rules, state=state, looks=looks, sd=sd)
-    wrong.tell()
-    assert names is not None
-    assert seconds is not None
+    with wrong:
+        finding.check_places(places)
+    with wrong:
+        protocols.load_protocol_file(protocol)
+    with wrong:
+        judge = _judge(check, output, rules, state=state, looks=looks, sd=sd)
+    wrong.stop()
     scoring = Scoring(names, protocol, split, Path(output), {"progress": False, **trials})
     scored: dict[str, Scored] = {}
 
@@ -224,11 +231,13 @@ def _judge(
             wrong.add(
                 SettingsError(f"{opt(name)} needs {opt('check')} with the row to compare with.")
             )
-        wrong.tell()
+        wrong.stop()
         return None
-    baseline, chosen = wrong.tried(row_of, check, output), wrong.tried(read_rules, rules)
-    wrong.tell()
-    assert baseline is not None
+    with wrong:
+        baseline = row_of(check, output)
+    with wrong:
+        chosen = read_rules(rules)
+    wrong.stop()
     return partial(gate, baseline=baseline, rules=chosen, output=output, **shared)
 
 

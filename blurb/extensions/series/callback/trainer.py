@@ -26,7 +26,7 @@ from transformers import TrainerCallback
 from blurb import names
 from blurb.messages import SettingsError
 from blurb.store.store import QUEUE
-from blurb.system.files import nearest
+from blurb.system.files import nearest_existing
 from blurb.system.process import launcher_free_environment
 
 PREFIX = "blurb/"
@@ -150,7 +150,7 @@ class BlurbCallback(TrainerCallback):  # type: ignore[misc]
             )
         self.every, self.where, self.name, self.output = every, where, name, Path(output).absolute()
         self.most = most
-        if not nearest(self.output).is_dir():
+        if not nearest_existing(self.output).is_dir():
             raise SettingsError(
                 "a file is in the way of the store", where=self.output, fix="choose another output."
             )
@@ -210,7 +210,7 @@ class BlurbCallback(TrainerCallback):  # type: ignore[misc]
                 with _sparing(step):
                     self._running = self._start(step, folder)
             if self._running is None:
-                shutil.rmtree(folder, ignore_errors=True)
+                shutil.rmtree(folder, ignore_errors=True)  # type: ignore[possibly-undefined]
                 continue
             if not wait and self._running.process.poll() is None:
                 return

@@ -10,11 +10,11 @@ from typing import Annotated, Any
 
 import click
 
-from blurb.cli._exit import PARTLY, UNKNOWN, beside, gate, gated
+from blurb.cli._exit import PARTLY, UNKNOWN, gate_exit_code, mark_as_gate, report_unwritten
 from blurb.cli._made import click_command
 from blurb.extensions.series.api.following import watch
 from blurb.extensions.series.series import PICTURE, Series
-from blurb.messages import grouped
+from blurb.messages import group_reasons
 from blurb.options import Option
 from blurb.planning.options import TRIALS
 from blurb.regression import Decision
@@ -47,7 +47,7 @@ def command(
     codes: list[int] = []
     drawn = [-math.inf]
     if given["check"] is not None:
-        gate()
+        mark_as_gate()
 
     def seen(series: Series, row: Row | None, decision: Decision | None) -> None:
         if row is None:
@@ -61,13 +61,13 @@ def command(
         )
         if decision is not None:
             codes.append(decision.exit_code)
-            why = grouped(
+            why = group_reasons(
                 (finding.name, "; ".join(finding.reasons)) for finding in decision.findings
             )
             click.echo(" ".join([f"{row.model}: {decision.outcome.words}.", *why]))
         # Of many that are scored already, as after a kill, each would wait for seconds of drawing.
         if row.model == series.scored[-1].step.name or time.monotonic() - drawn[-1] > REDRAWN:
-            with beside(codes):
+            with report_unwritten(codes):
                 series.write(out, picture)
             drawn.append(time.monotonic())
 
@@ -83,8 +83,8 @@ def command(
             click.secho(note, fg="yellow", err=True)
     for sentence in checkpoints.reading():
         click.echo(sentence)
-    with beside(codes):
+    with report_unwritten(codes):
         list_written(checkpoints.write(out, picture), PICTURE)
     if given["check"] is None:
         raise SystemExit(PARTLY if checkpoints.failed else max(codes, default=0))
-    raise SystemExit(gated(codes))
+    raise SystemExit(gate_exit_code(codes))

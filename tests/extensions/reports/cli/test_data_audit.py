@@ -13,8 +13,8 @@ from click.testing import CliRunner
 from blurb.cli import cli
 from blurb.corpora import demo
 from blurb.data.loading import read_split
-from blurb.data.schema import texts
-from blurb.tasks import SPLITS, select
+from blurb.data.schema import input_texts
+from blurb.tasks import SPLITS, select_tasks
 from tests.conftest import Builder
 from tests.data import samples
 
@@ -73,10 +73,10 @@ def test_the_whole_suite_with_a_model_and_originals_without_its_text(
     assert "8528200" in notes
     assert max(map(len, table.splitlines())) <= 120
     written = " ".join((table + notes + out.read_text(encoding="utf-8")).split())
-    for task in select("all"):
+    for task in select_tasks("all"):
         for split in SPLITS:
             for row in read_split(task, folder, split):
-                for text in texts(row):
+                for text in input_texts(row):
                     assert len(text.split()) < 4 or " ".join(text.split()[:4]) not in written
 
 

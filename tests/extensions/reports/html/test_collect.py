@@ -250,7 +250,7 @@ def test_the_command_asks_for_originals_where_they_are_needed(
 def test_how_a_real_trial_was_made_is_on_the_page(checkpoint: Builder, tmp_path: Path) -> None:
     """Provenance as the worker writes it: a fake would say what the page expects, whatever the worker does."""
     small = {"epochs": 1, "batch_size": 2, "max_train": 4, "max_eval": 2, "max_length": 16}
-    source = building.resolve(str(checkpoint("bert_uncased")), name="real")
+    source = building.resolve_model(str(checkpoint("bert_uncased")), name="real")
     asked = request(tmp_path, source, tasks_="biosses", overrides=small, seeds=1, suite="demo")
     (outcome,) = trials.run(
         [trials.prepare(asked)], here(), lambda outcome: None, lambda job, news: None

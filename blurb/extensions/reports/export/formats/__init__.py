@@ -17,7 +17,7 @@ from blurb.results.references import last_of_a_run, resolve_all
 from blurb.results.row import DEMO, Row
 from blurb.row_files.writing import Party
 from blurb.store.store import Store
-from blurb.system.files import beside, write_whole
+from blurb.system.files import hidden_name, write_whole
 from blurb.tasks import Task
 
 Files = Mapping[str, bytes]
@@ -114,21 +114,21 @@ def rows(wanted: ExportRequest, optional: bool = False) -> list[Row]:
     :param optional: an empty store is no error, unless a row was requested
     """
     chosen = {name: resolve_all(name, wanted.store) for name in wanted.rows}
-    there = (
+    present = (
         [row for rows in chosen.values() for row in rows]
         if chosen
         else from_store.read(Store(wanted.store))
     )
-    if not there and not optional:
+    if not present and not optional:
         raise StoreError(f"No finished trials in {wanted.store}", fix=f"check {opt('output')}.")
-    there = list({row.name: row for row in there}.values())
-    real = [row for row in there if row.suite != DEMO]
+    present = list({row.name: row for row in present}.values())
+    real = [row for row in present if row.suite != DEMO]
     named = [name for name, rows in chosen.items() if all(row.suite == DEMO for row in rows)]
     if real and named:
         raise SettingsError(
             f"{named[0]} ran on the synthetic demo suite, and cannot stand beside real rows."
         )
-    return real or there
+    return real or present
 
 
 def one_row(wanted: ExportRequest) -> Row:
@@ -190,7 +190,7 @@ def write(files: Files, out: Path, alone: bool) -> list[Path]:
             f"{out} exists already and was not changed", fix=f"choose another {opt('out')} folder."
         )
     whole = out.resolve()  # `.` has no name
-    place = beside(whole) if alone else out
+    place = hidden_name(whole) if alone else out
     place.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
         write_whole(place / name, content)

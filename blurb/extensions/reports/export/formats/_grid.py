@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from blurb import names
 from blurb.extensions.reports.export.formats import ExportRequest, real_row, rows
 from blurb.extensions.reports.html.model import winners
-from blurb.messages import SettingsError, StoreError, grouped, opt
+from blurb.messages import SettingsError, StoreError, group_reasons, opt
 from blurb.results import groups
 from blurb.results.comparability import ONE_SEED
 from blurb.results.groups import Standing
@@ -65,39 +65,41 @@ class ExportTable:
     notes: Sequence[str]
 
 
-def grid(wanted: ExportRequest) -> ExportTable:
+def grid(requested: ExportRequest) -> ExportTable:
     """The requested table, published rows first; what has no figure is left out unless it was asked for by name."""
-    named = [name.removeprefix(f"{PUBLISHED}:") for name in wanted.published]
-    others = [row for name in named for row in resolve_all(f"{PUBLISHED}:{name}", wanted.store)]
+    named = [name.removeprefix(f"{PUBLISHED}:") for name in requested.published]
+    others = [row for name in named for row in resolve_all(f"{PUBLISHED}:{name}", requested.store)]
     others = list({row.primary_key: row for row in others}.values())
-    own = rows(wanted, optional=bool(others))
-    if not wanted.rows and others:
+    own = rows(requested, optional=bool(others))
+    if not requested.rows and others:
         own = [row for row in own if row.suite != DEMO]
     if others and any(row.suite == DEMO for row in own):
         raise SettingsError(
             "Rows of the synthetic demo suite cannot be compared with published ones",
             fix=f"remove {opt('published')}.",
         )
-    columns = [_column(row, own, wanted.datasets) for row in [*others, *own]]
-    columns = [column for column in columns if column.figures or wanted.rows]
-    keys = [task.name for task in wanted.datasets]
-    titles = [task.title for task in wanted.datasets]
+    columns = [_column(row, own, requested.datasets) for row in [*others, *own]]
+    columns = [column for column in columns if column.figures or requested.rows]
+    keys = [task.name for task in requested.datasets]
+    titles = [task.title for task in requested.datasets]
     if {task.name for group in datasets_by_type().values() for task in group} <= set(keys):
         keys.append(TITLE_OF_SCORE)
         titles.append(TITLE_OF_SCORE if all(row.suite != DEMO for row in own) else "Demo score")
-    there = {name for column in columns for name in column.figures} | wanted.named
-    if not columns or not there:
+    present = {name for column in columns for name in column.figures} | requested.named
+    if not columns or not present:
         raise StoreError(
             f"No finished row has a figure of {', '.join(keys)}",
             fix=f"check {opt('tasks')} and {opt('output')}.",
         )
-    titles = [title for key, title in zip(keys, titles, strict=True) if key in there]
-    keys = [key for key in keys if key in there]
-    cells = [_line(columns, key, wanted.sd) for key in keys]
+    titles = [title for key, title in zip(keys, titles, strict=True) if key in present]
+    keys = [key for key in keys if key in present]
+    cells = [_line(columns, key, requested.sd) for key in keys]
     names = [column.name for column in columns]
-    notes = grouped((column.name, column.note) for column in columns)
-    caption = _caption(columns, keys, wanted.sd, any(cell.best for line in cells for cell in line))
-    if wanted.transpose or len(names) > MOST:
+    notes = group_reasons((column.name, column.note) for column in columns)
+    caption = _caption(
+        columns, keys, requested.sd, any(cell.best for line in cells for cell in line)
+    )
+    if requested.transpose or len(names) > MOST:
         return ExportTable("model", titles, names, list(zip(*cells, strict=True)), caption, notes)
     return ExportTable("dataset", names, titles, cells, caption, notes)
 
@@ -203,9 +205,9 @@ class ExportFigure(NamedTuple):
         return {name: fact for name, fact in facts.items() if fact is not None}
 
 
-def figures(wanted: ExportRequest) -> tuple[Row, list[ExportFigure]]:
+def figures(requested: ExportRequest) -> tuple[Row, list[ExportFigure]]:
     """The requested row and its datasets; StoreError if it has none of them."""
-    row = real_row(wanted)
+    row = real_row(requested)
     if not row.kind.is_fine_tuning:
         raise SettingsError(
             f"{row.model} is {row.kind.noun}. The Hub would list it among fine-tuned encoders, with which it is not "
@@ -213,7 +215,7 @@ def figures(wanted: ExportRequest) -> tuple[Row, list[ExportFigure]]:
             fix="export a fine-tuned row instead.",
         )
     figures = []
-    for task in wanted.datasets:
+    for task in requested.datasets:
         if values := row.values(task.name):
             dataset = row.datasets[task.name]
             verdict = ", ".join(sorted(dataset.known("verdict")))
@@ -228,7 +230,7 @@ def figures(wanted: ExportRequest) -> tuple[Row, list[ExportFigure]]:
             )
     if not figures:
         raise StoreError(
-            f"{row.model} has no finished trial of {', '.join(task.name for task in wanted.datasets)}."
+            f"{row.model} has no finished trial of {', '.join(task.name for task in requested.datasets)}."
         )
     return row, figures
 

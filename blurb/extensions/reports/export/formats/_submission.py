@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from blurb.inputs.tagging import convert
+from blurb.inputs.tagging import convert_tags
 from blurb.messages import StoreError, opt
 from blurb.registry import load_object
 from blurb.tasks import Task
@@ -115,7 +115,7 @@ def ner(task: Task, units: Sequence[Unit]) -> Iterator[tuple[str, Any]]:
     """Bare `B`, `I`, `O`. An orphan `I` becomes `B`, as it is scored (docs/benchmark.md, "Orphan I")."""
     for unit in units:
         try:
-            tags = convert(_tags(unit), "bio", "bio")
+            tags = convert_tags(_tags(unit), "bio", "bio")
         except ValueError as error:
             raise StoreError(f"id {unit.id}: {error}") from error
         yield _number(unit), [tag[0] for tag in tags]

@@ -12,19 +12,19 @@ from blurb.extensions.reports.export.formats._grid import figures
 from blurb.messages import SettingsError, opt
 
 
-def _render(wanted: ExportRequest) -> Files:
+def _render(requested: ExportRequest) -> Files:
     try:
         from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
     except ImportError as error:
         raise SettingsError(
             "This version of huggingface_hub does not support .eval_results: pip install --upgrade huggingface_hub."
         ) from error
-    if wanted.source_url is None and (wanted.source_name or wanted.source_org):
+    if requested.source_url is None and (requested.source_name or requested.source_org):
         raise SettingsError(
             "A source has a name or an organisation only with an address",
             fix=f"add {opt('source-url')}.",
         )
-    row, found = figures(wanted)
+    row, found = figures(requested)
     entries = []
     for figure in found:
         facts = [f"{name} {value}" for name, value in figure.facts(row).items()]
@@ -35,13 +35,13 @@ def _render(wanted: ExportRequest) -> Files:
         ]
         entries.append(
             EvalResultEntry(
-                dataset_id=wanted.dataset_id,
+                dataset_id=requested.dataset_id,
                 task_id=figure.task.name,
                 value=figure.value,
-                dataset_revision=wanted.dataset_revision,
-                source_url=wanted.source_url,
-                source_name=wanted.source_name,
-                source_org=wanted.source_org,
+                dataset_revision=requested.dataset_revision,
+                source_url=requested.source_url,
+                source_name=requested.source_name,
+                source_org=requested.source_org,
                 date=max((date for date in started if date), default=None),
                 notes=", ".join([f"blurb-bench: {figure.metric}", *facts]),
             )

@@ -18,18 +18,18 @@ from blurb.extensions.reports.export.formats._grid import ExportFigure, figures,
 from blurb.messages import SettingsError, StoreError, opt
 from blurb.results.row import Row
 from blurb.statistics.welch import half_width
-from blurb.store.record import Record, within
+from blurb.store.record import Record, clip_interval
 
 VERSION = "0.3.0"
 RELATIONS = {"first": "first_party", "third": "third_party", "": "other"}
 
 
-def _render(wanted: ExportRequest) -> Files:
-    if not wanted.measured_by:
+def _render(requested: ExportRequest) -> Files:
+    if not requested.measured_by:
         raise SettingsError(
             "Every Eval Ever wants to know who ran it", fix=f"add {opt('measured-by', 'NAME')}."
         )
-    row, means = figures(wanted)
+    row, means = figures(requested)
     # Of the runs and not of now, so that an export made again is the same entry.
     latest = str(max(_seconds(record) for each in row.records.values() for record in each.values()))
     making = {"deployment_type": "unknown", "model_availability": "unknown"}
@@ -41,7 +41,7 @@ def _render(wanted: ExportRequest) -> Files:
             "precision": row.configuration.precision,
         }
     results = [_result(row, figure) for figure in means]
-    if (score := whole_score(row, wanted)) is not None:
+    if (score := whole_score(row, requested)) is not None:
         details = {"level": "overall: mean of the means of six task types"}
         metric = {"metric_id": "blurb.score", "metric_name": "BLURB score", "min_score": -100 / 6}
         data = {"split": "test", "data_verdict": row.data}
@@ -54,8 +54,8 @@ def _render(wanted: ExportRequest) -> Files:
         "source_metadata": {
             "source_name": "blurb",
             "source_type": "evaluation_run",
-            "source_organization_name": wanted.measured_by,
-            "evaluator_relationship": RELATIONS[wanted.party],
+            "source_organization_name": requested.measured_by,
+            "evaluator_relationship": RELATIONS[requested.party],
         },
         "eval_library": {"name": "blurb", "version": __version__},
         "model_info": {"name": row.model, "id": row.model, "additional_details": making},
@@ -80,7 +80,7 @@ def _result(row: Row, figure: ExportFigure) -> dict[str, Any]:
     values = row.values(figure.task.name)
     if (half := half_width(values)) is not None:  # over runs; nothing is said for one run
         mean, error = statistics.fmean(values), statistics.stdev(values) / math.sqrt(len(values))
-        low, high = within(mean - half, mean + half, figure.task.name)
+        low, high = clip_interval(mean - half, mean + half, figure.task.name)
         interval = {
             "lower": low,
             "upper": high,

@@ -11,15 +11,15 @@ from blurb.extensions.reports.export.formats._grid import figures, whole_score
 from blurb.messages import DataError
 
 
-def _render(wanted: ExportRequest) -> Files:
-    row, measured = figures(wanted)
+def _render(requested: ExportRequest) -> Files:
+    row, measured = figures(requested)
     model = (names.run_and_step(row.model) or (row.model, 0))[
         0
     ]  # all checkpoints of a run share a card
     results = [
         EvalResult(
             task_type=figure.task.task_type.hub,
-            dataset_type=wanted.dataset_id,
+            dataset_type=requested.dataset_id,
             dataset_name=f"BLURB {figure.task.title}",
             dataset_config=figure.task.name,
             dataset_split="test",
@@ -32,11 +32,11 @@ def _render(wanted: ExportRequest) -> Files:
         )
         for figure in measured
     ]
-    if (score := whole_score(row, wanted)) is not None:
+    if (score := whole_score(row, requested)) is not None:
         results.append(
             EvalResult(
                 task_type="other",
-                dataset_type=wanted.dataset_id,
+                dataset_type=requested.dataset_id,
                 dataset_name="BLURB",
                 dataset_config="all",
                 dataset_split="test",
@@ -47,14 +47,14 @@ def _render(wanted: ExportRequest) -> Files:
                 metric_args={"note": row.note} if row.note else None,
             )
         )
-    if wanted.out is None or not wanted.out.exists():
+    if requested.out is None or not requested.out.exists():
         data = ModelCardData(model_name=model, eval_results=results)
         return {"": f"---\n{data.to_yaml()}\n---\n".encode()}
     try:
-        card = ModelCard.load(wanted.out)
+        card = ModelCard.load(requested.out)
     except (ValueError, TypeError, KeyError, yaml.YAMLError, UnicodeDecodeError) as error:
         raise DataError(
-            f"huggingface_hub cannot read this model card: {error}", wanted.out
+            f"huggingface_hub cannot read this model card: {error}", requested.out
         ) from error
     ours = {_identity(result) for result in results}
     kept = [result for result in card.data.eval_results or [] if _identity(result) not in ours]

@@ -10,10 +10,10 @@ from blurb.results.dataset_scores import DATASETS
 from blurb.row_files import writing as row_files
 
 
-def _render(wanted: ExportRequest) -> Files:
+def _render(requested: ExportRequest) -> Files:
     """The files of the row with the datasets that were asked for; with all of BLURB's, its own datasets, too."""
-    row = one_row(wanted)
-    names = {task.name for task in wanted.datasets}
+    row = one_row(requested)
+    names = {task.name for task in requested.datasets}
     if names >= set(DATASETS):
         names |= set(row.own_tasks)
     if not names & row.records.keys():
@@ -22,7 +22,7 @@ def _render(wanted: ExportRequest) -> Files:
     row = replace(
         row, datasets={name: scores for name, scores in row.datasets.items() if name in names}
     )
-    return row_files.files(row, wanted.measured_by, wanted.party)
+    return row_files.files(row, requested.measured_by, requested.party)
 
 
 ADVISED = ("measured_by", "party")

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from blurb.learners import DEFAULT, LearnerKind, kinds, named, of_checkpoints
+from blurb.learners import DEFAULT, LearnerKind, kinds, named_kinds, of_checkpoints
 from blurb.messages import ErrorCollector, SettingsError, UnknownName
 from blurb.protocols import protocol as protocol_files
 from blurb.protocols.protocol import Protocol
@@ -21,7 +21,7 @@ def load(name: Path | str) -> Protocol:
     """Loads a protocol by name or from a file, and checks what it says to its learner; raises all that is wrong."""
     errors = ErrorCollector()
     protocol = check(protocol_files.read(str(name), errors), name, errors)
-    errors.tell()
+    errors.stop()
     return protocol
 
 
@@ -30,7 +30,7 @@ def check(protocol: Protocol, where: Path | str, errors: ErrorCollector) -> Prot
 
     :param where: its file, for messages
     """
-    trained = [name for name, kind in named().items() if kind.own_training]
+    trained = [name for name, kind in named_kinds().items() if kind.own_training]
     for name in dict.fromkeys(name for name, _ in protocol.per_baseline):
         if name not in trained:
             errors.add(UnknownName("baseline", name, trained, where=where))
@@ -47,7 +47,8 @@ def check(protocol: Protocol, where: Path | str, errors: ErrorCollector) -> Prot
             what = f"[{key}] does not apply to {kind.rows.noun}, which always selects on dev"
             errors.add(SettingsError(what, where=where, fix="remove it."))
     for table in (protocol.everywhere, *protocol.per_task.values()):
-        errors.tried(check_settings, kind, table, where)
+        with errors:
+            check_settings(kind, table, where)
     return replace(protocol, seed_values={"": (1,)}) if kind.deterministic else protocol
 
 
@@ -58,4 +59,4 @@ def check_settings(kind: LearnerKind, names: Iterable[str], where: Path | str) -
         if kind.refuses and name not in kind.settings:
             what = f"{name} does not apply to {kind.rows.noun}; its settings are {', '.join(kind.settings)}."
             errors.add(SettingsError(what, where=where))
-    errors.tell()
+    errors.stop()

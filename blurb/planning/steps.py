@@ -1,0 +1,264 @@
+"""The steps by which options become a request: folders, protocol, models, settings, precision."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from blurb import names, tasks
+from blurb.checkpoints import Checkpoint, ModelSource, lengths, scratch
+from blurb.data import home
+from blurb.data.loading import hint_at_folder, path_of
+from blurb.grouping import by_key
+from blurb.heads._spec import canonical_spec
+from blurb.inputs.tokenized_split import Read
+from blurb.learners import is_named, protocol_learner
+from blurb.learners.building import resolve_model
+from blurb.messages import BlurbError, DataError, ErrorCollector, SettingsError, opt
+from blurb.names import resolve_name
+from blurb.protocols import settings
+from blurb.protocols.protocol import Protocol
+from blurb.store import plugins
+from blurb.system.files import nearest_existing
+from blurb.tasks import SPLITS, TWELVE, Split, Task, select_tasks
+from blurb.training import devices
+
+if TYPE_CHECKING:
+    from blurb.planning.options import Model, Tokenizer, TrainOptions
+
+
+def find_folders(
+    suite: str, data: Path | None, raw: Path | None, chosen: list[Task], has_suite: bool = True
+) -> tuple[Path, Path | None]:
+    """The folders of the datasets and of the original releases (None if not given).
+
+    Task files name their own data files and need no --data.
+
+    :param has_suite: whether the command has the option --suite
+    """
+    if suite == "demo":
+        from blurb.corpora import demo
+
+        if data is not None:
+            raise SettingsError(
+                f"{opt('suite', 'demo')} generates its own data", fix=f"remove {opt('data')}."
+            )
+        if raw is not None:
+            raise SettingsError(
+                f"{opt('suite', 'demo')} generates its own originals", fix=f"remove {opt('raw')}."
+            )
+        if any(task.file for task in chosen):
+            raise SettingsError(
+                f"{opt('suite', 'demo')} has its own tasks",
+                fix=f"remove {opt('suite')} to run a task file.",
+            )
+        folder = demo.prepare()
+        return folder, folder
+    if data is None and all(task.file for task in chosen):
+        return Path(chosen[0].file).parent, raw
+    data = data or home.at_hand()
+    if data is None:
+        hint = f" (or use {opt('suite', 'demo')}, which needs no data)" if has_suite else ""
+        raise SettingsError(
+            f"Give the folder of the datasets with {opt('data')}{hint}. To get them: blurb data get"
+        )
+    return data, raw
+
+
+def load_protocol(protocol: str | Path | None, suite: str) -> Protocol:
+    """The protocol that a person named, or by default that of the suite; code that its file names is loaded."""
+    loaded = protocol_learner.load(
+        str(protocol) if protocol else ("demo" if suite == "demo" else "standard")
+    )
+    if str(protocol).endswith(".toml"):
+        plugins.load_all(loaded.tables)
+    return loaded
+
+
+def available_tasks(chosen: list[Task], data: Path | None) -> list[Task]:
+    """Those of the tasks whose files are all there; all of them if there is none, so that the error names them."""
+    folder = data or home.at_hand()
+    if folder is None or not folder.is_dir():
+        return chosen
+    return [task for task in chosen if not _missing_files(task, folder)] or chosen
+
+
+def _missing_files(task: Task, folder: Path, needed: Sequence[Split] = SPLITS) -> list[str]:
+    return [task.files[split] for split in needed if not path_of(task, folder, split).is_file()]
+
+
+def check_files(chosen: list[Task], folder: Path, needed: Sequence[Split] = SPLITS) -> None:
+    """Raises a DataError that lists every dataset without a needed split, before anything is trained."""
+    if not folder.is_dir():
+        why = "is a file; give its folder" if folder.exists() else "the data folder does not exist"
+        raise DataError(f"{why}.", folder)
+    missing = {
+        task.name: paths for task in chosen if (paths := _missing_files(task, folder, needed))
+    }
+    if missing:
+        others = [task for task in chosen if task.name not in missing]
+        there = TWELVE if others == select_tasks(TWELVE) else ",".join(task.name for task in others)
+        lost = "; ".join(f"{task} ({', '.join(paths)})" for task, paths in missing.items())
+        hint = (
+            f" To run the others: {opt('tasks', there)}"
+            if there
+            else hint_at_folder(chosen, folder)
+        )
+        raise DataError(f"missing files: {lost}.{hint}", folder)
+
+
+def check_writable(name: str, folder: Path) -> None:
+    """Raises a SettingsError if the folder of an option cannot be created or written; leaves nothing behind."""
+    try:
+        with tempfile.TemporaryDirectory(dir=nearest_existing(folder)):
+            pass
+    except OSError as error:
+        raise SettingsError(f"{opt(name)}: cannot write to {folder}: {error.strerror}.") from error
+
+
+def check_reference(reference: str) -> None:
+    """Raises a SettingsError for what cannot be a model: the name of a task, a name that is not valid UTF-8."""
+    selections = tasks.selections()
+    if resolve_name(reference, selections) in selections and not Path(reference).is_dir():
+        raise SettingsError(
+            f"MODEL '{reference}' is a task",
+            fix=f"separate tasks by commas without blanks: {opt('tasks', 'gad,hoc')}.",
+        )
+    if reference != reference.encode(errors="replace").decode():
+        shown = reference.encode("ascii", "backslashreplace").decode()
+        raise SettingsError(
+            f"The folder name '{shown}' is not valid UTF-8", fix="rename the folder."
+        )
+
+
+def load_source(
+    model: Model,
+    name: str | None,
+    revision: str | None,
+    remote_code: bool,
+    folder: Path,
+    casing: str | None = None,
+    tokenizer: Tokenizer | None = None,
+    base: str | None = None,
+) -> ModelSource:
+    """Resolves a model; one that starts from scratch gets a vocabulary from the data."""
+    if name is not None:
+        names.check(name, "The model name")
+    if not isinstance(model, str | Path):
+        from blurb.checkpoints import of_folder, staged_checkpoint
+
+        folder = staged_checkpoint.of_loaded(model, tokenizer)
+        return of_folder(
+            folder,
+            name or staged_checkpoint.default_name(model),
+            staged_checkpoint.IN_MEMORY,
+            casing=casing or "",
+        )
+    reference = str(model)
+    check_reference(reference)
+    given = [
+        opt(name) for name, one in (("tokenizer", tokenizer), ("base", base)) if one is not None
+    ]
+    if given and (is_named(reference) or reference.startswith(scratch.PREFIX)):
+        raise SettingsError(f"{reference} has no use for {given[0]}", fix="remove it.")
+    if reference.startswith(scratch.PREFIX):
+        return resolve_model(
+            str(scratch.build(reference, folder)), name or reference, casing=casing
+        )
+    return resolve_model(
+        reference,
+        name,
+        revision=revision,
+        remote_code=remote_code,
+        casing=casing,
+        tokenizer=tokenizer,
+        base=base,
+    )
+
+
+def check_parts(folder: Path, remote_code: bool = False, with_tokenizer: bool = True) -> None:
+    """Raises all that is wrong with the files of a checkpoint; of a folder that is none, only that."""
+    checkpoint, errors = Checkpoint(folder, remote_code), ErrorCollector()
+    checkpoint.check_structure()
+    checkpoint.check_files(with_tokenizer, errors)
+    errors.stop()
+
+
+def typed_settings(
+    given: Mapping[str, Any], shorthands: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """Settings that a person typed, of their types; heads and poolings are loaded, and in canonical spelling.
+
+    :param given: setting -> value; text as after `--set`
+    :param shorthands: setting -> option that it was given with, if not with `--set`
+    """
+    typed = settings.parse_overrides(given, shorthands)
+    for kind, registry in plugins.KINDS.items():
+        if kind in typed and not registry.is_builtin(
+            typed[kind]
+        ):  # whose import takes seconds, and is not needed yet
+            plugins.load(kind, typed[kind])
+            typed[kind] = canonical_spec(registry, typed[kind])
+    return typed
+
+
+def choose_precision(options: TrainOptions, elsewhere: bool) -> str:
+    """The resolved precision, which is part of a trial; SettingsError if the device does not have it.
+
+    :param elsewhere: whether the trials run on other machines
+    """
+    from blurb.training import hardware
+
+    if elsewhere:
+        devices.check_name(options.device)
+        return options.precision
+    return hardware.choose_precision(options.precision, hardware.choose_device(options.device))
+
+
+def check_row_names(given: Iterable[str]) -> None:
+    """Raises a SettingsError if a name is not valid for a row, or two models have the same name."""
+    errors = ErrorCollector()
+    for name, count in Counter(given).items():
+        with errors:
+            names.check(name, "The model name")
+        if count > 1:
+            fix = f"run them separately, each with its own {opt('name')}."
+            errors.add(SettingsError(f"Two models have the name '{name}'", fix=fix))
+    errors.stop()
+
+
+def make_reader(model: str, folder: Path, casing: str | None = None) -> Read:
+    """The function that tokenizes a split as a model does."""
+    return lengths.reader(load_source(model, None, None, False, folder, casing))
+
+
+def merge_refusals(refusals: Iterable[tuple[BlurbError, str, str]]) -> list[BlurbError]:
+    """The errors of models on tasks (by name), without those that differ only in the names that they were given.
+
+    The first of these says of which others it holds.
+    """
+    alike = by_key(
+        ((type(each[0]), each[0].where, each[0].template, each[0].fix), each) for each in refusals
+    )
+    return [_merge_alike(each) for each in alike.values()]
+
+
+def _merge_alike(alike: Sequence[tuple[BlurbError, str, str]]) -> BlurbError:
+    """The first error, and of which other tasks (and models) it holds, if it names its own."""
+    (error, first, task), *others = alike
+    if all(str(one) == str(error) for one, *_ in others):
+        return error
+    tasks = by_key((model, other) for _, model, other in others)
+    alike_models = by_key(
+        ((model == first, tuple(concerned)), model) for model, concerned in tasks.items()
+    )
+    where = [
+        ", ".join(names) if own else f"{', '.join(models)} on {', '.join(names)}"
+        for (own, names), models in alike_models.items()
+    ]
+    if list(alike_models) == [(False, (task,))]:  # one task: the models say it
+        where = [", ".join(tasks)]
+    return SettingsError(f"{error} The same holds of {'; '.join(where)}.")
