@@ -84,7 +84,7 @@ def read_facts(store: Store, keys: Iterable[str], tell: Tell) -> dict[str, Trial
     """
     keys = list(keys)
     found = find_facts(store, keys)
-    read = {key: _read_folder(store, key, tell) for key in keys if key not in found}
+    read = {key: read_folder(store, key, tell) for key in keys if key not in found}
     entries = [(key, *entry) for key, entry in read.items() if entry is not None]
     if entries:
         _keep_entries(store, entries)
@@ -131,7 +131,7 @@ def _stamp(state: bytes, facts: bytes) -> bytes:
     return hashlib.blake2b(state + facts, digest_size=16).digest()
 
 
-def _read_folder(store: Store, key: str, tell: Tell) -> tuple[bytes, bytes] | None:
+def read_folder(store: Store, key: str, tell: Tell) -> tuple[bytes, bytes] | None:
     """Stamp and facts of a trial; None if it is not finished, or damaged."""
     path = store.root / key
     if not path.exists():  # planned, and not run yet

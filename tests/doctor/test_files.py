@@ -76,8 +76,8 @@ def test_data_with_everything_wrong_at_once(data: Path) -> None:
 
 def test_the_folder_of_one_dataset(data: Path) -> None:
     (problem,) = examine(data / "GAD").problems
-    assert problem.what == "None of the data files is here."
-    assert str(data) in problem.fix
+    assert "none of the data files is here" in problem.what
+    assert str(data) in problem.what
 
 
 def test_a_task_file_that_is_right(task_file: Path) -> None:
@@ -93,9 +93,9 @@ def test_a_task_file_with_all_faults_at_once(task_file: Path) -> None:
     )
     task_file.write_text(text.replace('kind = "tsv"', 'kind = "xml"'))
     found = told(task_file)
-    for message in ("'colour'", "one of the labels", "seeds must", "no format", "valid.tsv"):
+    for message in ("'colour'", "one of the labels", "seeds must", "no format"):
         assert sum(message in one for one in found) == 1, message
-    assert len(found) == 5
+    assert len(found) == 4
 
 
 def test_every_example_that_cannot_be_read(task_file: Path) -> None:
@@ -112,7 +112,7 @@ def test_every_example_that_cannot_be_read(task_file: Path) -> None:
         (6, "already occurs in line 2"),
     ):
         assert any(one.startswith(f"{train}:{line}: ") and message in one for one in found), message
-    assert any("The file of dev is missing" in one for one in found)
+    assert any(one.startswith(f"{dev}: the file is missing") for one in found)
     assert any("a leak" in one and "such as z" in one for one in found)
     with train.open("a") as file:
         file.writelines(f"x{number}\tnone\tyes\n" for number in range(30))
@@ -275,7 +275,7 @@ def test_an_environment_with_everything_wrong_at_once(
     monkeypatch.setattr(
         environment.metadata,
         "entry_points",
-        lambda group: [point] if group == "blurb.heads" else [],
+        lambda **asked: [point] if asked.get("group") == "blurb.heads" else [],
     )
     monkeypatch.setattr(environment, "DRIVER", tmp_path)
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)

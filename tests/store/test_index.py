@@ -237,7 +237,7 @@ def test_twenty_processes_read_while_one_writes(store: Store) -> None:
     keys = [finish(store, seed) for seed in range(20)]
     readers = [subprocess.Popen([sys.executable, "-c", READ, str(store.root)]) for _ in range(20)]
     while any(reader.poll() is None for reader in readers):
-        entries = [(key, *index._read_folder(store, key, pytest.fail)) for key in keys]
+        entries = [(key, *index.read_folder(store, key, pytest.fail)) for key in keys]
         index._keep_entries(store, entries)
     assert [reader.returncode for reader in readers] == [0] * 20
     assert len(read(store, *keys)) == 20

@@ -50,7 +50,7 @@ def test_a_store_of_scale_is_read_through_an_index_that_the_first_view_begins(
     PHASES["driver"](tmp_path, 65)
     PHASES["fill"](tmp_path, 65)
     monkeypatch.setenv("BLURB_HOME", str(tmp_path / "home"))
-    runs, read = tmp_path / "runs", index._read_folder
+    runs, read = tmp_path / "runs", index.read_folder
     for words in (["leaderboard", "show", "--no-intervals"], ["runs"], ["export", "markdown"]):
         shutil.rmtree(tmp_path / "home" / "trials", ignore_errors=True)
         typed = [*words, "--output", str(runs)]
@@ -58,6 +58,6 @@ def test_a_store_of_scale_is_read_through_an_index_that_the_first_view_begins(
         for _ in range(2):
             outputs.append(CliRunner().invoke(cli, typed, catch_exceptions=False).output)
             assert list((tmp_path / "home" / "trials").glob("*.sqlite")), words
-            monkeypatch.setattr(index, "_read_folder", lambda *_: pytest.fail("a folder was read"))
-        monkeypatch.setattr(index, "_read_folder", read)
+            monkeypatch.setattr(index, "read_folder", lambda *_: pytest.fail("a folder was read"))
+        monkeypatch.setattr(index, "read_folder", read)
         assert outputs[0] == outputs[1]
