@@ -70,11 +70,11 @@ def find_facts(store: Store, keys: Iterable[str]) -> dict[str, TrialFacts]:
     ):
         table.execute("BEGIN")  # one lock for all: one a query takes as long as the query
         stored = [(key, table.execute(FIND, (key,)).fetchone()) for key in keys]
-    found = {}
+    valid = {}
     for key, entry in stored:
         if entry and entry[0] == _stamp(_state(f"{store.root}/{key}"), entry[1] or b""):
-            found[key] = TrialFacts(entry[0], *json.loads(entry[1]))
-    return found
+            valid[key] = TrialFacts(entry[0], *json.loads(entry[1]))
+    return valid
 
 
 def read_facts(store: Store, keys: Iterable[str], tell: Tell) -> dict[str, TrialFacts]:
@@ -83,13 +83,13 @@ def read_facts(store: Store, keys: Iterable[str], tell: Tell) -> dict[str, Trial
     :param tell: receives messages about damaged trials
     """
     keys = list(keys)
-    found = find_facts(store, keys)
-    read = {key: read_folder(store, key, tell) for key in keys if key not in found}
+    indexed = find_facts(store, keys)
+    read = {key: read_folder(store, key, tell) for key in keys if key not in indexed}
     entries = [(key, *entry) for key, entry in read.items() if entry is not None]
     if entries:
         _keep_entries(store, entries)
     new = {key: TrialFacts(stamp, *json.loads(facts)) for key, stamp, facts in entries}
-    return {key: facts for key in keys if (facts := found.get(key) or new.get(key))}
+    return {key: facts for key in keys if (facts := indexed.get(key) or new.get(key))}
 
 
 def _keep_entries(store: Store, entries: list[tuple[str, bytes, bytes]]) -> None:
@@ -153,9 +153,9 @@ def read_folder(store: Store, key: str, tell: Tell) -> tuple[bytes, bytes] | Non
 def _collect_facts(record: Record) -> list[Any]:
     """The fields of `TrialFacts` but its stamp; StoreError if they cannot be understood."""
     try:
-        task, made, metrics = record.trial.task, record.provenance, record.metrics
+        task, provenance, metrics = record.trial.task, record.provenance, record.metrics
         # Whoever adds seconds up relies on them: a stranger's file may have 10**400.
-        _ = made.train_seconds, made.predict_seconds, made.predicted
+        _ = provenance.train_seconds, provenance.predict_seconds, provenance.predicted
         figures = {
             **metrics,
             **_check_figures(task, metrics),
@@ -163,7 +163,13 @@ def _collect_facts(record: Record) -> list[Any]:
             "metric": str(metrics["metric"]),
         }
         settings = dict(record.trial.settings)
-        return [figures, record.trial.data, made.data_verdict, settings, made.declaration]
+        return [
+            figures,
+            record.trial.data,
+            provenance.data_verdict,
+            settings,
+            provenance.declaration,
+        ]
     except (LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:
         what = f"{record.path} cannot be understood ({type(error).__name__}: {error})."
         raise StoreError(what) from error

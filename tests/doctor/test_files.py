@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import shutil
 from collections import namedtuple
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from blurb import tasks
+from blurb import heads, registry, tasks
 from blurb.corpora import demo
 from blurb.doctor import environment, examine
 from blurb.messages.errors import DataError, SettingsError
@@ -273,10 +274,10 @@ def test_an_environment_with_everything_wrong_at_once(
     point = metadata.EntryPoint("mine", "no.such.module:Head", "blurb.heads")
     monkeypatch.setattr(environment.metadata, "version", version)
     monkeypatch.setattr(
-        environment.metadata,
-        "entry_points",
-        lambda **asked: [point] if asked.get("group") == "blurb.heads" else [],
+        registry, "entry_points", lambda group: [point] if group == "blurb.heads" else []
     )
+    monkeypatch.setattr(heads, "heads", copy.copy(heads.heads))
+    heads.heads.__dict__.pop("_sorted_out", None)
     monkeypatch.setattr(environment, "DRIVER", tmp_path)
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     monkeypatch.setattr(
@@ -287,7 +288,7 @@ def test_an_environment_with_everything_wrong_at_once(
     assert found["rich"].fix == "pip install 'rich>=13.7'"
     assert found["transformers"].what.startswith("It is 1.0; blurb needs transformers")
     assert "sees no GPU" in found["torch"].what
-    assert "No module named 'no'" in found["blurb.heads: mine"].what
+    assert "No module named 'no'" in found["plug-ins"].what
     assert any("Only 5 MB" in problem.what for problem in found.values())
 
 
