@@ -19,7 +19,6 @@ from blurb import formulations
 from blurb.learners import is_named
 from blurb.messages.errors import StoreError
 from blurb.store import row_trials
-from blurb.store.index.cache import FOLDER as INDEX
 from blurb.store.record import read_metrics, read_spec
 from blurb.store.row_trials import RowTrials
 from blurb.store.store import OWNERS, SCHEMA, SCHEMA_FILE, Store
@@ -186,13 +185,13 @@ def _cut_pairs(path: Path) -> bool:
 
 
 def _clean(root: Path) -> None:
-    """Removes locks, folders of processes, and the index, which is made anew."""
+    """Removes locks, folders of processes, and the index that earlier versions kept there."""
     for path in (*root.glob("*/*/.*.lock"), root / ".rows.lock"):
         path.unlink(missing_ok=True)
     for path in root.glob("*/*/.*"):
         if path.is_dir() and PROCESS.fullmatch(path.name):
             shutil.rmtree(path)
-    shutil.rmtree(root / INDEX, ignore_errors=True)
+    shutil.rmtree(root / ".index", ignore_errors=True)
 
 
 def _damage(root: Path) -> Iterator[StoreError]:

@@ -11,7 +11,7 @@ import pytest
 
 import blurb
 import blurb_bench
-from blurb.doctor import environment
+from blurb.doctor import environment, examine
 
 ROOT = Path(blurb.__file__).parents[1]
 
@@ -62,5 +62,5 @@ def test_doctor_warns_while_both_are_installed(monkeypatch: pytest.MonkeyPatch) 
         "distributions",
         lambda **asked: other if asked == {"name": "blurb"} else before(**asked),
     )
-    (problem,) = [problem for problem in environment.examine().problems if problem.where == "blurb"]
+    (problem,) = [problem for problem in examine().problems if problem.where == "blurb"]
     assert "pip uninstall blurb, then" in problem.fix

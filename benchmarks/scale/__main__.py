@@ -109,7 +109,7 @@ def of_size(trials: int, folder: Path) -> dict[str, Figures]:
         found["page"]["size_mb"] = (folder / "leaderboard.html").stat().st_size / 1e6
     for name in ("passing over", "worker"):
         found[name] = phase(name, folder, trials)
-    index = sum(path.stat().st_size for path in (folder / "runs" / ".index").iterdir())
+    index = sum(path.stat().st_size for path in (folder / "home" / "trials").iterdir())
     found["store"] = {
         "index_mb": index / 1e6,
         "results_mb": (folder / "results.csv").stat().st_size / 1e6,

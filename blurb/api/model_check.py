@@ -13,11 +13,11 @@ from typing import Annotated, Any, Literal, TypedDict
 
 from blurb import formulations, tasks
 from blurb.checkpoints import ModelSource
+from blurb.checkpoints.architecture import find_silent_faults
 from blurb.checkpoints.references import published_terms
 from blurb.checkpoints.source import encoder_of
 from blurb.corpora import demo
 from blurb.data import read_split
-from blurb.doctor import checkpoint
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.inputs.words import word_pieces
 from blurb.learners.base import Subset
@@ -171,7 +171,7 @@ def _encoder_notes(source: ModelSource, tokenizer: Tokenizer, encoder: Any) -> I
             f"{opt('trust-remote-code')}."
         )
     yield from (
-        f"{problem.what} {problem.fix}" for problem in checkpoint.silent(folder, tokenizer, encoder)
+        f"{fault.what} {fault.fix}" for fault in find_silent_faults(folder, tokenizer, encoder)
     )
     if source.checkpoint.is_causal:
         other = (

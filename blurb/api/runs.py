@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from blurb import names
 from blurb.execution import row_edits
 from blurb.learners import saved_models
 from blurb.messages import BlurbError, SettingsError, StoreError, Tell, opt, tell_damage
@@ -98,12 +97,7 @@ def verify_trials(store: Store, reference: str | None = None) -> tuple[int, dict
     if reference is None and not store.root.is_dir():
         raise StoreError(f"There is no store at {store.root}", fix=f"check {opt('output')}.")
     if reference is None:
-        # Not those with a spec.json alone: that may be what is missing.
-        paths = sorted(
-            path
-            for path in store.root.glob("*/*/*")
-            if path.is_dir() and names.HASH.fullmatch(path.name)
-        )
+        paths = store.hash_folders()
     else:
         row = find_row(store.root, reference)
         paths = [path for path in row_contents.paths(row.store, row.planned) if path.exists()]

@@ -12,7 +12,7 @@ from blurb import tasks
 from blurb.execution import engines, sweeps
 from blurb.execution.engine import Sweep
 from blurb.execution.job import Job, TrialOutcome
-from blurb.messages import BlurbError, SettingsError, StoreError, opt, tell_damage
+from blurb.messages import BlurbError, ErrorCollector, SettingsError, StoreError, opt, tell_damage
 from blurb.options import Option
 from blurb.planning.options import ALLOW, JOBS, OUTPUT
 from blurb.results import tables
@@ -197,8 +197,6 @@ def _jobs_to_run(
 def _check_places(jobs: Sequence[Job]) -> None:
     """Raises a SettingsError if all trials would fail here, for all: this machine does not see data or checkpoints, or
     lacks a device or precision."""
-    from blurb.doctor.store import hardware_faults
-
     data = {job.data.folder for job in jobs}
     models = {Path(job.source.location) for job in jobs if job.source.is_checkpoint}
     if missing := sorted(str(place) for place in data | models if not place.exists()):
@@ -206,8 +204,15 @@ def _check_places(jobs: Sequence[Job]) -> None:
             f"This machine does not see {', '.join(missing)}; nothing was run. Data that lies elsewhere is given with "
             f"{opt('data')}; checkpoints must be where the sweep has them."
         )
-    if lacking := list(hardware_faults(jobs)):
-        raise SettingsError(f"Nothing was run: {' '.join(problem.what for problem in lacking)}")
+    from blurb.training import hardware
+
+    errors = ErrorCollector()
+    encoders = [job for job in jobs if job.source.is_checkpoint]
+    for device, precision in dict.fromkeys((job.device, job.trial.precision) for job in encoders):
+        with errors:
+            hardware.choose_precision(precision, hardware.choose_device(device))
+    if errors.errors:
+        raise SettingsError(f"Nothing was run: {' '.join(map(str, errors.errors))}")
 
 
 def _on_this_machine(job: Job, device: str | None, data: Path | None) -> Job:

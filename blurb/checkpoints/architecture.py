@@ -249,6 +249,26 @@ def check_text(folder: Path, tokenizer: Tokenizer) -> None:
         )
 
 
+def find_silent_faults(folder: Path, tokenizer: Tokenizer, encoder: Any) -> Iterator[ModelError]:
+    """The faults that load without an error and then cost scores, or fail on some of the tasks only."""
+    where = folder / "tokenizer_config.json"
+    if tokenizer.keeps_unknown_capitals():
+        yield ModelError(
+            "The tokenizer keeps upper case, but no entry of its vocabulary has any: words with capitals are unknown.",
+            where=where,
+            fix='Set "do_lower_case": true, or take the tokenizer of the original checkpoint with --tokenizer.',
+        )
+    table = getattr(getattr(encoder, "embeddings", None), "token_type_embeddings", None)
+    segments = 1 + tokenizer.special_tokens.highest_type
+    if table is not None and segments > table.num_embeddings:
+        yield ModelError(
+            f"The tokenizer numbers {segments} segments of a pair of texts, but the encoder has embeddings for "
+            f"{table.num_embeddings} only: trials on pairs (similarity, QA) will fail.",
+            where=where,
+            fix='Set "model_input_names": ["input_ids", "attention_mask"], which leaves the segments out.',
+        )
+
+
 def is_causal(encoder: Any) -> bool:
     """Whether the first vector stays the same when all other tokens change.
 

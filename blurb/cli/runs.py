@@ -102,7 +102,6 @@ def command(*, output: Annotated[Path, OUTPUT] = Path("runs"), form: str) -> Non
     """
     store = Store(output)
     rows = stored_rows(store)
-    row_contents.learn(store, [row.planned for row in rows])
     columns = ROW_COLUMNS if any(row.planned.tags for row in rows) else ROW_COLUMNS[:-1]
     if not print_records(form, RowSummary, rows, columns):
         return

@@ -22,7 +22,6 @@ from blurb.execution.environment import describe_environment, threads_of
 from blurb.execution.job import Job
 from blurb.messages import StoreError
 from blurb.protocols.settings import Settings
-from blurb.store import index
 from blurb.store.trial import PredictedCost, read_provenance
 
 if TYPE_CHECKING:
@@ -366,13 +365,9 @@ def _finished(
     root: Path, environment: Mapping[str, Any]
 ) -> Iterator[tuple[Path, PredictedCost | None, float]]:
     """The trials of such an environment, with what was predicted and the seconds that they took."""
-    known = index.of(root)
     for done in sorted(root.glob("[!.]*/[!.]*/[!.]*/DONE.json")):
         with contextlib.suppress(StoreError):  # damage is told by others
-            entry = known.find(index.key_of(done.parent))
-            there, predicted, taken = (
-                _from_folder(done.parent) if entry is None else _from_entry(entry)
-            )
+            there, predicted, taken = _from_folder(done.parent)
             if all(there.get(name) == environment[name] for name in ("device", "threads", "cpus")):
                 yield done.parent, predicted, taken
 
@@ -387,15 +382,4 @@ def _from_folder(path: Path) -> Found:
         made.environment,
         made.predicted,
         (made.train_seconds or 0.0) + (made.predict_seconds or 0.0),
-    )
-
-
-def _from_entry(entry: index.IndexEntry) -> Found:
-    facts = entry.facts
-    learner, type_ = facts.predicted or ("", "")
-    predicted = PredictedCost(learner, type_, entry.value("predicted")) if facts.predicted else None
-    return (
-        facts.environment,
-        predicted,
-        sum(entry.value(name) or 0.0 for name in ("train_seconds", "predict_seconds")),
     )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
 
+from blurb.grouping import by_key
 from blurb.messages import BlurbError, with_full_stop
 from blurb.records import Rule
 
@@ -60,33 +61,30 @@ class Diagnosis:
     )
 
 
-def as_fault(error: BlurbError | OSError, where: Path | str, fix: str) -> Fault:
+def as_fault(error: BlurbError, where: Path | str, fix: str) -> Fault:
     """An error as a problem.
 
     :param where: of an error that names no place
     :param fix: if the error does not say what to do
     """
-    if isinstance(error, OSError):
-        return Fault(str(where), with_full_stop(str(error)), fix)
-    return Fault(error.where or str(where), with_full_stop(error.what), sentence(error.fix or fix))
+    advice = error.fix or fix
+    first = advice.split(" ")[0]
+    # A sentence begins with a capital; a command or a path stays as it is typed.
+    if first.isalpha() and first not in ("blurb", "pip", "rm"):
+        advice = advice[:1].upper() + advice[1:]
+    if not advice.endswith("'"):  # of pip install 'NAME>=1', which is pasted
+        advice = with_full_stop(advice)
+    return Fault(error.where or str(where), with_full_stop(error.what), advice)
 
 
-def sentence(text: str) -> str:
-    """A text with a full stop, and with a capital if it begins with a plain word and no command."""
-    first = text.split(" ")[0]
-    return with_full_stop(
-        text[:1].upper() + text[1:]
-        if first.isalpha() and first not in ("blurb", "pip", "rm")
-        else text
-    )
-
-
-def few(problems: Sequence[Fault], where: Path | str) -> list[Fault]:
-    """At most `SHOWN` problems of one file, and how many more there are."""
-    more = len(problems) - SHOWN
-    if more <= 0:
-        return list(problems)
-    return [
-        *problems[:SHOWN],
-        Fault(str(where), f"And {more:,} more of this file.", "Fix those above first."),
-    ]
+def list_faults(errors: Iterable[BlurbError], where: Path | str, fix: str) -> list[Fault]:
+    """Errors as problems: of each file the first `SHOWN`, and how many more there are."""
+    faults = []
+    of_file = by_key((getattr(error, "path", None) or error.where, error) for error in errors)
+    for file, alike in of_file.items():
+        faults += [as_fault(error, where, fix) for error in alike[:SHOWN]]
+        if (more := len(alike) - SHOWN) > 0:
+            faults.append(
+                Fault(str(file), f"And {more:,} more of this file.", "Fix those above first.")
+            )
+    return faults

@@ -5,19 +5,17 @@ from __future__ import annotations
 import os
 import platform
 import shutil
-from collections.abc import Callable, Iterator
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from packaging.requirements import Requirement
-from packaging.specifiers import SpecifierSet
 
 from blurb import DISTRIBUTION, __version__, heads, metrics, tasks
-from blurb.doctor._base import Diagnosis, Fact, Fault, as_fault
+from blurb.doctor._base import Fact
 from blurb.execution.engines import engines
 from blurb.learners import kinds
-from blurb.messages import SettingsError, safe_message
+from blurb.messages import BlurbError, ErrorCollector, SettingsError, safe_message
 from blurb.registry import Registry
 from blurb.system import cache
 from blurb.system.files import nearest_existing
@@ -31,178 +29,121 @@ OF_EXTENSIONS = ("blurb.commands", "blurb.exports", "blurb.names")
 DRIVER = Path("/proc/driver/nvidia")
 
 
-def examine() -> Diagnosis:
-    """The faults of the environment."""
-    facts: dict[str, Fact] = {"blurb": __version__, "python": platform.python_version()}
-    return Diagnosis(
-        "environment",
-        "",
-        [*_packages(facts), *_hardware(facts), *_disk(facts), *_plugins(facts)],
-        facts,
-    )
+def check_environment(errors: ErrorCollector, facts: dict[str, Fact]) -> None:
+    """Everything that would stop a run on this machine, whatever it is of."""
+    facts |= {"blurb": __version__, "python": platform.python_version()}
+    _check_packages(errors, facts)
+    _check_hardware(errors, facts)
+    with errors:
+        _check_disk(errors, facts)
+    _check_plugins(errors, facts)
 
 
-def _packages(facts: dict[str, Fact]) -> Iterator[Fault]:
+def _check_packages(errors: ErrorCollector, facts: dict[str, Fact]) -> None:
     try:
         installed = metadata.distribution(DISTRIBUTION)
     except metadata.PackageNotFoundError:
-        yield Fault(
-            DISTRIBUTION,
-            "It is not installed as a package, so nothing says which versions it needs.",
-            "Install it: pip install . in its checkout, or pip install blurb-bench.",
+        errors.add(
+            SettingsError(
+                "It is not installed as a package, so nothing says which versions it needs.",
+                where=DISTRIBUTION,
+                fix="Install it in its checkout: pip install -c constraints.txt .",
+            )
         )
         return
     if any(metadata.distributions(name=OTHER)):
-        yield Fault(
-            OTHER,
-            f"The distribution {OTHER} (CPython's news tool) is installed beside {DISTRIBUTION}. Both have a package "
-            "and a command of this name: the one that was installed later has replaced files of the other.",
-            f"pip uninstall {OTHER}, then pip install --force-reinstall --no-deps {DISTRIBUTION}",
+        errors.add(
+            SettingsError(
+                f"The distribution {OTHER} (CPython's news tool) is installed beside {DISTRIBUTION}. Both have a "
+                "package and a command of this name: the one that was installed later has replaced files of the other.",
+                where=OTHER,
+                fix=f"pip uninstall {OTHER}, then pip install --force-reinstall --no-deps . in the checkout.",
+            )
         )
-    wanted = str(installed.metadata["Requires-Python"] or "")
-    if not SpecifierSet(wanted).contains(platform.python_version(), prereleases=True):
-        yield Fault(
-            "python",
-            f"It is {platform.python_version()}; blurb needs {wanted}.",
-            "Use another Python.",
-        )
+    versions: list[tuple[Requirement, Fact]]
+    versions = [(Requirement(f"python{installed.metadata['Requires-Python']}"), facts["python"])]
     for text in installed.requires or ():
         requested = Requirement(text)
-        if requested.marker is not None and not requested.marker.evaluate({"extra": ""}):
-            continue
-        try:
-            present = metadata.version(requested.name)
-        except metadata.PackageNotFoundError:
-            yield Fault(
-                requested.name, f"It is not installed; blurb needs {text}.", f"pip install '{text}'"
-            )
-            continue
+        if requested.marker is None or requested.marker.evaluate({"extra": ""}):
+            try:
+                versions.append((requested, metadata.version(requested.name)))
+            except metadata.PackageNotFoundError:
+                errors.add(
+                    SettingsError(
+                        f"It is not installed; blurb needs {text}.",
+                        where=requested.name,
+                        fix=f"pip install '{text}'",
+                    )
+                )
+    for requested, present in versions:
         if requested.name in ("torch", "transformers", "datasets"):
             facts[requested.name] = present
-        if not requested.specifier.contains(present, prereleases=True):
-            yield Fault(
-                requested.name, f"It is {present}; blurb needs {text}.", f"pip install '{text}'"
+        if not requested.specifier.contains(str(present), prereleases=True):
+            errors.add(
+                SettingsError(
+                    f"It is {present}; blurb needs {requested}.",
+                    where=requested.name,
+                    fix="Use it." if requested.name == "python" else f"pip install '{requested}'",
+                )
             )
 
 
-def _hardware(facts: dict[str, Fact]) -> Iterator[Fault]:
+def _check_hardware(errors: ErrorCollector, facts: dict[str, Fact]) -> None:
     try:
         import torch
 
         from blurb.training import hardware
-    except (ImportError, OSError) as error:
-        yield Fault("torch", f"It cannot be imported: {error}.", "Install torch again.")
+
+        device = hardware.choose_device("auto")
+        torch.empty(1, device=device)
+    except (ImportError, OSError, RuntimeError, AssertionError) as error:
+        errors.add(
+            SettingsError(
+                f"It cannot be used: {safe_message(error)}.",
+                where="torch",
+                fix="Install torch again, free the device's memory, or run with --device cpu.",
+            )
+        )
         return
-    device = hardware.choose_device("auto")
-    name = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
-    facts |= {
-        "device": name,
-        "bf16_in_hardware": hardware.has_bf16(device),
-        "threads": torch.get_num_threads(),
-    }
+    facts["device"] = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
+    facts |= {"bf16_in_hardware": hardware.has_bf16(device), "threads": torch.get_num_threads()}
     if device.type != "cuda" and DRIVER.exists():
         built = torch.version.cuda or "no CUDA"
-        yield Fault(
-            "torch",
-            f"There is an NVIDIA driver, but torch (built for {built}) sees no GPU.",
-            "Install the torch of the driver's CUDA version (pytorch.org), and check CUDA_VISIBLE_DEVICES.",
-        )
-    try:
-        torch.empty(1, device=device)
-    except (RuntimeError, AssertionError) as error:
-        yield Fault(
-            name,
-            f"It cannot be used: {str(error).splitlines()[0]}.",
-            "Free its memory, or run with --device cpu.",
+        errors.add(
+            SettingsError(
+                f"There is an NVIDIA driver, but torch (built for {built}) sees no GPU.",
+                where="torch",
+                fix="Install the torch of the driver's CUDA version (pytorch.org), and check CUDA_VISIBLE_DEVICES.",
+            )
         )
 
 
-def _disk(facts: dict[str, Fact]) -> Iterator[Fault]:
+def _check_disk(errors: ErrorCollector, facts: dict[str, Fact]) -> None:
+    """The cache and the working folder; BlurbError if there is no place for a cache."""
     home = cache.cache_home()
-    try:
-        used = sum(one.size for one in cache.usage())
-    except OSError as error:
-        yield Fault(
-            str(home),
-            f"The cache cannot be read: {error.strerror}.",
-            "Set BLURB_HOME to another folder.",
-        )
-        return
     parent = nearest_existing(home)
-    facts |= {"cache": str(home), "cache_used_bytes": used}
-    if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
-        yield Fault(
-            str(home),
+    if not parent.is_dir() or not os.access(parent, os.R_OK | os.W_OK | os.X_OK):
+        raise SettingsError(
             f"The cache cannot be written in {parent}.",
-            "Set BLURB_HOME to another folder.",
+            where=home,
+            fix="Set BLURB_HOME to another folder.",
         )
-        return
+    facts |= {"cache": str(home), "cache_used_bytes": sum(one.size for one in cache.usage())}
     for name, place in (("cache", parent), ("working_folder", Path.cwd())):
         free = facts[f"{name}_free_bytes"] = shutil.disk_usage(place).free
         if free < ENOUGH:
-            yield Fault(
-                str(place),
-                f"Only {free / 1e6:,.0f} MB of the disk are free.",
-                "Free some: blurb cache clear, or set BLURB_HOME to a folder on another disk.",
+            errors.add(
+                BlurbError(
+                    f"Only {free / 1e6:,.0f} MB of the disk are free.",
+                    where=place,
+                    fix="Free some: blurb cache clear, or set BLURB_HOME to a folder on another disk.",
+                )
             )
 
 
-def _plugins(facts: dict[str, Fact]) -> Iterator[Fault]:
-    """Entry points that cannot be loaded, or have a name that is taken."""
-    count = 0
-    try:
-        registries = _registries()
-        every = [
-            (each, point)
-            for each in registries
-            for point in metadata.entry_points(group=each.group)
-        ]
-        points = [
-            (each, point)
-            for each, point in every
-            if not point.dist or point.dist.name != DISTRIBUTION
-        ]
-    except ValueError as error:
-        registries, points = [], []
-        yield Fault(
-            "plug-ins",
-            f"The entry_points.txt of an installed package cannot be read: {safe_message(error)}.",
-            "Find it in the folders of the packages, and install that one again.",
-        )
-    for registry, point in points:
-        count += 1
-        try:
-            point.load()
-            _as_what_it_is(registry, point.name)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - the code of others
-            package = point.dist.name if point.dist else "its package"
-            yield Fault(
-                f"{registry.group}: {point.name}",
-                f"The plug-in {point.value} cannot be loaded: {safe_message(error)}.",
-                f"Update or uninstall {package}.",
-            )
-    for registry in registries:
-        for fault in registry.faults.values():
-            yield as_fault(SettingsError(fault), "plug-ins", "Rename or uninstall one of them.")
-    facts["plugins"] = count
-
-
-def _as_what_it_is(registry: Registry[Any], name: str) -> None:
-    """Raises a BlurbError for a task, type or metric that is something else; two of one name are told elsewhere."""
-    known: dict[str, Callable[[str], object]]
-    known = {
-        "blurb.tasks": tasks.get,
-        "blurb.task_types": tasks.types.get,
-        "blurb.metrics": metrics.get,
-    }
-    if registry.group in known and name not in registry.faults:
-        known[registry.group](name)
-
-
-def _registries() -> list[Registry[Any]]:
-    """All that take plug-ins."""
-    known: list[Registry[Any]]
-    known = [
+def _check_plugins(errors: ErrorCollector, facts: dict[str, Fact]) -> None:
+    """Loads every plug-in of other packages, as a run loads those that it names."""
+    own: list[Registry[Any]] = [
         tasks._registry,
         tasks.types._registry,
         metrics._registry,
@@ -211,7 +152,23 @@ def _registries() -> list[Registry[Any]]:
         engines,
         kinds,
     ]
-    return [
-        *known,
-        *(Registry[Any](group.partition(".")[2], "", "", group) for group in OF_EXTENSIONS),
-    ]
+    others = [Registry[Any](group.partition(".")[2], "", "", group) for group in OF_EXTENSIONS]
+    count = 0
+    try:
+        metadata.entry_points()
+    except ValueError as error:
+        errors.add(
+            SettingsError(
+                f"The entry_points.txt of an installed package cannot be read: {safe_message(error)}.",
+                where="plug-ins",
+                fix="Find it in the folders of the packages, and install that one again.",
+            )
+        )
+    for registry in (*own, *others):
+        for fault in registry.faults.values():
+            errors.add(SettingsError(fault, fix="Rename or uninstall one of them."))
+        for name in filter(registry.is_plugin, registry.names()):
+            count += 1
+            with errors:
+                registry.get(name)
+    facts["plugins"] = count

@@ -48,7 +48,7 @@ class Leftover:
 
 def find(store: Store) -> list[Leftover]:
     """Files that can be removed now: none of a trial that a living process has."""
-    found = [*_store_leftovers(store), *_sweep_leftovers(store), *_stray_files(store)]
+    found = [*find_trial_leftovers(store), *_sweep_leftovers(store), *_stray_files(store)]
     return [Leftover(one.kind, one.path, one.trial, size_of(one.path)) for one in found]
 
 
@@ -83,7 +83,8 @@ def waits(found: Sequence[Leftover]) -> bool:
     return any(holder is not None and not holder.is_here for holder in holders)
 
 
-def _store_leftovers(store: Store) -> Iterator[Leftover]:
+def find_trial_leftovers(store: Store) -> Iterator[Leftover]:
+    """What killed processes left of trials; without sizes."""
     for folder in sorted(
         path for path in store.root.glob("*/*") if path.is_dir() and path.name != rows.FOLDER
     ):

@@ -157,16 +157,21 @@ def _note_failure(job: Job, error: Exception) -> None:
         write_json(row_contents.failure_of(job.path), reason)
 
 
-def _unchanged_data(job: Job) -> TaskData:
-    """The data of a trial; BlurbError if data, code, recipe or model are not those that it was planned with."""
-    trial = job.trial
+def load_planned_data(job: Job) -> TaskData:
+    """The data of a trial; DataError if it is not that which the trial was planned with."""
     content = load_data(job.data)
-    if content.hash != trial.data:
+    if content.hash != job.trial.data:
         raise DataError(
-            "the data has changed since the trials were planned",
+            f"the data has changed since the trials were planned ({job.trial.task})",
             job.data.folder,
             fix="run the command again.",
         )
+    return content
+
+
+def _unchanged_data(job: Job) -> TaskData:
+    """The data of a trial; BlurbError if data, code, recipe or model are not those that it was planned with."""
+    trial, content = job.trial, load_planned_data(job)
     if plugins.identity(content.task, trial.settings, trial.kind) != trial.plugins:
         raise SettingsError(
             "The code of a plug-in has changed since the trials were planned",

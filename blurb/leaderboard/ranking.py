@@ -176,11 +176,7 @@ def read_rows(
             results
         )  # refuses what leaderboard merge refuses, with both files and lines
     listed = () if board is None else board.rows()
-    own = (
-        []
-        if board or store is None or not store.is_dir()
-        else from_store.read(Store(store), every_file=False)
-    )
+    own = [] if board or store is None or not store.is_dir() else from_store.read(Store(store))
     rows = {row.primary_key: row for row in own}
     for path in results:
         for row in results_csv.read(path):

@@ -5,6 +5,7 @@ What a curve shows: a score, the loss of a head, or a figure of the pretraining.
 
 from __future__ import annotations
 
+import hashlib
 import re
 import statistics
 from collections.abc import Collection, Mapping
@@ -46,6 +47,7 @@ class Run:
     :param family: hash of the trial without its seed; "" if unknown
     :param trial: hash of the trial
     :param record: the trial itself, if its predictions are available
+    :param stamp: of a trial of a store, changes with every file of it
     """
 
     figures: Mapping[Split, Mapping[str, Figure]]
@@ -56,6 +58,7 @@ class Run:
     family: str = ""
     trial: str = ""
     record: Record | None = None
+    stamp: bytes = field(default=b"", compare=False)
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,11 @@ class DatasetScores:
     @property
     def stamp(self) -> str:
         """Changes with every file of its trials; "" if they are not known, or if code of one's own scores them."""
-        return ""
+        runs = [run for _, run in sorted(self.runs.items())]
+        # Of a store, whose datasets know their seeds, one without a finished trial has a stamp too.
+        if self.task not in DATASETS or not (self.planned_seeds and all(run.stamp for run in runs)):
+            return ""
+        return hashlib.sha256(b"".join(run.trial.encode() + run.stamp for run in runs)).hexdigest()
 
     def scores(self, split: Split = "test") -> dict[int, float]:
         """The score of each seed that has the split, times 100."""

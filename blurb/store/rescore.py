@@ -75,9 +75,9 @@ def is_done(store: Store, path: Path) -> bool:
     A trial of the index is believed if size and time of all its files are as they were; of others the files are hashed.
     The caller holds the lease of the trial.
     """
-    known = index.of(store.root).find(index.key_of(path))
-    if known is not None and known.facts.metrics_version == metrics.VERSION:
-        return True
+    for facts in index.find_facts(store, [index.key_of(path)]).values():
+        if facts.metrics["metrics_version"] == metrics.VERSION:
+            return True
     damage = store.damage(path)
     if damage not in ([], ["metrics.json"]) or (path / "metrics.json").is_dir():
         return False
@@ -88,7 +88,7 @@ def is_done(store: Store, path: Path) -> bool:
 
 def is_current(store: Store, path: Path) -> bool:
     """Whether a trial is finished and undamaged; nothing is written."""
-    return index.of(store.root).find(index.key_of(path)) is not None or store.is_done(path)
+    return bool(index.find_facts(store, [index.key_of(path)])) or store.is_done(path)
 
 
 def refresh(store: Store, path: Path) -> bool:

@@ -53,14 +53,12 @@ class TrialState:
 
 def trials(store: Store, row: RowTrials) -> list[TrialState]:
     """The trials of a row by task and seed."""
-    asked = [
-        (task, seed, hash_)
+    known = index.read_facts(store, map(index.key_of, paths(store, row)), lambda damage: None)
+    return [
+        _state_of_trial(store, task, seed, path, index.key_of(path) in known)
         for task, seeds in row.trials.items()
         for seed, hash_ in sorted(seeds.items())
-    ]
-    return [
-        _state_of_trial(store, task, seed, store.path(row.model, task, hash_))
-        for task, seed, hash_ in asked
+        for path in [store.path(row.model, task, hash_)]
     ]
 
 
@@ -71,13 +69,6 @@ def paths(store: Store, row: RowTrials) -> list[Path]:
         for task, seeds in row.trials.items()
         for hash_ in seeds.values()
     ]
-
-
-def learn(store: Store, rows: Iterable[RowTrials]) -> None:
-    """Lets the index know the trials of rows that it lacks, before all of them are looked at, if they are many."""
-    keys = [index.key_of(path) for row in rows for path in paths(store, row)]
-    if len(keys) >= index.cache.WORTH:
-        index.of(store.root).look(store, keys, lambda damage: None, every_file=True)
 
 
 def unlisted(store: Store, rows: Iterable[RowTrials]) -> list[Path]:
@@ -100,13 +91,13 @@ def failure_of(path: Path) -> Path:
     return path.with_name(f"{path.name}.failed.json")
 
 
-def _state_of_trial(store: Store, task: str, seed: int, path: Path) -> TrialState:
+def _state_of_trial(store: Store, task: str, seed: int, path: Path, is_whole: bool) -> TrialState:
     size = size_of(path) if path.is_dir() else 0
     if is_running(store, path):
         return TrialState(task, seed, path, "running", size=size)
     if path.exists():
         try:
-            if index.of(store.root).find(index.key_of(path)) is not None:
+            if is_whole:
                 return TrialState(task, seed, path, "done", size=size, record=Record(str(path)))
             if damage := store.damage(path):
                 return TrialState(task, seed, path, "damaged", ", ".join(damage), size)

@@ -197,6 +197,14 @@ class Store:
         """Reads the specification of a trial."""
         return read_spec(path)
 
+    def hash_folders(self) -> list[Path]:
+        """Folders with the name of a trial, in a fixed order, also of one whose spec.json is missing."""
+        return sorted(
+            path
+            for path in self.root.glob("*/*/*")
+            if path.is_dir() and names.HASH.fullmatch(path.name)
+        )
+
     def trial_folders(self) -> list[Path]:
         """Folders of all trials, finished or not, in a fixed order."""
         return sorted(

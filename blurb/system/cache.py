@@ -19,6 +19,7 @@ KINDS = {
     "demo": "the synthetic suite",
     "scratch": "scratch encoders",
     "models": "loaded models, and checkpoints with another tokenizer",
+    "trials": "what was read of the trials of stores",
     "intervals": "intervals of the rows of a store",
     "verdicts": "verdicts on data folders",
     "rates": "measured speed of encoders on this machine",

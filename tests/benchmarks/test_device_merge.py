@@ -173,9 +173,7 @@ def test_two_cards_are_kept_apart(root: Path, back: Path) -> None:
     text = performance(root)
     assert text.count("### Several trials on one card") == 1
     assert "| 4 | no | 8 | 48 | 10.0 | 2.50 | 3.2 |" in text
-    assert (
-        "| 4 | no | 8 | 48 | 10.0 | 2.00 | 3.2 |" in text
-    )  # beside the one of its own card
+    assert "| 4 | no | 8 | 48 | 10.0 | 2.00 | 3.2 |" in text  # beside the one of its own card
 
 
 def test_parts_of_one_card_add_up_over_calls(root: Path, back: Path) -> None:

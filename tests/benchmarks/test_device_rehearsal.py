@@ -33,6 +33,5 @@ def test_two_parts_from_the_bundle_to_the_page(tmp_path: Path) -> None:
     assert tests["failed"] == 0
     assert tests["passed"] + tests["skipped"] >= 10
     text = (root / "docs" / "performance.md").read_text(encoding="utf-8")
-    card = content["card"]["card"]
     assert "| BERT-base | 70% of the batch | 64 | 32 |" in text
     assert not re.search(r"/(?:tmp|root|home|work)/", stored.read_text(encoding="utf-8"))

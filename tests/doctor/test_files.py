@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import shutil
 from collections import namedtuple
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from blurb import tasks
+from blurb import heads, registry, tasks
 from blurb.corpora import demo
 from blurb.doctor import environment, examine
 from blurb.messages.errors import DataError, SettingsError
@@ -76,8 +77,8 @@ def test_data_with_everything_wrong_at_once(data: Path) -> None:
 
 def test_the_folder_of_one_dataset(data: Path) -> None:
     (problem,) = examine(data / "GAD").problems
-    assert problem.what == "None of the data files is here."
-    assert str(data) in problem.fix
+    assert "none of the data files is here" in problem.what
+    assert str(data) in problem.what
 
 
 def test_a_task_file_that_is_right(task_file: Path) -> None:
@@ -93,9 +94,9 @@ def test_a_task_file_with_all_faults_at_once(task_file: Path) -> None:
     )
     task_file.write_text(text.replace('kind = "tsv"', 'kind = "xml"'))
     found = told(task_file)
-    for message in ("'colour'", "one of the labels", "seeds must", "no format", "valid.tsv"):
+    for message in ("'colour'", "one of the labels", "seeds must", "no format"):
         assert sum(message in one for one in found) == 1, message
-    assert len(found) == 5
+    assert len(found) == 4
 
 
 def test_every_example_that_cannot_be_read(task_file: Path) -> None:
@@ -112,7 +113,7 @@ def test_every_example_that_cannot_be_read(task_file: Path) -> None:
         (6, "already occurs in line 2"),
     ):
         assert any(one.startswith(f"{train}:{line}: ") and message in one for one in found), message
-    assert any("The file of dev is missing" in one for one in found)
+    assert any(one.startswith(f"{dev}: the file is missing") for one in found)
     assert any("a leak" in one and "such as z" in one for one in found)
     with train.open("a") as file:
         file.writelines(f"x{number}\tnone\tyes\n" for number in range(30))
@@ -273,10 +274,10 @@ def test_an_environment_with_everything_wrong_at_once(
     point = metadata.EntryPoint("mine", "no.such.module:Head", "blurb.heads")
     monkeypatch.setattr(environment.metadata, "version", version)
     monkeypatch.setattr(
-        environment.metadata,
-        "entry_points",
-        lambda group: [point] if group == "blurb.heads" else [],
+        registry, "entry_points", lambda group: [point] if group == "blurb.heads" else []
     )
+    monkeypatch.setattr(heads, "heads", copy.copy(heads.heads))
+    heads.heads.__dict__.pop("_sorted_out", None)
     monkeypatch.setattr(environment, "DRIVER", tmp_path)
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     monkeypatch.setattr(
@@ -287,7 +288,7 @@ def test_an_environment_with_everything_wrong_at_once(
     assert found["rich"].fix == "pip install 'rich>=13.7'"
     assert found["transformers"].what.startswith("It is 1.0; blurb needs transformers")
     assert "sees no GPU" in found["torch"].what
-    assert "No module named 'no'" in found["blurb.heads: mine"].what
+    assert "No module named 'no'" in found["plug-ins"].what
     assert any("Only 5 MB" in problem.what for problem in found.values())
 
 

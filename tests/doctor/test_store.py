@@ -80,9 +80,9 @@ def _row_file(store: Store) -> Path:
     return path
 
 
-def _owners(store: Store) -> Path:
-    path = store.root / "m" / "models.json"
-    path.write_text("{}")
+def _no_spec(store: Store) -> Path:
+    path = finish(store, "m", trial("gad", 6), 0.5)
+    (path / "spec.json").unlink()
     return path
 
 
@@ -103,16 +103,16 @@ def _killed(store: Store) -> Path:
 BROKEN: dict[Callable[[Store], Path], tuple[str, str]] = {
     _predictions: ("predictions.parquet missing or damaged.", "Run its blurb run command again."),
     _metrics: ("metrics.json missing or damaged.", "blurb rescore repairs it."),
+    _no_spec: ("spec.json missing or damaged.", "Run its blurb run command again."),
     _row_file: (
         "cannot be read",
         "Run its blurb run command again to rebuild it, without training.",
     ),
-    _owners: ("no list of models.", "Delete it"),
     _failed: (
         "The trial failed: out of memory.",
         "Run its blurb run command again. The traceback is in",
     ),
-    _killed: ("A process that was killed left it (1.0 MB).", "rm -r "),
+    _killed: ("A process that was killed left it (1.0 MB).", "blurb gc"),
     _unknown_task: ("There is no task called 'gone'", "plug-in"),
     _older_metrics: ("computed by metrics of another version", "blurb rescore"),
     _no_provenance: ("no JSON object", "Run its blurb run command again."),
@@ -139,7 +139,7 @@ def test_a_folder_of_another_name(store: Store) -> None:
     where = _other_spec(store)
     (problem,) = examine(store.root).problems
     assert problem.where == str(where)
-    assert THIRD.hash in problem.what
+    assert "spec.json missing or damaged" in problem.what
 
 
 @pytest.mark.parametrize(

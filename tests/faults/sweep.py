@@ -19,7 +19,7 @@ from tests.faults.child import Faults
 from tests.faults.commands import Command, blurb
 
 TABLES = ("runs/leaderboard.csv", "runs/results.csv")
-STAYS = (".index", ".sweeps")
+STAYS = (".sweeps",)
 """Hidden files that are no leftovers."""
 SILENCE = 1.5
 """Seconds after which a process of another machine counts as dead."""
@@ -103,9 +103,7 @@ def assert_kept(before: Mapping[str, tuple[int, str]], folder: Path) -> None:
 
 def left(folder: Path) -> list[Path]:
     """What a command that ended in order would have removed."""
-    hidden = [
-        path for path in folder.rglob(".*") if path.name not in STAYS and ".index" not in path.parts
-    ]
+    hidden = [path for path in folder.rglob(".*") if path.name not in STAYS]
     return hidden + list(folder.rglob("*.failed.json")) + list(folder.rglob("*.tmp"))
 
 

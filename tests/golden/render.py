@@ -112,7 +112,7 @@ def render(case: Case, inputs: Path, folder: Path) -> dict[str, str]:
     found = {f"{case.name}.txt": _compact.transcript(steady(told))}
     for file, written in _state(folder).items():
         path = file.relative_to(folder).as_posix()
-        if before.get(file) != written and ".index" not in file.parts:  # of no fixed names
+        if before.get(file) != written:
             told_as = f"{path}.json" if path.endswith(drawn.ENDINGS) else path
             text = steady(_text(path, file.read_bytes(), case.whole))
             found[f"{case.name}/{told_as}"] = (

@@ -16,7 +16,8 @@ OTHER_MEANINGS = {
     "majority": (
         "store/rescore.py",
         "store/record.py",
-        "store/index/entry.py",
+        "store/index.py",
+        "results/from_store.py",
         "execution/job.py",
         "results/results_csv.py",
         "extensions/reports/stats.py",

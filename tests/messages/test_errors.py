@@ -102,7 +102,6 @@ def test_the_nearest_name_is_that_without_case_and_signs(typed: str, meant: str)
             ModelError("no weights; no tokenizer."),
             ("here", "no weights; no tokenizer.", "Save it."),
         ),
-        (OSError(2, "No such file"), ("here", "[Errno 2] No such file.", "Save it.")),
     ],
 )
 def test_a_problem_of_the_doctor_has_the_parts_of_the_error(

@@ -16,8 +16,6 @@ from blurb import formulations, metrics, tasks
 from blurb.messages.errors import BlurbError, StoreError
 from blurb.results import from_store, tables
 from blurb.store import rescore, row_trials as rows
-from blurb.store.index import cache
-from blurb.store.index.cache import Index
 from blurb.store.store import Store
 from blurb.store.trial import Trial
 from tests.results import played
@@ -27,32 +25,29 @@ NAMES = ("gad", "biosses", "ncbi-disease")
 PLANNED = [fakes.trial(name, seed) for name in NAMES for seed in (1, 2)]
 MODELS = ("m", "org/n")
 STEPS = 25
+NOWHERE = Path("/dev/null/blurb")
+"""A cache folder that there cannot be: who has it reads all folders."""
 
 
 class Sweep:
-    """A store to which several processes write, each with an index of its own in memory."""
+    """A store to which several processes write, with an index in the cache that they share."""
 
     def __init__(self, folder: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
         self.rng = random.Random(seed)
         self.patch = monkeypatch
         self.folder = folder
         self.store = Store(folder / "runs")
-        self.root = str(self.store.root)
-        self.processes = [Index(self.root) for _ in range(3)]
+        self.home = folder / "home"
         self.saved: list[tuple[Path, Path]] = []
         for model in MODELS:
             self.store.claim(model)
             rows.write(self.store, fakes.row(model, *PLANNED))
 
-    def enter(self, index: Index) -> None:
-        """What follows is done by the process of that index."""
-        self.patch.setitem(cache._known, self.root, index)
-
     def trials(self) -> list[Path]:
         return self.store.trial_folders()
 
-    def segments(self) -> list[Path]:
-        return sorted((self.store.root / cache.FOLDER).glob("*.arrow"))
+    def files(self) -> list[Path]:
+        return sorted((self.home / "trials").glob("*"))
 
     # What happens
 
@@ -61,28 +56,21 @@ class Sweep:
         planned = self.rng.choice(PLANNED)
         write(self.store, self.rng.choice(MODELS), planned, self.rng)
 
-    def write_half(self) -> None:
-        """A process that is killed while it writes; on a poor file system the half even has the name."""
-        for path in self.segments()[:1]:
+    def cut_index(self) -> None:
+        """A power cut."""
+        for path in self.files():
             content = path.read_bytes()
-            half = content[: self.rng.randrange(len(content))]
-            path.with_name(f".ffff{path.name}.99").write_bytes(half)
-            path.with_name(f"ffff{path.name}").write_bytes(half)
+            path.write_bytes(content[: self.rng.randrange(len(content) + 1)])
 
-    def damage_segment(self) -> None:
-        if paths := self.segments():
-            path = self.rng.choice(paths)
+    def damage_index(self) -> None:
+        for path in self.files():
             content = bytearray(path.read_bytes())
             if content:
                 content[self.rng.randrange(len(content))] ^= 1 << self.rng.randrange(8)
                 path.write_bytes(content)
 
-    def delete_segment(self) -> None:
-        if paths := self.segments():
-            self.rng.choice(paths).unlink()
-
     def delete_index(self) -> None:
-        shutil.rmtree(self.store.root / cache.FOLDER, ignore_errors=True)
+        shutil.rmtree(self.home, ignore_errors=True)
 
     def remove(self) -> None:
         if paths := self.trials():
@@ -119,13 +107,10 @@ class Sweep:
     def run_again(self) -> None:
         """What `blurb run` does of a trial that is done."""
         for path in self.trials()[:2]:
-            with_index, without = (
-                self.asked(index, path) for index in (self.processes[0], self.walker())
-            )
-            assert with_index == without
+            assert self.asked(self.home, path) == self.asked(NOWHERE, path)
 
-    def asked(self, index: Index, path: Path) -> bool | str:
-        self.enter(index)
+    def asked(self, home: Path, path: Path) -> bool | str:
+        self.patch.setenv("BLURB_HOME", str(home))
         try:
             return rescore.is_current(self.store, path)
         except StoreError as error:
@@ -133,15 +118,9 @@ class Sweep:
 
     # What is seen
 
-    def walker(self) -> Index:
-        """A process that finds no index, and leaves none."""
-        index = Index(self.root)
-        index.file = self.folder / f"none-{self.rng.random()}"
-        return index
-
-    def tables(self, index: Index) -> list[Any]:
-        """Both tables, and what is told of damage, as one process sees them."""
-        self.enter(index)
+    def tables(self, home: Path) -> list[Any]:
+        """Both tables, and what is told of damage, as a process with that cache folder sees them."""
+        self.patch.setenv("BLURB_HOME", str(home))
         told: list[BlurbError] = []
         tables.rebuild(Store(self.store.root), self.folder / "leaderboard.csv", told.append)
         return [
@@ -170,7 +149,6 @@ def write(store: Store, model: str, planned: Trial, rng: random.Random) -> None:
 def test_tables_are_those_of_a_walk_whatever_happens(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cache, "WORTH", 2)
     monkeypatch.setattr(
         tables, "check_owner", lambda *given: None
     )  # an empty store has no rows of its tables
@@ -179,9 +157,8 @@ def test_tables_are_those_of_a_walk_whatever_happens(
         sweep.finish,
         sweep.finish,
         sweep.finish,
-        sweep.write_half,
-        sweep.damage_segment,
-        sweep.delete_segment,
+        sweep.cut_index,
+        sweep.damage_index,
         sweep.delete_index,
         sweep.remove,
         sweep.damage,
@@ -192,33 +169,11 @@ def test_tables_are_those_of_a_walk_whatever_happens(
     ]
     files = 0
     for step in range(STEPS):
-        sweep.enter(sweep.rng.choice(sweep.processes))
         happening = happenings[0] if step < 6 else sweep.rng.choice(happenings)
         happening()
-        assert sweep.tables(sweep.rng.choice(sweep.processes)) == sweep.tables(sweep.walker()), (
-            step,
-            happening,
-        )
-        files += len(sweep.segments())
+        assert sweep.tables(sweep.home) == sweep.tables(NOWHERE), (step, happening)
+        files += len(sweep.files())
     assert files
-
-
-def test_a_store_without_an_index_gets_one_where_much_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store = Store(tmp_path / "runs")
-    write(store, "m", PLANNED[0], random.Random(1))
-    rows.write(store, fakes.row("m", PLANNED[0]))
-    folder = store.root / cache.FOLDER
-    (row,) = from_store.read(store, pytest.fail)
-    tables.rebuild(store, tmp_path / "leaderboard.csv", pytest.fail)
-    assert not folder.exists()
-    cache._known.clear()
-    monkeypatch.setattr(cache, "WORTH", 1)
-    assert from_store.read(store, pytest.fail) == [row]
-    assert len(list(folder.iterdir())) == 1
-    cache._known.clear()
-    assert from_store.read(store, pytest.fail) == [row]
 
 
 def test_rows_of_an_index_can_be_copied_and_sent_to_other_processes(tmp_path: Path) -> None:

@@ -11,12 +11,11 @@ import pytest
 from click.testing import CliRunner
 
 from blurb.cli import cli
-from blurb.messages.errors import BlurbError, DataError, SettingsError, UnknownName
+from blurb.messages.errors import BlurbError, DataError, SettingsError, Tell, UnknownName
 from blurb.results import from_store, published, references, tables
 from blurb.results.references import file_rows, pick_row, resolve, resolve_all, table_rows
 from blurb.results.row import Origin, Row
-from blurb.store import row_trials as rows
-from blurb.store.index import Index
+from blurb.store import index, row_trials as rows
 from blurb.store.store import Store
 from tests.cli.in_process import ran
 from tests.store import fakes
@@ -267,13 +266,13 @@ def outcome(name: str, find: Callable[[str], Row]) -> Row | str:
 
 def test_trials_of_other_rows_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    look = Index.look
+    read_facts = index.read_facts
 
-    def spied(index: Index, store: Store, keys: Iterable[str], *rest: object) -> object:
+    def spied(store: Store, keys: Iterable[str], tell: Tell) -> object:
         asked.extend(keys := list(keys))
-        return look(index, store, keys, *rest)  # type: ignore[arg-type]
+        return read_facts(store, keys, tell)
 
-    monkeypatch.setattr(Index, "look", spied)
+    monkeypatch.setattr(index, "read_facts", spied)
     assert named("org/b quick lr=0.001 bf16").run_counts == [2]
     assert {key.partition("/")[0] for key in asked} == {"org-b"}
 

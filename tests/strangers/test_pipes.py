@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -78,7 +77,6 @@ def test_a_curve_that_is_no_file_is_none(tmp_path: Path, kind: str) -> None:
 def test_a_trial_with_one_is_damaged(name: str, runs: Path) -> None:
     (trial, *_) = Store(runs).trial_folders()
     lay(trial / name, "device")
-    shutil.rmtree(runs / ".index", ignore_errors=True)
     assert Store(runs).damage(trial) == [name]
     done = CliRunner().invoke(
         cli, ["export", "markdown", "baseline:constant", "--output", str(runs)]

@@ -13,8 +13,6 @@ from click.testing import CliRunner, Result
 
 from blurb.cli import cli
 from blurb.messages.errors import BlurbError
-from blurb.store import index
-from blurb.store.index import entry
 from blurb.store.store import Store
 from blurb.system.files import hidden_name
 from tests.rewriting import csv_lines, rewrite, write_lines
@@ -160,22 +158,6 @@ def test_predictions_that_are_no_parquet_end_in_a_sentence(here: Path, content: 
             or isinstance(found.exception, SystemExit)
             or "parquet" in str(found.exception)
         )
-
-
-@pytest.mark.parametrize(
-    "fact", [{"data": 5}, {"settings": []}, {"declaration": "text"}, {"environment": None}]
-)
-def test_an_index_with_facts_of_odd_types_is_none(here: Path, fact: dict[str, object]) -> None:
-    key = index.key_of(trial("baseline-bigrams", "gad"))
-    (stored,) = (
-        index.of(Path("runs"))
-        .look(Store(Path("runs")), [key], pytest.fail, every_file=True)
-        .values()
-    )
-    (row,) = stored.segment.batch.take([stored.row]).to_pylist()
-    assert entry.unpacked(entry.packed(entry.batch_of([row]))) is not None
-    forged = {**row, "about": json.dumps({**json.loads(row["about"]), **fact})}
-    assert entry.unpacked(entry.packed(entry.batch_of([forged]))) is None
 
 
 def test_a_link_to_itself_among_originals(here: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -92,7 +91,6 @@ def alter(runs: Path, change: Change, reference: str) -> None:
             trial.rename(trial.with_name(digest))
             for rows in (trial.parent.parent / "rows").glob("*.json"):
                 rows.write_text(rows.read_text().replace(trial.name, digest))
-    shutil.rmtree(runs / ".index", ignore_errors=True)
 
 
 @pytest.mark.costly

@@ -13,7 +13,6 @@ import benchmarks
 from benchmarks.scale.driver import PHASES
 from blurb.cli import cli
 from blurb.store import index
-from blurb.store.index import cache
 
 ROOT = Path(benchmarks.__path__[0])
 MODULES = sorted(ROOT.rglob("*.py"))
@@ -50,18 +49,15 @@ def test_a_store_of_scale_is_read_through_an_index_that_the_first_view_begins(
     """Without one, each `show`, `runs` and `export` read all trials from their folders again."""
     PHASES["driver"](tmp_path, 65)
     PHASES["fill"](tmp_path, 65)
-    monkeypatch.setattr(cache, "WORTH", 50)
-    runs, read = tmp_path / "runs", index.Index._folder_content
+    monkeypatch.setenv("BLURB_HOME", str(tmp_path / "home"))
+    runs, read = tmp_path / "runs", index.read_folder
     for words in (["leaderboard", "show", "--no-intervals"], ["runs"], ["export", "markdown"]):
-        shutil.rmtree(runs / ".index", ignore_errors=True)
+        shutil.rmtree(tmp_path / "home" / "trials", ignore_errors=True)
         typed = [*words, "--output", str(runs)]
         outputs = []
         for _ in range(2):
-            cache._known.clear()
             outputs.append(CliRunner().invoke(cli, typed, catch_exceptions=False).output)
-            assert list((runs / ".index").glob("*.arrow")), words
-            monkeypatch.setattr(
-                index.Index, "_folder_content", lambda *_: pytest.fail("a folder was read")
-            )
-        monkeypatch.setattr(index.Index, "_folder_content", read)
+            assert list((tmp_path / "home" / "trials").glob("*.sqlite")), words
+            monkeypatch.setattr(index, "read_folder", lambda *_: pytest.fail("a folder was read"))
+        monkeypatch.setattr(index, "read_folder", read)
         assert outputs[0] == outputs[1]

@@ -13,8 +13,6 @@ from pathlib import Path
 
 from blurb import tasks
 from blurb.corpora import demo
-from blurb.messages.errors import tell_damage
-from blurb.store.index import Index, key_of
 from blurb.store.store import Store
 from blurb.system.files import SEAL, seal_folder
 from tests.corpora import originals
@@ -200,10 +198,6 @@ class Subjects:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.store = self._run("store", f"run {A} {B} {DEMO}")
-        runs = Store(self.store / "runs")
-        found = Index(str(runs.root))  # the one that a large store would have
-        found.look(runs, map(key_of, runs.trial_folders()), tell_damage, every_file=True)
-        found._write()
         blurb(["leaderboard", "add", "Foo", "gad=80", "biosses=70", "--source", "x"], self.store)
         self.swept = self._run("swept", f"run {B} {DEMO} --precision fp32 --engine slurm --print")
         kept = "run scratch:tiny --suite demo --tasks biosses,gad --protocol smoke --keep-model best --device cpu"
@@ -219,15 +213,13 @@ class Subjects:
         return self.folder / name
 
     def trial(self, folder: Path, rng: random.Random) -> Input:
-        """A file of a finished trial; mostly sealed again, and the index without it."""
+        """A file of a finished trial; mostly sealed again."""
         copy(self.store, folder)
         trial = rng.choice(sorted(folder.glob("runs/baseline-constant/*/*/spec.json"))).parent
         file = trial / rng.choice(
             ("spec.json", "provenance.json", "metrics.json", "predictions.parquet") * 3
             + ("history.csv", "log.txt", "DONE.json")
         )
-        if rng.random() < 0.9:
-            shutil.rmtree(folder / "runs" / ".index")
         whole = rng.random() < 0.15 or file.name == "DONE.json"
         return Input(file, LOOKS, None if whole else lambda: sealed_again(folder, trial))
 
@@ -247,12 +239,7 @@ class Subjects:
             "trial": spec,
         }
         marker = folder / "runs" / "store.json"
-        files = [
-            next(row.glob("rows/*.json")),
-            row / "models.json",
-            marker,
-            next(folder.glob("runs/.index/*.arrow")),
-        ] * 3
+        files = [next(row.glob("rows/*.json")), row / "models.json", marker] * 3
         for path in (
             trial.with_name(f".{trial.name}.lease"),
             folder / "runs" / ".rows.lease",
