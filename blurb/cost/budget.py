@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from blurb.cost import model
-from blurb.cost.inputs import Inputs
+from blurb.execution.estimate import Estimate
 from blurb.messages import (
     BlurbError,
     DataError,
@@ -59,7 +58,7 @@ def budget_seconds(text: str, option: str = opt("budget")) -> float:
 
 
 def choose(
-    estimates: Sequence[model.Estimate], budget: float, ladder: Sequence[Rung] = LADDER
+    estimates: Sequence[Estimate], budget: float, ladder: Sequence[Rung] = LADDER
 ) -> tuple[int, list[str]]:
     """The dearest rung for which all tasks fit; otherwise as many tasks of the cheapest rung as fit, cheapest first.
 
@@ -81,8 +80,7 @@ def choose(
     if not chosen:
         raise SettingsError(
             f"{opt('budget')}: nothing fits into {format_duration(budget)}. The cheapest, {ladder[0].name} on "
-            f"{cheapest[0]}, is "
-            f"predicted to take {format_duration(by_task[cheapest[0]].seconds)}."
+            f"{cheapest[0]}, is predicted to take {format_duration(by_task[cheapest[0]].seconds)}."
         )
     return 0, chosen
 
@@ -98,22 +96,25 @@ class Affordable:
 
     rung: Rung
     planned: Planned
-    estimate: model.Estimate
-    rungs: Mapping[Rung, model.Estimate]
+    estimate: Estimate
+    rungs: Mapping[Rung, Estimate]
     refused: Mapping[Rung, str]
     left_out: Sequence[str]
 
 
-def choose_protocol(text: str, tasks: Sequence[Task], jobs: int, prepare: Prepare) -> Affordable:
+def choose_protocol(
+    text: str, tasks: Sequence[Task], prepare: Prepare, estimate: Callable[[Planned], Estimate]
+) -> Affordable:
     """Chooses the plan that fits a budget; a rung that the settings or the model do not allow is skipped.
 
     :param prepare: plans the trials of a rung
+    :param estimate: what these will take
     :raises SettingsError: if nothing fits, nothing can be predicted, or no rung can be run
     """
-    seconds, known = budget_seconds(text), Inputs()
+    seconds = budget_seconds(text)
     plans, refused = possible(tasks, prepare)
     try:
-        rungs = {rung: model.estimate([plan], jobs, known) for rung, plan in plans.items()}
+        rungs = {rung: estimate(plan) for rung, plan in plans.items()}
     except BlurbError:
         raise
     except Exception as error:  # an encoder that cannot be run, and nothing may be chosen blindly
@@ -121,23 +122,17 @@ def choose_protocol(text: str, tasks: Sequence[Task], jobs: int, prepare: Prepar
             f"{opt('budget')}: cannot predict the time ({safe_message(error)})",
             fix=f"use {opt('protocol')} instead.",
         ) from error
-    if unforeseen := {
-        trial.job.source.name
-        for each in rungs.values()
-        for trial in each.trials
-        if not trial.foreseen
-    }:
+    if unknown := {one.job.source.name for each in rungs.values() for one in each.unknown}:
         raise SettingsError(
-            f"{opt('budget')}: the time of {', '.join(sorted(unforeseen))} is not predicted",
+            f"{opt('budget')}: the time of {', '.join(sorted(unknown))} is not predicted",
             fix=f"use {opt('protocol')} instead.",
         )
     place, names = choose(list(rungs.values()), seconds, list(rungs))
     rung = list(rungs)[place]
     if len(names) == len(tasks):
         return Affordable(rung, plans[rung], rungs[rung], rungs, refused, ())
-    inside = {task.name: task for task in tasks}
-    fitting = prepare(rung, [inside[name] for name in names])
-    left_out = [name for name in inside if name not in names]
+    fitting = prepare(rung, [task for name in names for task in tasks if task.name == name])
+    left_out = [task.name for task in tasks if task.name not in names]
     return Affordable(rung, fitting, rungs[rung].of(names), rungs, refused, left_out)
 
 
@@ -155,9 +150,8 @@ def possible(
             plans[rung] = prepare(rung, tasks)
         except (SettingsError, ErrorGroup) as error:
             reasons = getattr(error, "errors", (error,))
-            if len(refused) == len(LADDER) - 1 or any(
-                isinstance(one, DataError) for one in reasons
-            ):
+            is_data = any(isinstance(one, DataError) for one in reasons)
+            if is_data or len(refused) == len(LADDER) - 1:
                 raise
             refused[rung] = " ".join(map(str, reasons))
     return plans, refused

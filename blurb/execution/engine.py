@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from blurb.execution import sweeps
+from blurb.execution.estimate import Estimate
 from blurb.execution.job import Job, JobQueue, OnFinished, OnProgress, TrialOutcome, longest_first
-
-if TYPE_CHECKING:
-    from blurb.cost.model import Estimate
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from blurb.inputs.features import Features, Ints
+from blurb.inputs.features import Features
 from blurb.system.cache import cache_home
 from blurb.system.files import replacing_file
 
@@ -61,16 +61,6 @@ def features_key(units: str, tokenizer: str, max_length: int) -> dict[str, objec
     :param tokenizer: hash of the tokenizer
     """
     return {"units": units, "tokenizer": tokenizer, "max_length": max_length}
-
-
-def stored_lengths(key: Mapping[str, object]) -> tuple[Ints, Ints] | None:
-    """Number of sub-tokens and example of each row, without reading the ids; None if they are not cached."""
-    with (
-        contextlib.suppress(Exception),
-        np.load(_cache_path(key)) as arrays,
-    ):  # damaged in whatever way: as if not there
-        return np.diff(arrays["ids.offsets"]), arrays["example_index"]
-    return None
 
 
 def cached_features(key: Mapping[str, object], build: Callable[[], Features]) -> Features:

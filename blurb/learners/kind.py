@@ -83,7 +83,8 @@ class LearnerKind:
     :param rows: how its rows are called
     :param learner: the subclass of `blurb.learners.base.Learner`. It is called with the model's source, if the kind
         reads a checkpoint, then formulation, device (`auto` or a device of torch) and precision (fp32, bf16 or fp16)
-    :param cost: function from a `blurb.cost.learners.TrialProfile` to a `Cost`; "" if finished trials say the time
+    :param backward: whether every epoch is a forward and a backward pass over train; else each split is read once
+    :param seconds: about what a trial takes where none is finished; 0 if a step tells it, or nobody knows
     :param settings: the settings that can change its answers, which are part of a trial's identity
     :param unused: those of them that have no effect on a task
     :param check: function of (source, formulation, where) that raises a SettingsError if they do not work together
@@ -106,7 +107,8 @@ class LearnerKind:
     rows: RowKind
     learner: str
     settings: Collection[str]
-    cost: str = ""
+    backward: bool = False
+    seconds: float = 0.0
     unused: Callable[[Formulation], Collection[str]] = nothing
     check: str = ""
     save: str = ""
@@ -125,6 +127,6 @@ class LearnerKind:
     def load(self, part: str) -> Any:
         """The object that a field names; SettingsError if it cannot be imported.
 
-        :param part: "learner", "cost", "check", "save" or "restore"
+        :param part: "learner", "check", "save" or "restore"
         """
         return load_object(getattr(self, part), f"{part} of the learner {self.name}")

@@ -11,8 +11,8 @@ from blurb.grouping import by_key
 from blurb.messages import count_noun, option_to_paste
 
 if TYPE_CHECKING:
-    from blurb.cost.model import Estimate
     from blurb.execution.engine import Engine
+    from blurb.execution.estimate import Estimate
     from blurb.planning.trials import Planned
 
 HIGHEST_RATE = 0.01
@@ -74,8 +74,8 @@ def _warn_of_data(planned: Sequence[Planned]) -> Iterator[str]:
 
 def _warn_of_room(expected: Estimate, engine: Engine) -> Iterator[str]:
     """Memory and time that are less than what is predicted."""
-    from blurb.cost import calibration
+    from blurb.cost.memory import lacking_memory
 
     yield from engine.shortfalls(expected)
     if not engine.elsewhere:
-        yield from calibration.lacking_memory(expected)
+        yield from lacking_memory(expected)

@@ -22,7 +22,6 @@ KINDS = {
     "trials": "what was read of the trials of stores",
     "intervals": "intervals of the rows of a store",
     "verdicts": "verdicts on data folders",
-    "rates": "measured speed of encoders on this machine",
     "downloads": "downloaded releases",
 }
 """Folders below `home()` and their contents, all of which can be recreated or downloaded again."""

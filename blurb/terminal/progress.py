@@ -19,6 +19,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from blurb.execution.estimate import Estimate
 from blurb.execution.job import Job, TrialOutcome, TrialProgress
 from blurb.messages import BlurbError, count_noun, format_duration, format_size
 from blurb.store import rescore
@@ -26,10 +27,10 @@ from blurb.store.record import Record
 from blurb.store.store import Store
 from blurb.terminal import output
 from blurb.terminal.output import make_console
+from blurb.terminal.time_left import TimeLeft
 
 if TYPE_CHECKING:
     from blurb.cost.budget import Affordable
-    from blurb.cost.model import Estimate
     from blurb.planning.trials import Planned
 
 
@@ -41,7 +42,7 @@ class Display:
     :param jobs: the trials, those of a search and those of the rows
     :param searched: folders of those of a search
     :param name: distinguishes a job from others of its model, dataset and seed; "" if there are none
-    :param expected: the predicted times; without it no remaining time is shown
+    :param expected: the predicted times; without it the trials' own updates tell the remaining time
     """
 
     def __init__(
@@ -57,18 +58,14 @@ class Display:
         self.count = 0
         self.lock = threading.Lock()  # with several jobs, trials end in several threads
         self.live = sys.stderr.isatty()
-        self.running: dict[Path, tuple[Hashable, str, TrialProgress]] = {}
+        self.running: dict[Path, tuple[str, TrialProgress]] = {}
         self.held: dict[Path, str] = {}  # by other commands, which are waited for
-        self.lanes = (
-            expected.jobs if expected and expected.seconds else 0
-        )  # no time left if none is known
-        self.rest = (
-            {self._key(trial.job): trial.seconds for trial in expected.waiting} if expected else {}
+        trials = expected.waiting if expected else []
+        self.left = TimeLeft(
+            {self._key(job): (job.source.name, name(job), job.trial.task) for job in jobs},
+            {self._key(one.job): one.seconds for one in trials},
+            expected.jobs if expected else 1,
         )
-        self.ended = 0.0  # predicted seconds of the trials that ran
-        self.ahead = sum(
-            self.rest.values()
-        )  # and of those that did not end yet; a sum of many is not made each time
         self.started = time.monotonic()
         self.drawn = Live(
             console=make_console(stderr=True),
@@ -102,7 +99,8 @@ class Display:
                     )
                 return
             self.held.pop(job.path, None)
-            self.running[job.path] = self._key(job), self._which(job), news
+            self.running[job.path] = self._which(job), news
+            self.left.note_progress(self._key(job), news.done, news.total)
 
     def finished(self, outcome: TrialOutcome) -> None:
         """Records that a trial ended."""
@@ -110,10 +108,8 @@ class Display:
             self.count += 1
             self.running.pop(outcome.job.path, None)
             self.held.pop(outcome.job.path, None)
-            seconds = self.rest.pop(self._key(outcome.job), 0.0)
-            self.ahead -= seconds
-            if outcome.status == "done":
-                self.ended += seconds
+            ran = outcome.seconds if outcome.status == "done" else 0.0
+            self.left.note_end(self._key(outcome.job), ran)
             text = f"[{self.count}/{self.total}] {self._which(outcome.job)}: {outcome.status}"
             if outcome.status == "done":
                 text += f" in {outcome.seconds:.0f} s"
@@ -124,8 +120,9 @@ class Display:
             if outcome.message:
                 text += f" ({outcome.message})"
             if not self.live:
-                if self.count < self.total and outcome.status != "already done" and self.lanes:
-                    text += f"; {self._left()}"
+                left = self._left()
+                if left and self.count < self.total and outcome.status != "already done":
+                    text += f"; {left}"
                 click.echo(text, err=True)
         if self.live:
             self.drawn.console.print(text)
@@ -140,34 +137,18 @@ class Display:
         return f"{' '.join(filter(None, (job.source.name, self.name(job), job.trial.task)))} seed {job.trial.seed}"
 
     def _left(self) -> str:
-        """The predicted seconds that are left, at the pace of those that are over; at first as they were predicted."""
-        if not self.lanes:
-            return ""
-        running = list(self.running.values())
-        begun = sum(
-            self.rest.get(key, 0.0) * news.done / news.total
-            for key, _, news in running
-            if news.total
-        )
-        pace = (
-            self.lanes * (time.monotonic() - self.started) / (self.ended + begun)
-            if self.ended
-            else 1.0
-        )
-        lanes = max(1, min(self.lanes, len(self.rest)))
-        return f"about {format_duration(max(0.0, self.ahead - begun) * pace / lanes)} left"
+        seconds = self.left.seconds
+        return "" if seconds is None else f"about {format_duration(seconds)} left"
 
     def _draw(self) -> Group:
         """One line per running trial, cut to the terminal's width, then the total."""
         lines = Table.grid(padding=(0, 1))
         lines.add_column()
         lines.add_column(no_wrap=True)  # on a narrow terminal the names give way
-        for _, which, news in list(self.running.values()):
+        for which, news in list(self.running.values()):
             lines.add_row(Text(which, no_wrap=True, overflow="ellipsis"), told(news))
         whole = Table.grid(padding=(0, 1))
-        begun = sum(
-            news.done / news.total for *_, news in list(self.running.values()) if news.total
-        )
+        begun = sum(news.done / news.total for _, news in list(self.running.values()) if news.total)
         bar = ProgressBar(total=max(1, self.total), completed=self.count + begun, width=20)
         if held := sorted(set(self.held.values())):
             others = f" and {len(held) - 1} more" if len(held) > 1 else ""
@@ -216,14 +197,17 @@ def show_estimate(estimate: Estimate, err: bool) -> None:
             for name, part in by_task.items()
         ]
         output.print_rows(COLUMNS, rows, "table", numbers=COLUMNS[1:], stderr=err)
+    words = duration_of(estimate)
+    before = {"unknown": "time ", QUICK: ""}.get(words, "about ")
     click.echo(
         f"{count_noun(len(estimate.waiting), 'trial')}, {estimate.jobs} at a time: "
-        f"{'about' if estimate.seconds else 'time'} {duration_of(estimate)}, {format_size(estimate.memory)} of memory.",
+        f"{before}{words}, {format_size(estimate.memory)} of memory.",
         err=err,
     )
     click.echo(_basis(estimate), err=err)
 
 
+QUICK = "under 1 min"
 NOT_IN_BUDGET = (
     "It is for the trials; planning and measuring this machine, some seconds, are not part of it."
 )
@@ -247,19 +231,24 @@ def duration_of(estimate: Estimate) -> str:
     """The estimated time as text; "done" if nothing has to run."""
     if not estimate.waiting:
         return "done"
-    known = any(trial.foreseen or trial.cost.seconds for trial in estimate.waiting)
-    return format_duration(estimate.seconds) if known else "unknown"
+    if len(estimate.unknown) == len(estimate.waiting):
+        return "unknown"
+    if all(one.basis == "kind" for one in estimate.waiting) and estimate.seconds <= 60:
+        return QUICK
+    return format_duration(estimate.seconds)
 
 
 def _basis(estimate: Estimate) -> str:
-    text = "Based on a calibration of this machine; not yet checked against finished trials of this store."
-    if unknown := sum(not (trial.foreseen or trial.cost.seconds) for trial in estimate.waiting):
-        trials = count_noun(unknown, "trial")
+    text = "Based on a timed step of each encoder; finished trials of this store will tell more."
+    if estimate.unknown:
+        trials = count_noun(len(estimate.unknown), "trial")
         text = (
             f"Unknown times ({trials}) count as nothing; finished trials of this store tell them."
         )
-    elif estimate.history:
-        text = f"Based on {count_noun(estimate.history, 'finished trial')} or more, and on a calibration for encoders."
+    elif all(one.basis == "history" for one in estimate.waiting):
+        text = "Based on finished trials of this store."
+    elif all(one.basis == "kind" for one in estimate.waiting):
+        text = "A rough figure for this baseline; finished trials of this store will tell more."
     return f"{text} {busy}" if (busy := _load()) else text
 
 

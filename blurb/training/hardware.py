@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import platform
 import random
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -46,6 +49,19 @@ def _available_devices() -> list[str]:
         *(["cuda", *gpus] if gpus else []),
         *(["mps"] if torch.backends.mps.is_available() else []),
     ]
+
+
+def machine_names(device: str) -> list[str]:
+    """Names that decide speed: architecture, processor, and the GPU if it is the device."""
+    processor = platform.processor()
+    with contextlib.suppress(OSError):
+        listed = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        models = (
+            line.partition(":")[2].strip() for line in listed if line.startswith("model name")
+        )
+        processor = next(models, processor)
+    gpu = [torch.cuda.get_device_name(device)] if device.startswith("cuda") else []
+    return [platform.machine(), processor, *gpu]
 
 
 def choose_precision(requested: str, device: torch.device) -> Precision:

@@ -197,7 +197,7 @@ class Trainer:
         while True:
             size = self.micro_batch or len(rows)
             try:
-                loss = self._gradients(features, rows, targets, size)
+                loss = self.add_gradients(features, rows, targets, size)
                 break
             except RuntimeError as error:
                 if not out_of_memory(error):
@@ -218,9 +218,10 @@ class Trainer:
         optimizer.zero_grad()
         return loss  # type: ignore[possibly-undefined]
 
-    def _gradients(
+    def add_gradients(
         self, features: Features, rows: Ints, targets: Targets, size: int
     ) -> torch.Tensor:
+        """Forward and backward of a batch in micro-batches of `size` inputs; returns the loss."""
         parts = [
             collate_batch(features, rows[i : i + size], self.pad_id, targets)
             for i in range(0, len(rows), size)

@@ -11,7 +11,7 @@ import pytest
 
 from blurb import tasks
 from blurb.corpora import demo
-from blurb.cost import calibration
+from blurb.cost import estimator
 from blurb.doctor import Fault, examine
 from blurb.execution import sweeps
 from blurb.execution.job import Job
@@ -26,7 +26,7 @@ from tests.store.fakes import finish
 @pytest.fixture
 def jobs(checkpoint: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Job]:
     """Trials of an encoder and a baseline, with files of their own; no encoder may be run."""
-    monkeypatch.delattr(calibration, "rates_of")
+    monkeypatch.delattr(estimator, "time_step")
     folder = Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "mine"))
     data = Path(shutil.copytree(demo.prepare(), tmp_path / "data"))
     asked = request(

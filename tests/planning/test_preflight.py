@@ -13,7 +13,7 @@ import pytest
 from safetensors.torch import load_file, save_file
 
 import blurb
-from blurb.cost import calibration
+from blurb.cost.work import TimedStep
 from blurb.messages.errors import (
     BlurbError,
     DataError,
@@ -24,7 +24,7 @@ from blurb.messages.errors import (
 )
 from blurb.planning.steps import merge_refusals
 from tests.conftest import Builder
-from tests.cost.settings import rates
+from tests.cost.settings import made_up_step
 from tests.rewriting import rewrite
 
 DEMO: dict[str, Any] = {
@@ -43,7 +43,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "here"
     folder.mkdir()
     monkeypatch.chdir(folder)
-    monkeypatch.setattr(calibration, "rates_of", lambda *given: rates(step=60.0))
+    made_up_step(monkeypatch, TimedStep(60.0, 0.0, 0.0))
     return folder
 
 

@@ -11,16 +11,14 @@ from typing import Any
 import pytest
 
 from blurb.corpora import demo
-from blurb.cost import calibration
-from blurb.cost.learners import Cost
-from blurb.cost.model import LIBRARIES, Estimate, TrialEstimate
+from blurb.cost import memory
 from blurb.execution import engines
 from blurb.execution.engine import Launch
+from blurb.execution.estimate import LIBRARIES, Estimate, TrialEstimate
 from blurb.planning import trials
 from blurb.planning.warnings import warnings_of
 from tests.cli.in_process import ran
 from tests.conftest import Builder
-from tests.cost.settings import rates
 from tests.planning.test_trials import CONSTANT, FIRST, MAJORITY, request
 
 pytestmark = pytest.mark.extensions  # warnings about clusters among them
@@ -33,16 +31,9 @@ def predicted(jobs: int = 1, learner: Any = FIRST, **cost: float) -> Estimate:
     ).final
     if len(final) == 1:
         final = [final[0], replace(final[0], data=replace(final[0].data, task="hoc"))]
-    from blurb.cost.model import Correction
-
-    costs = (Cost(**cost), Cost(**{name: value / 2 for name, value in cost.items()}))
-    return Estimate(
-        [
-            TrialEstimate(job, "", one, False, Correction())
-            for job, one in zip(final, costs, strict=True)
-        ],
-        jobs,
-    )
+    first = TrialEstimate(final[0], basis="history", **cost)
+    second = {name: value / 2 for name, value in cost.items()}
+    return Estimate([first, replace(first, job=final[1], **second)], jobs)
 
 
 def warnings(found: Estimate, engine: str = "local") -> list[str]:
@@ -54,7 +45,7 @@ def machine(monkeypatch: pytest.MonkeyPatch, here: Path) -> None:
     """16 GB of memory, and no site to ask."""
 
     monkeypatch.setattr(
-        calibration.os, "sysconf", {"SC_PHYS_PAGES": 4_000_000, "SC_PAGE_SIZE": 4_000}.__getitem__
+        memory.os, "sysconf", {"SC_PHYS_PAGES": 4_000_000, "SC_PAGE_SIZE": 4_000}.__getitem__
     )
     from blurb.extensions.clusters import _slurm_limits
 
@@ -102,13 +93,13 @@ def test_memory_of_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_time_of_slurm_for_what_goes_on_and_what_begins_anew() -> None:
-    found = predicted(fit=7_200.0)
+    found = predicted(seconds=7_200.0)
     (told,) = warnings(found, "slurm,time=1:00:00")
     assert told.startswith(
         "time=1:00:00 is less than the 2 h 00 min that first on gad is predicted to take (and 1 more)"
     )
     assert "goes on" in told
-    (told,) = warnings(predicted(learner=MAJORITY, fit=7_200.0), "slurm,time=100")
+    (told,) = warnings(predicted(learner=MAJORITY, seconds=7_200.0), "slurm,time=100")
     assert "would begin anew each time" in told
     assert "more)" not in told
     assert warnings(found, "slurm,time=3:00:00") == warnings(found, "slurm") == []
@@ -134,8 +125,8 @@ def test_more_jobs_than_a_site_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     from blurb.extensions.clusters import _slurm_limits
 
     monkeypatch.setattr(_slurm_limits, "limit_of_site", {"MaxJobCount": 1}.get)
-    assert warnings(predicted(fit=100.0), "slurm") == []
-    (told,) = warnings(predicted(fit=100.0), "slurm,trials=1")
+    assert warnings(predicted(seconds=100.0), "slurm") == []
+    (told,) = warnings(predicted(seconds=100.0), "slurm,trials=1")
     assert (
         told == "There are 2 jobs, and this site takes 1 at a time; a larger minutes=N makes fewer."
     )
@@ -155,9 +146,8 @@ def test_data_that_is_not_blurbs_is_named_once(monkeypatch: pytest.MonkeyPatch) 
 def test_the_command_says_them_before_it_trains(
     dry: bool, checkpoint: Builder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(calibration, "rates_of", lambda *given: rates(step=60.0))
     monkeypatch.setattr(
-        calibration.os, "sysconf", lambda name: 10_000
+        memory.os, "sysconf", lambda name: 10_000
     )  # 100 MB, less than the libraries take
     found = ran(
         [

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from blurb import tasks
-from blurb.cost import model as cost
+from blurb.cost.estimator import Estimator
 from blurb.execution.worker import execute_job
 from blurb.heads import heads
 from blurb.learners import building
@@ -202,7 +202,7 @@ def test_a_formulation_without_units_is_named(
     planned = trials.prepare(asked)
     message = r"units\(\) of .*theirs\.Mine returned nothing for hoc, train \(\d+ rows\); it must return at least .*"
     with pytest.raises(DataError, match=message):
-        cost.estimate([planned], 1)
+        Estimator(timed=True).estimate([planned], 1)
     assert re.fullmatch(message, execute_job(planned.final[0]).message)
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from blurb.execution.job import TrialOutcome, TrialProgress
 from blurb.store.store import Store
-from blurb.terminal import progress
+from blurb.terminal import time_left
 from blurb.terminal.progress import Display, told
 from tests.cost.settings import estimate
 from tests.store.fakes import finish, trial
@@ -36,7 +36,7 @@ def jobs() -> list[Any]:
 def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The seconds that the display's clock tells."""
     found = [0.0]
-    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: found[0]))
+    monkeypatch.setattr(time_left, "time", SimpleNamespace(monotonic=lambda: found[0]))
     return found
 
 
@@ -79,42 +79,14 @@ def test_in_a_pipe_a_line_a_trial_with_the_time_left(
     ]
 
 
-def test_the_time_left_is_predicted_until_a_trial_has_ended_and_then_at_their_pace(
-    now: list[float],
-) -> None:
-    found = estimate({"gad": [100.0] * 4}, jobs=2)
-    first, second, third, _ = [trial.job for trial in found.trials]
-    display = Display([trial.job for trial in found.trials], expected=found)
-    assert display._left() == "about 3 min left"  # 200 s
-    now[0] = 50.0
-    display.on_progress(first, TrialProgress(50, 100))
-    display.on_progress(first, TrialProgress(100, 100))
-    assert display._left() == "about 2 min left"  # 300 s on two lanes
-    now[0] = 150.0
-    display.on_progress(second, TrialProgress(50, 100))
-    display.finished(TrialOutcome(first, "done", 150.0))
-    assert (
-        display._left() == "about 4 min left"
-    )  # 150 predicted seconds took two lanes 150 s, and 250 are left
-    display.finished(
-        TrialOutcome(second, "already done", 0.0)
-    )  # of another command: it says nothing of the pace here
-    display.finished(TrialOutcome(third, "failed", 1.0, "no memory"))
-    assert (
-        display._left() == "about 5 min left"
-    )  # the last one has a lane of its own: each predicted second takes 3
-    display.finished(TrialOutcome(third, "already done", 0.0))  # the winner of a search ends again
-    assert display._left() == "about 5 min left"
-
-
-def test_without_an_estimate_nothing_is_said_of_the_time_left(
+def test_without_an_estimate_the_trials_themselves_tell_the_time_left(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     planned = jobs()
     with Display(planned) as display:
         display.on_progress(planned[0], TrialProgress())
         display.finished(TrialOutcome(planned[0], "done", 2.0))
-    assert capsys.readouterr().err == "[1/2] m gad seed 1: done in 2 s\n"
+    assert capsys.readouterr().err == "[1/2] m gad seed 1: done in 2 s; about 2 s left\n"
 
 
 @pytest.mark.parametrize(
@@ -155,7 +127,8 @@ def test_a_terminal_of_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", stream)
     planned = jobs()
     planned[1].source.name = "a-very-long-name-" * 6
-    with Display(planned, expected=estimate(NAMES, jobs=2)) as display:
+    shown = estimate({"gad": 60.0, "biosses": 50.0}, jobs=2)
+    with Display(planned, expected=shown) as display:
         display.on_progress(planned[0], TrialProgress(25, 100, 1, 4, 0.5, 0.731))
         display.on_progress(planned[1], TrialProgress())
         display.drawn.refresh()

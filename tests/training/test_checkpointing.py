@@ -25,7 +25,7 @@ def _gradients(checkpointed: bool, attention: str, cpu_dropout: bool) -> list[to
     net.train()
     torch.manual_seed(7)
     if cpu_dropout:
-        trained._gradients(INPUTS, range(24), targets(INPUTS), 24)  # type: ignore[arg-type]
+        trained.add_gradients(INPUTS, range(24), targets(INPUTS), 24)  # type: ignore[arg-type]
     else:
         ids, mask = torch.arange(5, 45).view(4, 10), torch.ones(4, 10)
         net.encoder(input_ids=ids, attention_mask=mask).last_hidden_state.square().sum().backward()
@@ -47,17 +47,17 @@ def test_gradients_are_equal_to_the_bit(attention: str, cpu_dropout: bool) -> No
 
 
 def _out_of_memory_unless(free: Any) -> Any:
-    """A trainer's `_gradients` that lacks memory until `free(trainer)`."""
+    """A trainer's `add_gradients` that lacks memory until `free(trainer)`."""
 
     def wrap(trained: Any) -> None:
-        compute = trained._gradients
+        compute = trained.add_gradients
 
         def gradients(*given: Any) -> torch.Tensor:
             if not free(trained, given[-1]):
                 raise RuntimeError("DefaultCPUAllocator: not enough memory")
             return compute(*given)  # type: ignore[no-any-return]
 
-        trained._gradients = gradients
+        trained.add_gradients = gradients
 
     return wrap
 

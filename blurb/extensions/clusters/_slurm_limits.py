@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from blurb.cost.model import Estimate, TrialEstimate
+from blurb.execution.estimate import LIBRARIES, Estimate, TrialEstimate
 from blurb.extensions.clusters._slurm_script import SAVING
 from blurb.extensions.clusters.slurm import limit_of_site
 from blurb.messages import format_duration, format_size
@@ -45,12 +45,13 @@ def shortfalls(expected: Estimate, sbatch: Mapping[str, str], parts: int) -> Ite
         trial for trial in expected.waiting if choose_device(trial.job.place).type != "cuda"
     ]  # a GPU has its own
     if given and here:
-        largest = max(here, key=lambda trial: trial.cost.memory)
-        if largest.memory > given:
+        largest = max(here, key=lambda trial: trial.memory)
+        needs = largest.memory + LIBRARIES
+        if needs > given:
             request = ",".join(
                 f"{name.replace('-', '_')}={value}" for name, value in requested.items()
             )
-            needed = f"the {format_size(largest.memory)} that {_name(largest)} is predicted to need"
+            needed = f"the {format_size(needs)} that {_name(largest)} is predicted to need"
             yield f"{request} is less than {needed}: ask for more."
     most = limit_of_site("MaxJobCount")
     if most and parts > most:

@@ -14,18 +14,15 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from blurb.execution import sweeps
 from blurb.execution.engine import Engine, Launch
+from blurb.execution.estimate import Estimate
 from blurb.execution.job import Job, OnFinished, OnProgress, TrialOutcome, pack_trials
 from blurb.extensions.clusters._slurm_script import Script, SlurmError, arrays, check_path, offsets
 from blurb.messages import SettingsError, opt
 from blurb.store.row_contents import failure_of
 from blurb.system.files import write_whole
-
-if TYPE_CHECKING:
-    from blurb.cost.model import Estimate
 
 MOST_ELEMENTS = 1001
 """MaxArraySize where it cannot be asked: Slurm's default."""
@@ -124,7 +121,7 @@ class SlurmEngine(Engine):
     def shortfalls(self, expected: Estimate) -> Iterator[str]:
         from blurb.extensions.clusters import _slurm_limits
 
-        parts = self._packed([one.cost.seconds for one in expected.waiting])
+        parts = self._packed([one.seconds for one in expected.waiting])
         yield from _slurm_limits.shortfalls(expected, self.sbatch, len(parts))
 
     @classmethod

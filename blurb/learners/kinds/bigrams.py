@@ -25,6 +25,7 @@ LEARNER = LearnerKind(
     rows=ROWS,
     learner="blurb.learners.baselines.ngrams:Bigrams",
     check="blurb.learners.baselines.ngrams:check",
+    seconds=15.0,
     settings=(*EXAMPLES, "head", "tagging", "relation_input", *in_groups("n-grams")),
     unused=unused,
     deterministic=True,

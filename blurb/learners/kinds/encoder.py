@@ -11,7 +11,7 @@ LEARNER = LearnerKind(
     ),
     learner="blurb.learners.finetuning.network:EncoderLearner",
     check="blurb.learners.finetuning.network:check",
-    cost="blurb.cost.learners:encoder",
+    backward=True,
     save="blurb.learners.finetuning.saved_models:save",
     restore="blurb.learners.finetuning.saved_models:load",
     settings=in_groups("training", "model", "examples", "inputs", "large models"),

@@ -8,7 +8,7 @@ LEARNER = LearnerKind(
     summary="the most frequent answer of train",
     rows=ROWS,
     learner="blurb.learners.baselines.constants:Majority",
-    cost="blurb.cost.learners:nothing",
+    seconds=1.0,
     settings=EXAMPLES,
     deterministic=True,
 )

@@ -22,7 +22,6 @@ LEARNER = LearnerKind(
     ),
     learner="blurb.learners.frozen.probe:ProbeLearner",
     check="blurb.learners.frozen.probe:check",
-    cost="blurb.cost.learners:probe",
     settings=(*in_groups("examples", "inputs"), "head", "word_pooling"),
     reads_checkpoint=True,
     refuses=True,

@@ -12,6 +12,7 @@ LEARNER = LearnerKind(
     save="blurb.learners.baselines.networks:save",
     restore="blurb.learners.baselines.networks:load",
     settings=NETWORK,
+    backward=True,
     resumes=True,
     own_training=True,
     on_device=True,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from blurb.corpora import demo
-from blurb.cost import model
+from blurb.cost.estimator import Estimator
 from blurb.extensions.lab.study import conduct, findings, parts, spec
 from blurb.extensions.lab.study.conduct import Forecast, MissingPart, Texts, how_many_fit
 from blurb.extensions.lab.study.findings import Findings
@@ -146,7 +146,7 @@ def _forecast(
         request, _, _ = make_request(
             RunOptions(model=encoder, protocol=protocol, output=store, **options)
         )
-        return model.estimate([trials.prepare(request)], 1).seconds
+        return Estimator(timed=True).estimate([trials.prepare(request)], 1).seconds
 
     return Forecast(wanted, out, texts, seconds)
 

@@ -15,7 +15,6 @@ from typing import Any
 from blurb import __version__
 from blurb.checkpoints import Checkpoint
 from blurb.checkpoints.reading import hide_progress
-from blurb.cost.throughput import hardware
 from blurb.extensions.lab.pretraining import models
 from blurb.extensions.lab.pretraining.inputs import PretrainingInputs, enough, stream
 from blurb.extensions.lab.pretraining.recipe import FIRST, VERSION, Recipe
@@ -148,9 +147,12 @@ def machine() -> dict[str, Any]:
     """The kind of machine, by which a time that was measured is good for another pretraining."""
     import torch
 
-    from blurb.training.hardware import choose_device
+    from blurb.training.hardware import choose_device, machine_names
 
-    return {"hardware": hardware(str(choose_device("auto"))), "threads": torch.get_num_threads()}
+    return {
+        "hardware": machine_names(str(choose_device("auto"))),
+        "threads": torch.get_num_threads(),
+    }
 
 
 def _check(out: Path, key: str) -> None:

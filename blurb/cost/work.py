@@ -1,0 +1,181 @@
+"""The work of a trial in sub-tokens, and the seconds of one step on this machine."""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from blurb import formulations, learners, tasks
+from blurb.data.schema import Example
+from blurb.execution.data_sources import load_data
+from blurb.execution.job import Job, units_of
+from blurb.inputs.features import Ints
+from blurb.learners import building
+from blurb.learners.base import Subset
+from blurb.protocols.settings import example_limits
+from blurb.system.process import trim_heap
+from blurb.training.batches import training_batches
+from blurb.training.hardware import choose_device
+from blurb.training.optimizer import layers
+
+clock = time.perf_counter
+SAMPLE = 256
+"""Examples of a split that are tokenised: their mean length is then known to about 3 %."""
+INPUTS = 4
+"""Inputs of the timed step of an encoder. On a GPU, and for small networks, it has a whole batch: four inputs take as
+long there as sixteen."""
+
+
+@dataclass(frozen=True)
+class SplitSample:
+    """Evenly spread examples of a split.
+
+    :param units: number of examples of the whole split
+    :param lengths: (rows,) sub-tokens of each input; a fifth of its characters for learners without sub-tokens
+    :param index: (rows,) its example in the sample; long ones have several inputs
+    """
+
+    units: int
+    sample: list[Example]
+    lengths: Ints
+    index: Ints
+
+    def used(self, most: int) -> Ints:
+        """The lengths of the inputs of at most so many examples (0: all), as the sample repeats."""
+        units = min(self.units, most or self.units)
+        return np.resize(self.lengths, round(units * len(self.lengths) / len(self.sample)))
+
+
+def sample_splits(job: Job) -> dict[tasks.Split, SplitSample]:
+    """A sample of the inputs of a trial; DataError if a split has none."""
+    content = load_data(job.data)
+    formulation = formulations.bind(content.task, job.trial.settings)
+    units = {split: units_of(formulation, content, split)[0] for split in tasks.SPLITS}
+    samples = {}
+    if job.learner.reads_checkpoint:
+        tokenizer = job.source.checkpoint.tokenizer.extended(
+            formulation.special_tokens(units["train"])
+        )
+        longest = formulation.settings.max_length
+        limit = min(longest, job.source.checkpoint.size.most or longest)
+    for split, rows in units.items():
+        places = np.linspace(0, len(rows), min(SAMPLE, len(rows)), endpoint=False).astype(int)
+        sample = [rows[place] for place in places]
+        lengths = np.array([len(str(row)) // 5 for row in sample])
+        index = np.arange(len(sample))
+        if job.learner.reads_checkpoint:
+            features = formulation.features(sample, tokenizer, limit)  # type: ignore[possibly-undefined]
+            lengths, index = features.ids.lengths, features.example_index
+        samples[split] = SplitSample(len(rows), sample, lengths, index)
+    return samples
+
+
+class Work(NamedTuple):
+    """What a trial computes.
+
+    :param trained: sub-tokens of the batches of all updates, padding included
+    :param read: sub-tokens of passes without gradients
+    """
+
+    trained: float
+    read: float
+
+    @property
+    def passes(self) -> float:
+        """Sub-tokens of forward passes that take as long; with its backward pass one takes three times as long."""
+        return 3 * self.trained + self.read
+
+
+def count_work(job: Job, splits: Mapping[tasks.Split, SplitSample]) -> Work:
+    """The work of a trial: all updates with dev after each epoch, then test; of a frozen encoder every split once."""
+    settings = formulations.bind(load_data(job.data).task, job.trial.settings).settings
+    train, dev, test = (
+        splits[split].used(example_limits(settings, split, 0)[0]) for split in tasks.SPLITS
+    )
+    if not job.learner.backward:
+        return Work(0, float(train.sum() + dev.sum() + test.sum()))
+    batches = training_batches(train, settings.batch_size, np.random.default_rng(0))
+    padded = sum(len(rows) * int(train[rows].max()) for rows in batches)
+    updates = len(batches) * settings.epochs
+    if settings.max_updates:
+        updates = min(updates, settings.max_updates)
+    looks = math.ceil(updates / len(batches)) if settings.select == "best" else 1
+    sampled = min(1.0, settings.dev_sample / len(dev)) if settings.dev_sample else 1.0
+    # Dev is read whole at the end only if epochs were chosen on a sample of it.
+    read = float(dev.sum()) * (looks * sampled + (sampled < 1)) + float(test.sum())
+    if settings.head_init == "linear":
+        read += float(train.sum())
+    return Work(padded * updates / len(batches), read)
+
+
+class TimedStep(NamedTuple):
+    """Seconds of a trial's start, and of a sub-token that is trained on, or only read."""
+
+    start: float
+    trained: float
+    read: float
+
+
+def time_step(job: Job, train: SplitSample, threads: int) -> TimedStep:
+    """Times a step and a pass of inputs of the median length in the trial's own loop, each after one that warms up.
+
+    Layers of a frozen encoder stay frozen: with gradients and moments it might not fit into memory.
+    """
+    task, kind = load_data(job.data).task, job.learner
+    on_gpu = choose_device(job.place).type == "cuda"
+    own = formulations.bind(task, job.trial.settings).settings
+    inputs = INPUTS if kind.reads_checkpoint and not on_gpu else own.batch_size
+    short = {"epochs": 1, "max_updates": 0, "select": "last", "head_init": "random"}
+    settings = replace(own, batch_size=inputs, dev_sample=0, **short)  # type: ignore[arg-type]
+    if not kind.backward:
+        settings = replace(settings, pooling="mean")  # T5 has no [CLS]
+        depth = len(layers(job.source.checkpoint.outline))
+        if depth == job.source.checkpoint.size.layers:  # ALBERT's layers are one
+            settings = replace(settings, freeze_layers=depth)
+    median = float(np.median(train.lengths))
+    near = train.index[np.argsort(np.abs(train.lengths - median), kind="stable")]
+    chosen = [train.sample[place] for place in np.resize(near, inputs)]
+    learner: Any = building.learner(
+        job.source,
+        formulations.bind(task, settings),
+        job.device,
+        job.trial.precision,
+        learners.DEFAULT.name if kind.reads_checkpoint else "",
+    )
+    learner.checkpointing = job.checkpointing
+    marks, before = [clock()], torch.get_num_threads()
+
+    def note_time(*progress: int) -> None:
+        if on_gpu:
+            torch.cuda.synchronize()
+        marks.append(clock())
+
+    try:
+        torch.set_num_threads(threads)
+        learner.fit(Subset(chosen, ""), Subset(chosen, ""), 0, note_time)
+        if kind.backward:
+            features = learner.formulation.features(chosen, learner.tokenizer, learner.limit)
+            targets = learner.formulation.targets(chosen)
+            learner.trainer.network.train()
+            note_time()
+            # Without the update: of four inputs it takes as long as of a batch, and would be scaled with them.
+            learner.trainer.add_gradients(features, np.arange(inputs), targets, inputs)
+            note_time()
+        note_time()
+        learner.predict(Subset(chosen, ""))
+        note_time()
+    finally:
+        torch.set_num_threads(before)
+        del learner
+        gc.collect()  # a learner refers to itself; its weights would wait for a chance collection
+        trim_heap()
+    seconds = [(end - start) / median / inputs for start, end in itertools.pairwise(marks)]
+    return TimedStep(marks[1] - marks[0], kind.backward * seconds[-3], seconds[-1])
