@@ -225,7 +225,7 @@ class Registry(Generic[T]):
             raise SettingsError(
                 f"The {kind} '{name.rpartition('.')[2]}' is part of the extension '{entry.extension}', which is "
                 f"not installed here ({EXTENSIONS}.{entry.extension}).",
-                fix=f"pip install {DISTRIBUTION} brings it.",
+                fix="Install the whole of blurb, as README says.",
             )
 
     def known(self, name: str, get: Callable[[str], T] | None = None) -> T | None:

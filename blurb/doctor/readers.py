@@ -53,6 +53,8 @@ def read_checkpoint(path: Path, errors: ErrorCollector, facts: Facts) -> None:
     checkpoint.check_filled()  # `check_fit` may have stopped before, and the rest would be built
     encoder, _ = checkpoint.load_encoder()
     facts["longest_input"] = checkpoint.size.most
+    if checkpoint.ignored_code:  # the stock class was loaded: a remark, as it may be meant
+        facts["ignored_code"] = checkpoint.ignored_code
     if not errors.errors:
         for error in find_silent_faults(path, checkpoint.tokenizer, encoder):
             errors.add(error)

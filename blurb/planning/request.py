@@ -12,18 +12,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from blurb import fields, formulations, learners, names, tasks
-from blurb.checkpoints import ModelSource, adapter, references, scratch
-from blurb.cost.budget import budget_seconds
+from blurb import fields, learners, tasks
+from blurb.checkpoints import ModelSource
 from blurb.execution import engines
 from blurb.execution.engine import Engine, Launch
 from blurb.execution.options import TrialOptions
-from blurb.heads import OF_TAGS
-from blurb.inputs.relations import DUMMIES
 from blurb.learners import LearnerKind, building, is_named, protocol_learner
-from blurb.messages import ErrorCollector, SettingsError, opt
-from blurb.planning import steps
-from blurb.planning.options import Model, NamedModel, RunOptions, TrainOptions
+from blurb.messages import ErrorCollector, opt
+from blurb.planning import checks, steps
+from blurb.planning.options import NamedModel, RunOptions, TrainOptions
 from blurb.protocols.protocol import Protocol
 from blurb.regression import Rules
 from blurb.regression.rules import read_rules
@@ -110,7 +107,7 @@ def make_request(options: RunOptions) -> tuple[Request, Engine, Rules | None]:
     table = tables.place(options.output, options.leaderboard)
     with errors:
         engine = engines.parse(options.engine, Launch(options.jobs, table, options.print_script))
-        _check_engine(options, engine, errors)
+        checks.check_engine(options, engine, errors)
     with errors:
         steps.check_writable("output", Path(options.output))
     if options.leaderboard is not None:
@@ -124,14 +121,14 @@ def make_request(options: RunOptions) -> tuple[Request, Engine, Rules | None]:
     with errors:
         folder, raw = _find_data(options, chosen)
     settings = _read_settings(options, chosen, errors)
-    _check_combination(options, errors)
+    checks.check_combination(options, errors)
     with errors:
         models = options.named_models
-        _check_models(models, options, errors)
+        checks.check_models(models, options, errors)
     errors.stop(NOT_YET_CHECKED)
     # A baseline says itself which heads and inputs it has, and a budget chooses another protocol.
     if options.budget is None and not all(is_named(one.model) for one in models):
-        _check_inputs(chosen, protocol, settings, options.shorthands, errors)
+        checks.check_inputs(chosen, protocol, settings, options.shorthands, errors)
     errors.stop(NOT_YET_CHECKED)
     # From here on torch is loaded: seconds for who has typed all of it right.
     request = _load_request(
@@ -139,7 +136,7 @@ def make_request(options: RunOptions) -> tuple[Request, Engine, Rules | None]:
     )
     if engine.hands_over:  # to jobs that end with their time
         request = dataclasses.replace(request, resume_trials=True)
-    _check_together(request, options, engine)
+    checks.check_together(request, options, engine)
     return request, engine, rules
 
 
@@ -164,7 +161,7 @@ def make_request_of_cells(
         devices.check_here(options.device, options.precision)
     with errors:
         models = options.named_models
-        _check_models(models, options, errors)
+        checks.check_models(models, options, errors)
     errors.stop(NOT_YET_CHECKED)
     request = _load_request(options, protocol, chosen, settings, folder, raw, models)
     return dataclasses.replace(request, options=shorthands, all_found=False)
@@ -193,7 +190,7 @@ def _load_request(
         precision = steps.choose_precision(options, elsewhere)
     has_device = not errors.errors  # whoever mistyped a device does not wait for downloads
     for named in models:
-        if has_device or not _is_remote(named.model):
+        if has_device or not checks.is_remote(named.model):
             with errors:
                 sources.append(
                     steps.load_source(
@@ -232,119 +229,6 @@ def _load_request(
     )
 
 
-def _check_engine(options: RunOptions, engine: Engine, errors: ErrorCollector) -> None:
-    """Adds what an engine cannot do of what is asked for."""
-    if options.print_script and not engine.hands_over:
-        others = [name for name, kind in engines.engines.usable().items() if kind.hands_over]
-        what = f"{opt('print')} shows the script of an engine that submits one: add"
-        errors.add(SettingsError(f"{what} {opt('engine', ' or '.join(others))}."))
-    if options.check is not None and engine.hands_over:
-        what = f"{opt('check')} needs the results, which submitted jobs bring later: then run blurb check."
-        errors.add(SettingsError(what))
-    if options.precision == "auto" and engine.elsewhere:
-        what = f"The trials run on other machines, whose hardware is not known here: say {opt('precision', 'bf16')}, "
-        errors.add(SettingsError(f"{what}fp32 or fp16."))
-    with errors:
-        if engine.elsewhere:
-            devices.check_name(options.device)
-        else:
-            devices.check_here(options.device, options.precision)
-    with errors:
-        # In a store that is there, all may be done, which needs no engine.
-        if not options.dry_run and not Path(options.output).exists():
-            engine.check_there()
-
-
-def _check_combination(options: RunOptions, errors: ErrorCollector) -> None:
-    """Adds options that cannot be, or do not go together."""
-    if options.name is not None:
-        with errors:
-            names.check(options.name, "The model name")
-    if options.track and not tracking.seems_installed(options.track):
-        what = f"{opt('track', options.track)} needs the package {options.track}: pip install {options.track}"
-        errors.add(SettingsError(what))
-    if options.dummy_tokens and options.relation_input not in (None, *DUMMIES):
-        other = opt("relation-input", options.relation_input)
-        what = f"{opt('dummy-tokens')} cannot be combined with {other}; remove one."
-        errors.add(SettingsError(what))
-    given = [opt(name) for name in ("protocol", "seeds") if getattr(options, name) is not None]
-    if options.budget is not None:
-        with errors:
-            budget_seconds(options.budget)
-            if given:
-                what, fix = (
-                    f"{opt('budget')} chooses the protocol and its seeds",
-                    f"remove {given[0]}",
-                )
-                raise SettingsError(what, fix=f"{fix} or {opt('budget')}.")
-    for name in ("rules", "across"):
-        if getattr(options, name) and options.check is None:
-            what = f"{opt(name)} needs {opt('check')} with the row to compare with."
-            errors.add(SettingsError(what))
-
-
-def _check_models(
-    models: Sequence[NamedModel], options: TrainOptions, errors: ErrorCollector
-) -> None:
-    """Adds what references and the files of their folders show by themselves."""
-    if not models:
-        fix = f"name a MODEL, or a table of them with {opt('models', 'FILE')}."
-        errors.add(SettingsError("There is no model to run", fix=fix))
-    if options.name and len(models) > 1:
-        errors.add(SettingsError(f"{opt('name')} needs exactly one MODEL."))
-    for named in models:
-        with errors:
-            _check_model(named.model, options)
-
-
-def _check_model(model: Model, options: TrainOptions) -> None:
-    if not isinstance(model, str | Path):
-        return
-    reference = str(model)
-    steps.check_reference(reference)
-    if is_named(reference):
-        learners.get_named(reference)
-    elif reference.startswith(scratch.PREFIX):
-        scratch.size_of(reference)
-    elif isinstance(place := references.folder_or_id(reference), Path):
-        if options.base is not None:
-            adapter.check(place, options.base)
-        else:
-            steps.check_parts(place, options.trust_remote_code, options.tokenizer is None)
-
-
-def _is_remote(model: Model) -> bool:
-    """Whether a reference is that of a model on the Hub."""
-    reference = str(model) if isinstance(model, str | Path) else ""
-    if not reference or is_named(reference) or reference.startswith(scratch.PREFIX):
-        return False
-    return not isinstance(references.folder_or_id(reference), Path)
-
-
-def _check_inputs(
-    chosen: Sequence[Task],
-    protocol: Protocol,
-    settings: Mapping[str, Any],
-    shorthands: Mapping[str, str],
-    errors: ErrorCollector,
-) -> None:
-    """Adds relation inputs and heads that do not go with a task."""
-    faults = []
-    for task in chosen if {"head", "relation_input"} & settings.keys() else ():
-        own = ErrorCollector()
-        with own:
-            formulation = formulations.bind(task, protocol.settings(task, settings, parameters=0))
-            _ = formulation.needs_original
-            # Other kinds of learners say themselves which heads they fit.
-            if "head" in settings and protocol_learner.kind_of(protocol).searches:
-                of_tags = formulation.settings.head.partition(",")[0] in OF_TAGS
-                kinds = ("tokens",) if of_tags else None
-                formulation.check_head(kinds, lambda name: shorthands.get(name, opt("set")))
-        faults += [(error, "", task.name) for error in own.errors]
-    for error in steps.merge_refusals(faults):
-        errors.add(error)
-
-
 def _choose_tasks(options: RunOptions, errors: ErrorCollector) -> list[Task]:
     """The tasks of all words that name any; without words those whose files are there."""
     given = options.tasks or "all"
@@ -372,21 +256,8 @@ def _read_settings(
         for name, value in options.overrides.items():
             with errors:
                 typed |= steps.typed_settings({name: value}, options.shorthands)
-                _check_concerns(name, value, chosen, options.shorthands)
+                checks.check_concerns(name, value, chosen, options.shorthands)
     return typed
-
-
-def _check_concerns(
-    name: str, value: Any, chosen: Sequence[Task], shorthands: Mapping[str, str]
-) -> None:
-    """Raises a SettingsError if a setting concerns no task: its row would have the trials of another row."""
-    if name not in formulations.specific_settings() or not chosen:
-        return
-    if not any(name in formulations.of(task).own_settings for task in chosen):
-        listed = ", ".join(task.name for task in chosen)
-        where = shorthands.get(name, opt("set"))
-        what = f"{name}={value} ({where}) concerns none of the tasks ({listed})"
-        raise SettingsError(what, fix="leave it out.")
 
 
 def _read_rules(options: RunOptions, chosen: list[Task]) -> Rules | None:
@@ -410,23 +281,3 @@ def _find_data(options: TrainOptions, chosen: list[Task]) -> tuple[Path, Path | 
     folder, raw = steps.find_folders(options.suite, options.data, options.raw, chosen)  # type: ignore[arg-type]
     steps.check_files(chosen, folder)
     return folder, raw
-
-
-def _check_together(request: Request, options: RunOptions, engine: Engine) -> None:
-    """Raises a SettingsError for options that do not go with the models or the protocol."""
-    kinds = [request.learner(source) for source in request.sources]
-    asked = protocol_learner.kind_of(request.protocol)
-    if options.keep_model != "none" and not asked.save:
-        what = f"{opt('keep-model')} keeps fine-tuned encoders; {asked.rows.noun} trains none."
-        raise SettingsError(what, fix=f"Remove it, or change {opt('protocol')}.")
-    if options.keep_model != "none" and not any(kind.save for kind in kinds):
-        what = f"{opt('keep-model')} keeps networks, and there are only baselines that are none"
-        raise SettingsError(what, fix="remove it.")
-    searched = any(kind.searches for kind in kinds) and any(
-        request.protocol.grid(request.overrides, task.name) for task in request.tasks
-    )
-    if searched and not options.dry_run and engine.hands_over:
-        raise SettingsError(
-            f"The protocol {request.protocol.name} has a search, and its final trials are planned when the search is "
-            f"over: run it on this machine, without {opt('engine')}, and let blurb worker on the cluster join it."
-        )

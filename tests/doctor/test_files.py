@@ -271,13 +271,14 @@ def test_an_environment_with_everything_wrong_at_once(
             raise metadata.PackageNotFoundError(name)
         return "1.0" if name == "transformers" else real(name)
 
-    point = metadata.EntryPoint("mine", "no.such.module:Head", "blurb.heads")
+    point = metadata.EntryPoint("lost-head", "no.such.module:Head", "blurb.heads")
     monkeypatch.setattr(environment.metadata, "version", version)
     monkeypatch.setattr(
         registry, "entry_points", lambda group: [point] if group == "blurb.heads" else []
     )
     monkeypatch.setattr(heads, "heads", copy.copy(heads.heads))
-    heads.heads.__dict__.pop("_sorted_out", None)
+    for cached in ("entries", "_sorted_out"):  # of what is installed
+        heads.heads.__dict__.pop(cached, None)
     monkeypatch.setattr(environment, "DRIVER", tmp_path)
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     monkeypatch.setattr(
