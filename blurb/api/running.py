@@ -268,7 +268,7 @@ def run(
     :param models_file: a table of more of them, as of `blurb run --models`
     :param tasks: names, types or task files, as a list or separated by commas; None: those that the data folder has
     :param data: data folder in BLURB's layout
-    :param suite: "demo" for synthetic data, generated as needed
+    :param suite: "demo" for synthetic data
     :param raw: folder of the original releases, which some relation inputs need
     :param protocol: name or TOML file; None for `standard`, with `suite="demo"` for `demo`
     :param config: a TOML file of a run, whose keys are these parameters (docs/long-runs.md); what is given wins over it

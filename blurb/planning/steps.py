@@ -44,11 +44,11 @@ def find_folders(
 
         if data is not None:
             raise SettingsError(
-                f"{opt('suite', 'demo')} generates its own data", fix=f"remove {opt('data')}."
+                f"{opt('suite', 'demo')} has its own data", fix=f"remove {opt('data')}."
             )
         if raw is not None:
             raise SettingsError(
-                f"{opt('suite', 'demo')} generates its own originals", fix=f"remove {opt('raw')}."
+                f"{opt('suite', 'demo')} has its own originals", fix=f"remove {opt('raw')}."
             )
         if any(task.file for task in chosen):
             raise SettingsError(
