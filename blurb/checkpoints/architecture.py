@@ -180,7 +180,7 @@ def check_segments(model: Any, features: Features) -> None:
             )
 
 
-def check_length(folder: Path, model: Any) -> None:
+def check_vector_count(folder: Path, model: Any) -> None:
     """Raises a ModelError if an encoder gives fewer or more vectors than it gets sub-tokens.
 
     :param model: on torch's `meta` device

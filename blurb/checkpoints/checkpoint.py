@@ -259,7 +259,7 @@ class Checkpoint:
         self.check_filled()
         architecture.check_text(self.folder, self.tokenizer)
         # Last: it goes through all layers, of which config.json alone may have hundreds.
-        architecture.check_length(self.folder, self.outline)
+        architecture.check_vector_count(self.folder, self.outline)
 
     def check_filled(self) -> None:
         """Raises a ModelError if the weights do not fill the encoder of `config.json`, before that is built."""

@@ -128,7 +128,7 @@ def new(
     of a cut. Nothing is written if a file cannot be read. Run it with: blurb run MODEL --tasks ./NAME.toml
     """
     from blurb.data.readers import splitting, task_file
-    from blurb.data.readers._examples import telling_cuts
+    from blurb.data.readers._examples import telling_trimmed_labels
     from blurb.tasks import _file
 
     paths = dict(zip(tasks.SPLITS, (train, dev, test), strict=True))
@@ -150,7 +150,7 @@ def new(
     ]:
         raise SettingsError(f"File not found: {', '.join(lost)}. Nothing was written.")
     parts: dict[Path, str] = {}
-    with telling_cuts(files[0]):
+    with telling_trimmed_labels(files[0]):
         corpus = task_file.guess(files, kind, form)
     if whole is not None:
         percent = [int(share) for share in shares.split(",") if share.strip().isdecimal()]

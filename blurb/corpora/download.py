@@ -293,11 +293,11 @@ def get(
         return Got(task, str(verification.verdict))
     raw.mkdir(parents=True, exist_ok=True)
     try:
-        verdict = _verdict_on_prepared(task, raw, data)
+        verdict = _verdict_if_prepared(task, raw, data)
         if verdict is None:
             for file in task.source.downloads if task.source else ():
                 (download or (lambda one: fetch(one, raw)))(file)
-            verdict = _verdict_on_prepared(task, raw, data)
+            verdict = _verdict_if_prepared(task, raw, data)
     except DataError as error:
         return Got(task, "broken", str(error))
     if verdict is None:
@@ -309,7 +309,7 @@ def get(
     )
 
 
-def _verdict_on_prepared(task: Task, raw: Path, data: Path) -> str | None:
+def _verdict_if_prepared(task: Task, raw: Path, data: Path) -> str | None:
     """The verdict on what was made of the original; None if that is not there."""
     try:
         return str(build_task(task, raw, data)[0].verdict)

@@ -16,7 +16,7 @@ import torch
 from blurb import formulations, learners, tasks
 from blurb.data.schema import Example
 from blurb.execution.data_sources import load_data
-from blurb.execution.job import Job, units_of
+from blurb.execution.job import Job, units_and_cache_key
 from blurb.inputs.features import Ints
 from blurb.learners import building
 from blurb.learners.base import Subset
@@ -58,7 +58,7 @@ def sample_splits(job: Job) -> dict[tasks.Split, SplitSample]:
     """A sample of the inputs of a trial; DataError if a split has none."""
     content = load_data(job.data)
     formulation = formulations.bind(content.task, job.trial.settings)
-    units = {split: units_of(formulation, content, split)[0] for split in tasks.SPLITS}
+    units = {split: units_and_cache_key(formulation, content, split)[0] for split in tasks.SPLITS}
     samples = {}
     if job.learner.reads_checkpoint:
         tokenizer = job.source.checkpoint.tokenizer.extended(

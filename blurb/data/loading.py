@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from blurb.data import manifest
 from blurb.data.readers import linkbert
-from blurb.data.readers._examples import telling_cuts
+from blurb.data.readers._examples import telling_trimmed_labels
 from blurb.data.schema import Example, hash_rows, hash_splits, to_dataset
 from blurb.messages import (
     FIRST,
@@ -126,7 +126,7 @@ def read_split(
         [errors] if "errors" in inspect.signature(read).parameters else []
     )  # a reader of others may have none
     rows: list[Example] = []
-    with telling_cuts(path), errors:
+    with telling_trimmed_labels(path), errors:
         rows = list(read(path, task, split, *more))
     seen: set[str] = set()
     for row in rows:

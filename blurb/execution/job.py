@@ -86,7 +86,7 @@ class TrialOutcome:
     script: str = ""
 
 
-def units_of(
+def units_and_cache_key(
     formulation: Formulation, content: TaskData, split: tasks.Split
 ) -> tuple[list[dict[str, Any]], str]:
     """The examples of a split as the formulation cuts them, and their key in the cache of features.
@@ -277,7 +277,7 @@ class JobQueue:
 def is_free(job: Job) -> bool:
     """Whether no other process runs a job; to wait for one, ask again and again."""
     try:
-        return leases.is_free(Store(job.store).lease(job.path))
+        return leases.remove_if_stale(Store(job.store).lease(job.path))
     except OSError:  # the job itself fails by it, and says so
         return True
 

@@ -61,7 +61,7 @@ def remove(store: Store | None, found: Sequence[Leftover]) -> list[Leftover]:
     leases.wait_for_stale(file.path for file in found if file.kind == "stale lease")
     for file in found:
         if file.kind == "stale lease":
-            leases.is_free(file.path)  # removes it
+            leases.remove_if_stale(file.path)  # removes it
         elif file.trial is None or store is None:
             _delete_path(file.path)
         else:

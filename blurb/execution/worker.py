@@ -21,7 +21,14 @@ from blurb.checkpoints.source import check_trial
 from blurb.data import TaskData
 from blurb.execution.data_sources import load_data
 from blurb.execution.environment import describe_environment
-from blurb.execution.job import Job, Reporter, TrialOutcome, TrialProgress, predictions_of, units_of
+from blurb.execution.job import (
+    Job,
+    Reporter,
+    TrialOutcome,
+    TrialProgress,
+    predictions_of,
+    units_and_cache_key,
+)
 from blurb.inputs import tokenized_split
 from blurb.learners import building, saved_models
 from blurb.learners.base import Subset
@@ -211,7 +218,7 @@ def _train_and_write(job: Job, aside: Path, reporter: Reporter, lease: leases.Le
             learner.checkpoints = checkpoints.TrialCheckpoints(job.path, aside, about, lease)
         units = {
             split: Subset.draw(
-                *units_of(formulation, content, split),
+                *units_and_cache_key(formulation, content, split),
                 *example_limits(formulation.settings, split, trial.seed),
                 split,
             )

@@ -68,9 +68,9 @@ def _row_of_line(at: FileLine, line: Line, seen: dict[tuple[str, ...], FileLine]
         for column in (*NUMBERS, *own)
         if line[column]
     }
-    schema.check_cell(line["plan"], at)
+    schema.check_per_dataset_cell(line["plan"], at)
     if not re.fullmatch("[0-9]{0,9}", line["max_eval"]):
-        schema.check_cell(line["max_eval"], at, "max_eval")
+        schema.check_per_dataset_cell(line["max_eval"], at, "max_eval")
     there = {
         name: _dataset_of_line(name, values[name], line)
         for name in (*DATASETS, *own)

@@ -95,7 +95,7 @@ def _checked_line(at: FileLine, line: Line, seen: dict[tuple[str, ...], FileLine
     if line["split"] not in tasks.SCORED:
         raise at.error(f"split must be {' or '.join(tasks.SCORED)} (got {line['split'][:20]!r}).")
     schema.score(line["value"], "value", at, line["task"], line["metric"])
-    schema.check_cell(line["plan"], at)
+    schema.check_per_dataset_cell(line["plan"], at)
     if line["majority"]:
         schema.score(line["majority"], "majority", at, line["task"], line["metric"])
     for column in ("seed", "planned", *LIMITS):

@@ -208,7 +208,7 @@ def planned_seeds(cell: str) -> dict[str, int]:
     return {name: int(count) for name, count in parts(cell).items()}
 
 
-def check_cell(cell: str, at: FileLine, column: str = "plan") -> None:
+def check_per_dataset_cell(cell: str, at: FileLine, column: str = "plan") -> None:
     """Raises a DataError (file, line) if a cell of numbers per dataset cannot be read."""
     for part in cell.split():
         if not PART.fullmatch(part):

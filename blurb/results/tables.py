@@ -199,17 +199,17 @@ def _first_foreign(store: Store, leaderboard: Path, results: Path) -> str:
         for hash_ in seeds.values()
     }
     models = {(row.model, short_weights(row.weights)) for row in rows}
-    for line in _cells_of(results, "model", "task", "seed", "trial"):
+    for line in _lines_with_columns(results, "model", "task", "seed", "trial"):
         here = store.path(line["model"], line["task"], line["trial"])
         if (line["model"], line["trial"]) not in trials and not here.exists():
             return f"{line['model']} on {line['task']}, seed {line['seed']}"
-    for line in _cells_of(leaderboard, "model", "weights", "source"):
+    for line in _lines_with_columns(leaderboard, "model", "weights", "source"):
         if not line["source"] and (line["model"], line["weights"]) not in models:
             return f"the row {line['model']}"
     return ""
 
 
-def _cells_of(path: Path, *columns: str) -> list[dict[str, str]]:
+def _lines_with_columns(path: Path, *columns: str) -> list[dict[str, str]]:
     """These columns of a table; no lines if the file does not exist."""
     if not path.exists():
         return []

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from blurb.data.readers._examples import label_text, telling_cuts, trim_label
+from blurb.data.readers._examples import label_text, telling_trimmed_labels, trim_label
 from blurb.inputs import tagging
 from blurb.messages import SettingsError, opt, option_to_paste
 from blurb.scoring.columns import MENTIONS, Answer, AnswerFile, reading_values
@@ -58,7 +58,7 @@ def shaped(task: Task, file: AnswerFile) -> AnswerFile:
         ):
             return replace(answer, value=form.shape(task, file, answer))
 
-    with telling_cuts(file.path):
+    with telling_trimmed_labels(file.path):
         return replace(file, answers=[final(answer) for answer in file.answers])
 
 

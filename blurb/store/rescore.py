@@ -130,7 +130,9 @@ def rescore_store(store: Store, tell: Tell = tell_damage) -> tuple[int, int]:
     # Leases that nobody may have any more are watched together, not two minutes for each. Those that were not written
     # for so long are free at once.
     there = [lease for path in store.trial_folders() if (lease := store.lease(path)).exists()]
-    damaged = [lease for lease in there if leases.read(lease) is None and not leases.is_free(lease)]
+    damaged = [
+        lease for lease in there if leases.read(lease) is None and not leases.remove_if_stale(lease)
+    ]
     if damaged:
         notify(f"Waiting up to two minutes for {damaged[0]}, which cannot be read.")
     leases.wait_for_stale(damaged)

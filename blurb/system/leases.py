@@ -130,11 +130,11 @@ def take(path: Path) -> Lease | None:
         if (lease := _create_lease(path)) is not None:
             _seen.pop(path, None)
             with contextlib.suppress(OSError):
-                is_free(
+                remove_if_stale(
                     _right_to_end(path)
                 )  # of a process that was killed as it ended a stale lease
             return lease
-        if not is_free(path):
+        if not remove_if_stale(path):
             return None
         time.sleep(
             random.uniform(0, PAUSES[0])
@@ -183,8 +183,8 @@ def held(path: Path, wait: bool = True) -> Iterator[Lease]:
         lease.release()
 
 
-def is_free(path: Path) -> bool:
-    """Whether nobody has a lease; a stale one is removed. To wait for one, ask again and again."""
+def remove_if_stale(path: Path) -> bool:
+    """Removes a stale lease; returns whether nobody has it now. To wait for one, ask again and again."""
     now = time.monotonic()  # before the disk is read, which may take long
     content = _read_lease(path)
     if content is None:
@@ -198,11 +198,11 @@ def wait_for_stale(paths: Iterable[Path]) -> list[Path]:
 
     One look tells only of processes of this machine.
     """
-    left = [path for path in paths if not is_free(path)]
+    left = [path for path in paths if not remove_if_stale(path)]
     limit = time.monotonic() + LIMIT + BEAT
     while left and time.monotonic() < limit:
         time.sleep(min(1.0, LIMIT / 20))
-        left = [path for path in left if not is_free(path)]
+        left = [path for path in left if not remove_if_stale(path)]
     return left
 
 

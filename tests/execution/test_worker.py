@@ -405,10 +405,10 @@ def test_a_split_without_units_is_refused_by_the_name_of_what_made_none(suite: P
 
     content = data.load_task(tasks.get("gad"), suite)
     with pytest.raises(DataError, match=r"test_worker\..*Nothing.* gad, dev"):
-        worker.units_of(
+        worker.units_and_cache_key(
             Nothing(content.task, formulations.bind(content.task).settings), content, "dev"
         )
-    units, key = worker.units_of(formulations.bind(content.task), content, "dev")
+    units, key = worker.units_and_cache_key(formulations.bind(content.task), content, "dev")
     assert [unit["id"] for unit in units] == list(gad(suite, "dev"))
     assert content.hash in key
 

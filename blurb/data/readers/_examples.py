@@ -42,7 +42,7 @@ _cut: ContextVar[list[str] | None] = ContextVar("_cut", default=None)
 
 
 def trim_label(label: str) -> str:
-    """A label or tag without blanks at its ends, which nobody sees; `telling_cuts` counts them."""
+    """A label or tag without blanks at its ends, which nobody sees; `telling_trimmed_labels` counts them."""
     short = BLANKS.sub("", label)
     if short != label and (cut := _cut.get()) is not None:
         cut.append(label)
@@ -62,7 +62,7 @@ def label_text(value: Any) -> str:
 
 
 @contextlib.contextmanager
-def telling_cuts(path: Path) -> Iterator[None]:
+def telling_trimmed_labels(path: Path) -> Iterator[None]:
     """One notice of all labels of a file that `trim_label` shortens."""
     cut: list[str] = []
     token = _cut.set(cut)

@@ -303,7 +303,7 @@ def guess(paths: Sequence[Path], kind: str, form: str) -> Guess:
     labels: set[str] = set()
     renamed: Mapping[str, str] = {}
     for path in paths:
-        renamed = _renamed_columns(path, columns, form)
+        renamed = _label_or_labels_column(path, columns, form)
         for line, record in read_records(path, kind, form):
             _check_present(record, fields, line)
             if "tags" in columns:
@@ -317,7 +317,10 @@ def guess(paths: Sequence[Path], kind: str, form: str) -> Guess:
 
 def read_records(path: Path, kind: str, form: str) -> Iterator[tuple[FileLine, Record]]:
     """The examples of a file as they stand, with the line where each ends."""
-    layout: Any = {"kind": form, "columns": _renamed_columns(path, types.get(kind).columns, form)}
+    layout: Any = {
+        "kind": form,
+        "columns": _label_or_labels_column(path, types.get(kind).columns, form),
+    }
     given, make = FORMATS[form](path, layout, types.get(kind).fields, FIRST)
     for line, each in given:
         yield line.below(len(each.rows) - 1 if form == "conll" else 0), make(line, each)
@@ -327,7 +330,7 @@ def _tabbed_lines(path: Path) -> Iterator[tuple[FileLine, list[str]]]:
     return cells_of(lines_of(path), None)
 
 
-def _renamed_columns(path: Path, columns: Mapping[str, object], form: str) -> dict[str, str]:
+def _label_or_labels_column(path: Path, columns: Mapping[str, object], form: str) -> dict[str, str]:
     """`label` for the field `labels`, or the other way round, where the file has only that."""
     if form == "conll":
         return {}

@@ -138,14 +138,16 @@ def feature_pipeline(formulation: Formulation, units: int) -> Any:
     if formulation.has_pair:
         return Pipeline([("comparison", TextComparison(longest)), ("scale", StandardScaler())])
     parts: list[tuple[str, Any]] = [
-        ("text", _tfidf(lambda unit: _text_of_unit(unit, formulation), longest, least))
+        ("text", _tfidf_and_constant(lambda unit: _text_of_unit(unit, formulation), longest, least))
     ]
     if not formulation.has_entities:
         return FeatureUnion(parts)
     parts.append(
         (
             "between",
-            _tfidf(lambda unit: _text_around_entities(unit, formulation)[1], longest, least),
+            _tfidf_and_constant(
+                lambda unit: _text_around_entities(unit, formulation)[1], longest, least
+            ),
         )
     )
     parts.append(
@@ -205,7 +207,7 @@ class TextComparison(BaseEstimator, TransformerMixin):  # type: ignore[misc]
         self.longest = longest
 
     def fit(self, units: Sequence[Example], y: object = None) -> TextComparison:
-        self.tfidf_ = _tfidf(lambda text: text, self.longest, 1).fit(
+        self.tfidf_ = _tfidf_and_constant(lambda text: text, self.longest, 1).fit(
             [text for unit in units for text in input_texts(unit)]
         )
         return self
@@ -231,7 +233,9 @@ def _overlap_of_texts(first: str, second: str) -> list[float]:
     ]
 
 
-def _tfidf(text: Callable[[Any], str | Iterable[str]], longest: int, least: int) -> TfidfVectorizer:
+def _tfidf_and_constant(
+    text: Callable[[Any], str | Iterable[str]], longest: int, least: int
+) -> TfidfVectorizer:
     """TF-IDF with a feature that every example has, as no example must be without any."""
 
     def analyzer(unit: Any) -> list[str]:

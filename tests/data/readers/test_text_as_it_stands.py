@@ -20,7 +20,7 @@ from blurb import tasks
 from blurb.corpora import demo
 from blurb.data.loading import read_split
 from blurb.data.readers import task_file
-from blurb.data.readers._examples import telling_cuts
+from blurb.data.readers._examples import telling_trimmed_labels
 from blurb.data.readers.task_file import guess
 from blurb.inputs import relations, tagging
 from blurb.messages.errors import DataError, Notice, SettingsError
@@ -128,7 +128,7 @@ def test_blanks_around_labels_are_cut_and_counted(
     assert guess([path], kind, form).labels == ["Drug"]
     with (
         pytest.warns(Notice, match="blanks at the ends of 2 labels were cut") as told,
-        telling_cuts(path),
+        telling_trimmed_labels(path),
     ):
         rows = rows_of(path, text, kind, form, ["Drug"])
     assert len(told) == 1
