@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from blurb import records, regression, tasks as known
 from blurb.messages import ErrorCollector, item_of
 from blurb.options import Argument, Option
-from blurb.planning.options import ACROSS, OUTPUT
+from blurb.planning.options import ACROSS_OPTION, OUTPUT
 from blurb.planning.seeds import Aim, SeedLine, plan_seeds
 from blurb.records import Tabular, record_columns
 from blurb.regression.looks import decide_in_series
@@ -163,7 +163,7 @@ def check(
             complete="tasks",
         ),
     ] = None,
-    across: Annotated[Sequence[str], ACROSS] = (),
+    across: Annotated[Sequence[str], ACROSS_OPTION] = (),
     state: Annotated[
         Path | str | None,
         Option(

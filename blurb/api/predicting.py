@@ -182,7 +182,7 @@ def load_dataset(
         )
     folder, _ = find_folders(suite, None if data is None else Path(data), None, chosen)
     if original:
-        from blurb.corpora.originals import load_original
+        from blurb.corpora.original_readers import load_original
 
         content = load_original(chosen[0], folder)
     else:

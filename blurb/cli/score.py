@@ -10,7 +10,7 @@ import click
 from blurb.api import scoring
 from blurb.cli._made import click_command
 from blurb.messages import group_reasons
-from blurb.scoring.answers import FAULTS
+from blurb.scoring.decoding import FAULTS
 from blurb.scoring.scores import Score, ScoreLine
 from blurb.terminal.output import Column, print_records, print_rows, print_sentence
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from blurb import data, tasks
-from blurb.corpora.originals import load_original
+from blurb.corpora.original_readers import load_original
 from blurb.data.loading import Verdict, path_of
 
 MOST_BYTES = 2 * 2**30

@@ -16,7 +16,7 @@ from blurb.messages import DataError, ErrorCollector, SettingsError, opt
 from blurb.names import checkpoints_by_number
 from blurb.options import Option, option, option_parameters
 from blurb.protocols.settings import MOST_SEEDS
-from blurb.results import ACROSS as DIFFERENCES
+from blurb.results.across import ACROSS
 from blurb.table_files import FileLine, head_of, table_of
 
 if TYPE_CHECKING:
@@ -340,7 +340,7 @@ class RunOptions(TrainOptions):
         (),
         "Results",
         "Check the rows even if they differ in this or, with unknown, lack information; repeatable.",
-        choices=DIFFERENCES,
+        choices=ACROSS,
         noun="value of across",
         page="ci.md",
     )
@@ -406,7 +406,7 @@ class AblateOptions(TrainOptions):
 TRAIN, RUN = option_parameters(TrainOptions), option_parameters(RunOptions)
 OUTPUT, JOBS, DEVICE, SUITE = (TRAIN[name].about for name in ("output", "jobs", "device", "suite"))
 CASING, TRUST = TRAIN["casing"].about, TRAIN["trust_remote_code"].about
-ACROSS = RUN["across"].about
+ACROSS_OPTION = RUN["across"].about
 CHECKPOINTS = (
     "data",
     "raw",

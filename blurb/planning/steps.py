@@ -210,12 +210,12 @@ def choose_precision(options: TrainOptions, elsewhere: bool) -> str:
 
     :param elsewhere: whether the trials run on other machines
     """
-    from blurb.training import hardware
+    from blurb.training import hardware, precision as precisions
 
     if elsewhere:
         devices.check_name(options.device)
         return options.precision
-    return hardware.choose_precision(options.precision, hardware.choose_device(options.device))
+    return precisions.choose_precision(options.precision, hardware.choose_device(options.device))
 
 
 def check_row_names(given: Iterable[str]) -> None:

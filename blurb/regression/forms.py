@@ -16,7 +16,7 @@ from blurb.messages import (
 from blurb.records import Count, From, Probability, Rule
 from blurb.regression.decision import DatasetDecision, Decision, Outcome
 from blurb.regression.rules import RULES
-from blurb.results import ACROSS
+from blurb.results.across import ACROSS
 from blurb.results.comparison import PAIRED
 from blurb.tasks import SCORED
 

@@ -12,7 +12,7 @@ from typing import Literal, get_args
 from blurb import fields, tasks, tasks as known
 from blurb.fields import POINTS, SPREAD, Field, declare_field
 from blurb.messages import ErrorCollector, SettingsError, opt
-from blurb.results import ACROSS
+from blurb.results.across import ACROSS
 from blurb.results.score import SCORE
 from blurb.system import text_files
 
@@ -54,7 +54,7 @@ class Rules:
     :param looks: of a series with a state file; None for any number
     :param sd: stated standard deviation between runs, in points, where no runs show it
     :param required: datasets that must be present; None: those that the baseline has or planned
-    :param across: what may differ all the same (`comparability.ACROSS`); never of a file, as it must be typed
+    :param across: what may differ all the same (`blurb.results.across.ACROSS`); never of a file, as it must be typed
     """
 
     split: known.Split = declare_field("dev", Field(choices=known.SCORED))

@@ -164,7 +164,7 @@ def compare_rows(
 
     :param with_units: include the variance from the choice of test examples, if both rows have predictions
     :param only: compare only these datasets; None: all datasets of either row
-    :param across: what to pass over (`comparability.ACROSS`)
+    :param across: what to pass over (`blurb.results.across.ACROSS`)
     :param variances: between runs, of datasets of which more is known than these two rows say
     :param draws: of the paired test of probes
     """

@@ -19,9 +19,9 @@ from blurb.results.groups import TOLD, UNREAD
 from blurb.results.predictions import clusters_of
 from blurb.results.published import best_of_paper
 from blurb.scoring import matching, requests, values
-from blurb.scoring.answers import SHORT, decode_answers, tags_of_mentions
 from blurb.scoring.batch import Replies
 from blurb.scoring.columns import AnswerFile
+from blurb.scoring.decoding import SHORT, decode_answers, tags_of_mentions
 from blurb.statistics import bootstrap
 from blurb.store.record import score_bounds
 from blurb.tasks import SCORED, Split, Task
@@ -221,7 +221,7 @@ def matched(
 
 
 def replied(task: Task, replies: Replies, folder: Path, split: Split) -> MatchedAnswers:
-    """The answers of a language model with their examples; errors as of `blurb.scoring.answers.decode_answers`."""
+    """The answers of a language model with their examples; errors as of `blurb.scoring.decoding.decode_answers`."""
     formulation, units = requests.asked(task, folder, split, replies.manifest.limit)
     faults = Counter[str]()
     given = decode_answers(task, replies, units, split, faults)

@@ -30,8 +30,8 @@ READERS = {
 }
 """Readers of BLURB's layouts."""
 ORIGINALS = {
-    "chemprot": "blurb.corpora.originals.chemprot:read",
-    "ddi": "blurb.corpora.originals.ddi:read",
+    "chemprot": "blurb.corpora.original_readers.chemprot:read",
+    "ddi": "blurb.corpora.original_readers.ddi:read",
 }
 BUILDERS = {
     "mtl": "blurb.corpora.build.words:build_mtl",

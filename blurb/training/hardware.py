@@ -1,4 +1,4 @@
-"""Device, precision, products in bf16, free memory and reproducibility."""
+"""Device, free memory and reproducibility."""
 
 from __future__ import annotations
 
@@ -6,19 +6,13 @@ import contextlib
 import os
 import platform
 import random
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any, Literal
 
 import numpy as np
 import torch
-from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from blurb.messages import SettingsError, opt
-from blurb.training.devices import check_name, check_precision, no_fp16, unavailable_device
-
-Precision = Literal["fp32", "bf16", "fp16"]
+from blurb.training.devices import check_name, unavailable_device
 
 
 def choose_device(requested: str) -> torch.device:
@@ -64,25 +58,6 @@ def machine_names(device: str) -> list[str]:
     return [platform.machine(), processor, *gpu]
 
 
-def choose_precision(requested: str, device: torch.device) -> Precision:
-    """Resolves the precision; `auto` is bf16 if the hardware supports it natively, else fp32."""
-    if requested == "auto":
-        return "bf16" if has_bf16(device) else "fp32"
-    if requested == "fp16" and device.type == "cpu":
-        raise no_fp16()
-    check_precision(requested)
-    return requested  # type: ignore[return-value]
-
-
-def has_bf16(device: torch.device) -> bool:
-    """Whether a device supports bf16 in hardware."""
-    if device.type == "cuda":
-        return torch.cuda.get_device_capability(device) >= (8, 0)
-    if device.type == "cpu":
-        return torch.cpu._is_amx_tile_supported() or torch.cpu._is_avx512_bf16_supported()
-    return False
-
-
 def seed_everything(seed: int) -> None:
     """Seeds Python, NumPy and torch and enables deterministic kernels, so that a machine repeats a trial exactly."""
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
@@ -101,29 +76,3 @@ def out_of_memory(error: RuntimeError) -> bool:
     return isinstance(error, torch.cuda.OutOfMemoryError) or any(
         text in str(error).lower() for text in messages
     )
-
-
-_ATEN = torch.ops.aten
-PRODUCTS = {_ATEN.mm.default, _ATEN.addmm.default, _ATEN.bmm.default, _ATEN.baddbmm.default}
-
-
-class ProductsInFloat32(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Within it products of bf16 matrices on a CPU are computed in float32 and rounded, forward and backward."""
-
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
-    ) -> Any:
-        if func in PRODUCTS and all(
-            isinstance(value, Tensor)
-            and value.dtype is torch.bfloat16
-            and value.device.type == "cpu"
-            for value in args
-        ):
-            return func(*(value.float() for value in args), **(kwargs or {})).bfloat16()
-        return func(*args, **(kwargs or {}))
-
-
-def bf16_products(device: torch.device, precision: str) -> AbstractContextManager[object]:
-    """The context in which an encoder runs and learns: products in float32 where bf16 ones are plain loops."""
-    slow = precision == "bf16" and device.type == "cpu" and not torch.cpu._is_avx512_supported()
-    return ProductsInFloat32() if slow else nullcontext()  # type: ignore[no-untyped-call]

@@ -13,12 +13,10 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from accelerate import Accelerator
-from accelerate.state import AcceleratorState
 
 from blurb.inputs.features import Features, Ints
 from blurb.messages import SettingsError, TrainingError, opt
 from blurb.protocols.settings import Settings
-from blurb.system.process import one_process
 from blurb.training.batches import (
     Batch,
     Targets,
@@ -27,7 +25,7 @@ from blurb.training.batches import (
     training_batches,
 )
 from blurb.training.dropout import use_cpu_dropout
-from blurb.training.hardware import Precision, bf16_products, out_of_memory
+from blurb.training.hardware import out_of_memory
 from blurb.training.network import (
     Network,
     checkpoint_activations,
@@ -35,6 +33,7 @@ from blurb.training.network import (
     use_masks_without_waiting,
 )
 from blurb.training.optimizer import learning_rate_factor, make_adamw
+from blurb.training.precision import Precision, bf16_products, make_accelerator
 from blurb.training.resuming import (
     Checkpoints,
     Epoch,
@@ -84,13 +83,7 @@ class Trainer:
 
     def __post_init__(self) -> None:
         self.products = bf16_products(self.device, self.precision)
-        # The state is shared by all accelerators of a process and would refuse another precision.
-        AcceleratorState._reset_state(True)
-        mixed = "no" if self.precision == "fp32" else self.precision
-        with one_process():
-            self.accelerator = Accelerator(
-                cpu=self.device.type == "cpu", mixed_precision=mixed, **self.tracking.options()
-            )
+        self.accelerator = make_accelerator(self.device, self.precision, self.tracking.options())
         self.tracking.start(self.accelerator)
         if self.checkpointing == "on" and not checkpoint_activations(self.network.encoder):
             raise SettingsError(

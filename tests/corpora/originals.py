@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from blurb.corpora.build import biosses, hoc, qa, relations, words
-from blurb.corpora.originals import chemprot, ddi
+from blurb.corpora.original_readers import chemprot, ddi
 
 NAMES = (
     "bc5-chem",

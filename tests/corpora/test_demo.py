@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from blurb import data, tasks
-from blurb.corpora import demo, originals as prepared
+from blurb.corpora import demo, original_readers as prepared
 from blurb.inputs.relations import dummify_entities
 
 NER = ("BC5CDR-chem", "BC5CDR-disease", "NCBI-disease", "BC2GM", "JNLPBA")

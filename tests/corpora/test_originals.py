@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from blurb import data, tasks
-from blurb.corpora.originals import chemprot, ddi, load_original
+from blurb.corpora.original_readers import chemprot, ddi, load_original
 from blurb.data.schema import Example
 from blurb.inputs.relations import dummify_entities
 from blurb.messages.errors import DataError

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import example, given, settings, strategies as st
 
 from blurb import tasks
-from blurb.corpora import originals as prepared
-from blurb.corpora.originals import load_original
+from blurb.corpora import original_readers as prepared
+from blurb.corpora.original_readers import load_original
 from blurb.data.schema import Example, hash_rows, to_dataset
 from blurb.inputs.relations import STRATEGIES, mark
 from blurb.messages.errors import DataError

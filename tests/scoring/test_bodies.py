@@ -17,7 +17,7 @@ from benchmarks.answers import perfect
 from blurb import tasks
 from blurb.corpora import demo
 from blurb.messages.errors import BlurbError
-from blurb.scoring import answers, requests
+from blurb.scoring import decoding, requests
 from tests.cli.in_process import blurb as command
 
 NAMES = ("ncbi-disease", "gad", "biosses")
@@ -138,7 +138,7 @@ def test_the_answer_stands_behind_the_thoughts(marks: str, gold: Gold, tmp_path:
     lines = [line(key, said(marks.replace("{}", DRAFT) + text)) for key, text in gold.items()]
     found = score(tmp_path / "a.jsonl", lines)
     assert [round(each.score, 6) for each in found] == [100.0] * 3
-    assert [{*each.faults} for each in found] == [{answers.AROUND}] * 3
+    assert [{*each.faults} for each in found] == [{decoding.AROUND}] * 3
 
 
 @pytest.mark.parametrize("marks", MARKED[:-1])
@@ -150,25 +150,25 @@ def test_thoughts_alone_are_no_answer(marks: str, gold: Gold, tmp_path: Path) ->
     ]
     assert [dict(each.faults) for each in score(tmp_path / "a.jsonl", lines)] == [
         {},
-        {answers.NO_ANSWER: 1},
+        {decoding.NO_ANSWER: 1},
         {},
     ]
 
 
 NONE: dict[str, tuple[Any, str]] = {
-    "null": (said(None), answers.NO_ANSWER),
-    "no text": (said([]), answers.NO_ANSWER),
-    "thoughts apart": (chat({"content": None, "reasoning_content": DRAFT}), answers.NO_ANSWER),
-    "thoughts as a part": (said([{"type": "thinking", "thinking": DRAFT}]), answers.NO_ANSWER),
-    "thoughts that do not end": (said(f"<think>{DRAFT}"), answers.NO_ANSWER),
-    "thoughts that were cut": (said(f"<think>{DRAFT}", "length"), answers.CUT_OFF),
+    "null": (said(None), decoding.NO_ANSWER),
+    "no text": (said([]), decoding.NO_ANSWER),
+    "thoughts apart": (chat({"content": None, "reasoning_content": DRAFT}), decoding.NO_ANSWER),
+    "thoughts as a part": (said([{"type": "thinking", "thinking": DRAFT}]), decoding.NO_ANSWER),
+    "thoughts that do not end": (said(f"<think>{DRAFT}"), decoding.NO_ANSWER),
+    "thoughts that were cut": (said(f"<think>{DRAFT}", "length"), decoding.CUT_OFF),
     "a draft that was cut": (
         said(DRAFT + '{"label": "associated"} is right? Let', "length"),
-        answers.CUT_OFF,
+        decoding.CUT_OFF,
     ),
     "a draft that ends with JSON": (
         said(DRAFT + '{"label": "associated"}', "length"),
-        answers.CUT_OFF,
+        decoding.CUT_OFF,
     ),
     "responses that were cut": (
         responses(
@@ -176,16 +176,19 @@ NONE: dict[str, tuple[Any, str]] = {
             status="incomplete",
             incomplete_details={"reason": "max_output_tokens"},
         ),
-        answers.CUT_OFF,
+        decoding.CUT_OFF,
     ),
-    "responses without text": (responses({"type": "reasoning"}), answers.NO_ANSWER),
-    "no choice": ({"choices": []}, answers.NO_ANSWER),
-    "a filter": (said(None, "content_filter"), answers.FILTERED),
-    "a filter amid the text": (said('{"label": "associated"}', "content_filter"), answers.FILTERED),
-    "a refusal": (chat({"content": None, "refusal": "I cannot."}), answers.REFUSED),
+    "responses without text": (responses({"type": "reasoning"}), decoding.NO_ANSWER),
+    "no choice": ({"choices": []}, decoding.NO_ANSWER),
+    "a filter": (said(None, "content_filter"), decoding.FILTERED),
+    "a filter amid the text": (
+        said('{"label": "associated"}', "content_filter"),
+        decoding.FILTERED,
+    ),
+    "a refusal": (chat({"content": None, "refusal": "I cannot."}), decoding.REFUSED),
     "a refusal of responses": (
         responses(message({"type": "refusal", "refusal": "No."})),
-        answers.REFUSED,
+        decoding.REFUSED,
     ),
 }
 

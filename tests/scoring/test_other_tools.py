@@ -18,7 +18,7 @@ from blurb.corpora import demo
 from blurb.data.loading import read_split
 from blurb.inputs import tagging
 from blurb.messages.errors import BlurbError
-from blurb.scoring.answers import SHORT
+from blurb.scoring.decoding import SHORT
 from tests.cli.in_process import blurb as command
 
 NER = read_split(tasks.get("ncbi-disease"), demo.prepare(), "test")

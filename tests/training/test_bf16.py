@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from blurb.training.hardware import ProductsInFloat32, bf16_products
+from blurb.training.precision import ProductsInFloat32, bf16_products
 
 ULP = 2**-7
 """Of a bf16 number, relative to it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from blurb.corpora.originals import chemprot, ddi
+from blurb.corpora.original_readers import chemprot, ddi
 from blurb.corpora.releases import Release
 from blurb.data.schema import Example
 from blurb.inputs.relations import dummify_entities

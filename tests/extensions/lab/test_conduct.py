@@ -26,7 +26,8 @@ from blurb.row_files.reading import RowFiles
 from blurb.system import leases
 from blurb.system.files import write_json
 from blurb.system.lease_records import LeaseRecord
-from blurb.training.hardware import choose_device, choose_precision
+from blurb.training.hardware import choose_device
+from blurb.training.precision import choose_precision
 from tests.system.other_machines import Clock, Elsewhere
 
 SMALL = """

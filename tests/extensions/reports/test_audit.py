@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 
 from blurb import tasks
 from blurb.checkpoints.lengths import reader
-from blurb.corpora.originals import load_original
+from blurb.corpora.original_readers import load_original
 from blurb.data.schema import Example, leaked_ids, to_dataset
 from blurb.extensions.reports.audit import audit
 from blurb.extensions.reports.audit.audited import AuditedTask, AuditFinding, gather

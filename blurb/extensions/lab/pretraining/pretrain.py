@@ -138,7 +138,7 @@ def usual_precision() -> str:
     """The precision of a pretraining that begins on this machine."""
     import torch
 
-    from blurb.training.hardware import choose_precision
+    from blurb.training.precision import choose_precision
 
     return choose_precision("auto", torch.device("cuda" if torch.cuda.is_available() else "cpu"))
 
@@ -193,7 +193,7 @@ def words_per_second(corpus: PretrainingCorpus, recipe: Recipe) -> float:
     import torch
 
     from blurb.extensions.lab.pretraining.trainer import collate, loss
-    from blurb.training.hardware import has_bf16
+    from blurb.training.precision import has_bf16
 
     model, tokenizer = models.build(corpus.texts, recipe)
     texts = enough(corpus.texts, 0, recipe.seed)

@@ -14,7 +14,7 @@ from itertools import groupby
 from pathlib import Path
 
 from blurb import tasks
-from blurb.corpora.originals import load_original
+from blurb.corpora.original_readers import load_original
 from blurb.corpora.releases import MissingRelease
 from blurb.data import read_split
 from blurb.data.loading import path_of

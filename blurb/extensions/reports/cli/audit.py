@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import click
 
 from blurb.cli._made import click_command
-from blurb.corpora.originals import load_original
+from blurb.corpora.original_readers import load_original
 from blurb.data.loading import hint_at_folder
 from blurb.extensions.reports.audit import audit as examine
 from blurb.extensions.reports.audit.audited import AuditFinding, gather

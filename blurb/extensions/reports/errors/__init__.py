@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from blurb import formulations, tasks
-from blurb.corpora.originals import load_original
+from blurb.corpora.original_readers import load_original
 from blurb.data import load_task
 from blurb.messages import SettingsError, notify, opt
 from blurb.registry import load_object

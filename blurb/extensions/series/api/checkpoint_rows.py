@@ -143,7 +143,7 @@ class Scoring:
 
     def stored(self, steps: Sequence[Step]) -> Mapping[str, Row]:
         """The rows that have all that this call would score already, in the precision of this machine."""
-        from blurb.training import hardware
+        from blurb.training import hardware, precision as precisions
 
         trials = dict(self.trials)
         requested = self._seeds(self.protocol, trials.get("seeds"))
@@ -151,7 +151,7 @@ class Scoring:
             return {}  # the planning knows which trials are those of settings
         if trials.get("precision", "auto") == "auto":
             device = hardware.choose_device(trials.get("device", "auto"))
-            trials["precision"] = hardware.choose_precision("auto", device)
+            trials["precision"] = precisions.choose_precision("auto", device)
         rows = replace(self, trials=trials, told=[], notes=[]).read(steps, self.protocol)
         return {
             name: row

@@ -123,7 +123,7 @@ def _read_columns(
 def _sentence_ends() -> Mapping[str, Sequence[int]]:
     """PMID -> end of each sentence, in code points of `title TAB abstract`: those of NLTK's English punkt model."""
     lines = (
-        (files("blurb.corpora.originals") / "chemprot_sentences.tsv")
+        (files("blurb.corpora.original_readers") / "chemprot_sentences.tsv")
         .read_text(encoding="utf-8")
         .splitlines()
     )

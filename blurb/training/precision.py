@@ -1,0 +1,81 @@
+"""Precision of training: which one, the autocast that turns on bf16, and products in bf16 where they are slow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any, Literal
+
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from blurb.system.process import one_process
+from blurb.training.devices import check_precision, no_fp16
+
+if TYPE_CHECKING:
+    from accelerate import Accelerator
+
+Precision = Literal["fp32", "bf16", "fp16"]
+
+
+def choose_precision(requested: str, device: torch.device) -> Precision:
+    """Resolves the precision; `auto` is bf16 if the hardware supports it natively, else fp32."""
+    if requested == "auto":
+        return "bf16" if has_bf16(device) else "fp32"
+    if requested == "fp16" and device.type == "cpu":
+        raise no_fp16()
+    check_precision(requested)
+    return requested  # type: ignore[return-value]
+
+
+def has_bf16(device: torch.device) -> bool:
+    """Whether a device supports bf16 in hardware."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_capability(device) >= (8, 0)
+    if device.type == "cpu":
+        return torch.cpu._is_amx_tile_supported() or torch.cpu._is_avx512_bf16_supported()
+    return False
+
+
+def make_accelerator(
+    device: torch.device, precision: Precision, options: Mapping[str, Any]
+) -> Accelerator:
+    """The wrapper that runs an encoder under autocast in bf16 or fp16, and scales gradients in fp16.
+
+    :param options: more of an Accelerator, such as those of trackers
+    """
+    from accelerate import Accelerator
+    from accelerate.state import AcceleratorState
+
+    # The state is shared by all accelerators of a process and would refuse another precision.
+    AcceleratorState._reset_state(True)
+    mixed = "no" if precision == "fp32" else precision
+    with one_process():
+        return Accelerator(cpu=device.type == "cpu", mixed_precision=mixed, **options)
+
+
+_ATEN = torch.ops.aten
+PRODUCTS = {_ATEN.mm.default, _ATEN.addmm.default, _ATEN.bmm.default, _ATEN.baddbmm.default}
+
+
+class ProductsInFloat32(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Within it products of bf16 matrices on a CPU are computed in float32 and rounded, forward and backward."""
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        if func in PRODUCTS and all(
+            isinstance(value, Tensor)
+            and value.dtype is torch.bfloat16
+            and value.device.type == "cpu"
+            for value in args
+        ):
+            return func(*(value.float() for value in args), **(kwargs or {})).bfloat16()
+        return func(*args, **(kwargs or {}))
+
+
+def bf16_products(device: torch.device, precision: str) -> AbstractContextManager[object]:
+    """The context in which an encoder runs and learns: products in float32 where bf16 ones are plain loops."""
+    slow = precision == "bf16" and device.type == "cpu" and not torch.cpu._is_avx512_supported()
+    return ProductsInFloat32() if slow else nullcontext()  # type: ignore[no-untyped-call]
