@@ -20,7 +20,6 @@ import click
 from blurb.api.door import generator_lock
 from blurb.api.results import Results
 from blurb.cost.budget import choose_protocol
-from blurb.cost.estimator import Estimator, open_trials, with_predictions
 from blurb.execution import engines
 from blurb.execution.engine import Engine
 from blurb.execution.estimate import Estimate
@@ -140,6 +139,8 @@ def announce_trials(
     :param cells: names of the plans, if they are the cells of an ablation
     :param engine: will run them; None is this machine
     """
+    from blurb.cost.estimator import Estimator, open_trials, with_predictions  # torch
+
     request = planned[0].request
     elsewhere = engine is not None and engine.elsewhere
     if request.dry_run:
@@ -177,6 +178,8 @@ def _plan_trials(request: Request, engine: Engine) -> tuple[Sequence[Planned], E
         if not request.dry_run:
             trials.check_engine_is_there(planned, engine)
         return announce_trials(planned, engine=engine)
+    from blurb.cost.estimator import Estimator  # torch
+
     estimator = Estimator(timed=not engine.elsewhere)
     chosen = choose_protocol(
         request.budget,

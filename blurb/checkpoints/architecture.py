@@ -230,7 +230,8 @@ def find_silent_faults(folder: Path, tokenizer: Tokenizer, encoder: Any) -> Iter
         yield ModelError(
             "The tokenizer keeps upper case, but no entry of its vocabulary has any: words with capitals are unknown.",
             where=where,
-            fix='Set "do_lower_case": true, or take the tokenizer of the original checkpoint with --tokenizer.',
+            fix='Set "do_lower_case": true, or take the tokenizer of the original checkpoint with '
+            f"{opt('tokenizer')}.",
         )
     table = getattr(getattr(encoder, "embeddings", None), "token_type_embeddings", None)
     segments = 1 + tokenizer.special_tokens.highest_type

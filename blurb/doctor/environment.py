@@ -15,7 +15,7 @@ from blurb import DISTRIBUTION, __version__, heads, metrics, tasks
 from blurb.doctor._base import Fact
 from blurb.execution.engines import engines
 from blurb.learners import kinds
-from blurb.messages import BlurbError, ErrorCollector, SettingsError, safe_message
+from blurb.messages import BlurbError, ErrorCollector, SettingsError, opt, safe_message
 from blurb.registry import Registry
 from blurb.system import cache
 from blurb.system.files import nearest_existing
@@ -101,7 +101,7 @@ def _check_hardware(errors: ErrorCollector, facts: dict[str, Fact]) -> None:
             SettingsError(
                 f"It cannot be used: {safe_message(error)}.",
                 where="torch",
-                fix="Install torch again, free the device's memory, or run with --device cpu.",
+                fix=f"Install torch again, free the device's memory, or run with {opt('device', 'cpu')}.",
             )
         )
         return

@@ -30,7 +30,7 @@ class TrialOptions:
     suite: str = option(
         "blurb",
         "Tasks and data",
-        "The real datasets, or synthetic ones that are generated as needed.",
+        "The real datasets, or synthetic ones that come with blurb.",
         choices=("blurb", "demo"),
     )
     seeds: int | str | None = option(

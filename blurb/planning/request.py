@@ -119,7 +119,9 @@ def make_request(options: RunOptions) -> tuple[Request, Engine, Rules | None]:
     with errors:
         rules = _read_rules(options, chosen)
     with errors:
-        folder, raw = _find_data(options, chosen)
+        # No task is a fault already, and needs no folder.
+        needed = chosen or options.data
+        folder, raw = _find_data(options, chosen) if needed else (Path(), None)
     settings = _read_settings(options, chosen, errors)
     checks.check_combination(options, errors)
     with errors:

@@ -210,7 +210,7 @@ def small_lists() -> Iterator[None]:
     one_each = {"train": ["1"], "dev": ["2"], "test": ["3"]}
     with pytest.MonkeyPatch.context() as patch:
         for module in (words, biosses, hoc):
-            patch.setattr(module, "listed", lambda name: one_each)
+            patch.setattr(module, "load_split_lists", lambda name: one_each)
         patch.setattr(qa, "load_split_lists", lambda name: {"dev": ["b2"]})
         paths = [
             f"{kind}_dataset/x {number}.xml"

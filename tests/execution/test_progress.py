@@ -12,7 +12,7 @@ from blurb.execution.worker import execute_job
 from blurb.learners import building
 from blurb.planning import trials
 from tests.conftest import Builder
-from tests.cost.settings import request
+from tests.planning.requests import request
 
 
 def test_steps_are_told_seldom_and_epochs_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -126,8 +126,8 @@ def test_of_two_that_fill_at_once_the_first_stays(home: Path, other: str) -> Non
         Counted()(arrays)
         if other == "another process":
             code = (
-                "from blurb.learners.frozen.vectors import stored\n"
-                f"stored({KEY}, {SHAPES}, lambda arrays: [array.fill(7) for array in arrays])"
+                "from blurb.learners.frozen.vectors import stored_vectors\n"
+                f"stored_vectors({KEY}, {SHAPES}, lambda arrays: [array.fill(7) for array in arrays])"
             )
             subprocess.run([sys.executable, "-c", code], check=True)
         else:

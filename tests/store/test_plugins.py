@@ -266,7 +266,7 @@ def test_a_setting_that_came_later_counts_only_where_it_was_changed(
 
 def test_a_search_loads_the_heads_of_its_longest_axis(tmp_path: Path) -> None:
     """Beside a shorter axis only the first values were loaded."""
-    from blurb.planning.request import load_protocol
+    from blurb.planning.steps import load_protocol
 
     (tmp_path / "searched_head.py").write_text(HEAD)
     file = tmp_path / "searched.toml"

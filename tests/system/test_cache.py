@@ -32,7 +32,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_usage_counts_entries_and_bytes(folder: Path) -> None:
     found = {one.kind: (one.entries, one.size) for one in cache.usage()}
     empty = dict.fromkeys(
-        ("vectors", "scratch", "models", "intervals", "downloads", "verdicts"), (0, 0)
+        ("vectors", "scratch", "models", "trials", "intervals", "downloads", "verdicts"), (0, 0)
     )
     assert found == {"features": (1, 1000), "demo": (1, 500), **empty}
 

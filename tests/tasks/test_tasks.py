@@ -273,7 +273,7 @@ def test_a_task_of_others_that_is_broken_stops_no_other(
 
 def test_importing_and_listing_tasks_loads_nothing_heavy() -> None:
     script = (
-        "import sys; from blurb import tasks; tasks.select('all'); "
+        "import sys; from blurb import tasks; tasks.select_tasks('all'); "
         "print(*sorted({'torch', 'transformers', 'datasets', 'pandas', 'numpy', 'sklearn'} & set(sys.modules)))"
     )
     done = subprocess.run(

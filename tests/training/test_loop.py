@@ -54,7 +54,7 @@ def _gradients(kind: OutputKind, size: int) -> tuple[float, dict[str, torch.Tens
         targets = np.eye(3, dtype=np.float32)[targets]
     if kind == "regression":
         targets = targets.astype(np.float32)
-    loss = trainer._gradients(inputs, np.arange(13), targets, size)
+    loss = trainer.add_gradients(inputs, np.arange(13), targets, size)
     return float(loss), {
         name: p.grad.clone() for name, p in trainer.network.named_parameters() if p.grad is not None
     }
@@ -75,11 +75,13 @@ def test_micro_batches_add_up_to_the_gradient_of_the_batch(kind: OutputKind, siz
 def test_the_loss_of_a_batch_is_the_mean_over_its_words() -> None:
     network, inputs = tiny.network("tokens"), tiny.features(6, words=True)
     trainer = tiny.trainer(network)
-    mean = float(trainer._gradients(inputs, np.arange(6), tiny.targets(inputs), 6))
+    mean = float(trainer.add_gradients(inputs, np.arange(6), tiny.targets(inputs), 6))
     losses, words = 0.0, 0
     for row in range(6):
         size = len(tiny.targets(inputs)[row])
-        losses += size * float(trainer._gradients(inputs, np.array([row]), tiny.targets(inputs), 1))
+        losses += size * float(
+            trainer.add_gradients(inputs, np.array([row]), tiny.targets(inputs), 1)
+        )
         words += size
     assert mean == pytest.approx(losses / words, rel=1e-5)
 

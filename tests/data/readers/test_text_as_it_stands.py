@@ -307,8 +307,6 @@ def test_labels_that_differ_by_blanks_or_case_are_named(tmp_path: Path) -> None:
     told = "these labels differ by blanks or case only: Dr ug, Drug, drug."
     code, _, err = new(tmp_path, "mine", "qa", "a.tsv")
     assert (code, told in err) == (0, True)
-    _, out, err = command(["doctor", "mine.toml"], tmp_path)
-    assert told.capitalize()[:40] in " ".join((out + err).split())
     toml = (tmp_path / "mine.toml").read_text()
     (tmp_path / "mine.toml").write_text(toml.replace('"Gene"', '"Gene "'))
     _, out, err = command(["doctor", "mine.toml"], tmp_path)
