@@ -57,7 +57,9 @@ def perfect(asked: Path, folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     path = asked / requests.MANIFEST
     for name, content in json_object(path.read_text(), FileLine(path, 1))["requests"].items():
         manifest = requests.Manifest(**content)
-        _, units = requests.asked(tasks.get(name), folder, manifest.split, manifest.limit)
+        _, units = requests.requested_examples(
+            tasks.get(name), folder, manifest.split, manifest.limit
+        )
         for unit in units:
             yield (
                 f"{name}/{unit['id']}/{manifest.digits}",

@@ -35,7 +35,7 @@ ROWS = {"tagger-large": 0.1, "tagger-small": 0.3, "tagger-claimed": 0.5}
 def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        boards.found(folder / "board", "A board", SUITE)
+        boards.found_board(folder / "board", "A board", SUITE)
         for row, share in ROWS.items():
             for task in tasks.all():
                 units = read_split(task, demo.prepare(), "test")

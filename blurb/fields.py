@@ -203,7 +203,7 @@ def of(kind: type[Any]) -> dict[str, Any]:
     types = hints(kind)
     declarations = {each.name: each.metadata.get("field") for each in dataclasses.fields(kind)}
     return {
-        name: shaped(about, types[name])
+        name: with_annotation_type(about, types[name])
         for name, about in declarations.items()
         if about is not None
     }
@@ -214,7 +214,7 @@ def types_of(hint: Any) -> tuple[Any, ...]:
     return get_args(hint) if isinstance(hint, UnionType) or get_origin(hint) is Union else (hint,)
 
 
-def shaped(about: F, hint: Any) -> F:
+def with_annotation_type(about: F, hint: Any) -> F:
     """A field with the type of its annotation: the first of several, if it is a number or a flag."""
     types = types_of(hint)
     many = get_origin(types[0]) in (Sequence, tuple)

@@ -87,5 +87,7 @@ def _function_parameters(function: Callable[..., Any]) -> dict[str, Parameter]:
         hint, *more = get_args(hints[name]) if get_origin(hints.get(name)) is not None else (None,)
         about = next((each for each in more if isinstance(each, Option)), None)
         if about is not None:
-            options[name] = Parameter(name, hint, parameter.default, fields.shaped(about, hint))
+            options[name] = Parameter(
+                name, hint, parameter.default, fields.with_annotation_type(about, hint)
+            )
     return options

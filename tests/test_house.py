@@ -120,6 +120,15 @@ def test_values_that_live_for_long_have_a_noun_as_name() -> None:
     ] == []
 
 
+def test_no_function_has_a_name_that_says_nothing() -> None:
+    assert [
+        f"{place}: {each.name}"
+        for place, tree in trees()
+        for each in weight.functions(tree)
+        if each.name in BANNED
+    ] == []
+
+
 def test_no_class_name_means_two_things() -> None:
     places: dict[str, list[str]] = {}
     for place, tree in trees():

@@ -28,7 +28,7 @@ from blurb.records import Count, From, Rule
 from blurb.store.store import Store
 from blurb.store.trial import stored_types
 from blurb.terminal.output import json_text, make_console
-from blurb.terminal.progress import told
+from blurb.terminal.progress import describe_progress
 
 SHOWN = 20
 """Failed trials that the table names; JSON has all."""
@@ -208,7 +208,7 @@ def _running_cells(trial: TrialStanding) -> tuple[str, str, str, str]:
     news: dict[str, Any] = {
         name: one for name, one in trial.holder.news.items() if type(one) in kinds.get(name, ())
     }
-    far = told(TrialProgress(**news))
+    far = describe_progress(TrialProgress(**news))
     return (
         _name_trial(trial),
         f"{trial.holder.host}, {trial.holder.pid}",

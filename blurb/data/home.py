@@ -26,7 +26,7 @@ def data_home() -> Path:
     return Path(os.environ.get(VARIABLE) or own / "data")
 
 
-def at_hand() -> Path | None:
+def existing_home() -> Path | None:
     """The data folder if it is there."""
     if os.environ.get(VARIABLE):  # whoever set it is told that it is not there
         return data_home()

@@ -175,7 +175,7 @@ def _read_sweeps(store: Path, errors: ErrorCollector, facts: Facts) -> None:
     for folder in folders:
         with errors:
             jobs = sweeps.read(folder, allow=())
-            waiting |= {job.path: job for job in jobs if not sweeps.is_done(job)}
+            waiting |= {job.path: job for job in jobs if not sweeps.has_nothing_left(job)}
     # Jobs differ in task and seed mostly: what they share is looked at once, as its hashes take seconds.
     shared = {
         (job.data, job.source, job.device, job.trial.precision): job for job in waiting.values()

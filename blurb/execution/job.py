@@ -264,7 +264,7 @@ class JobQueue:
             self._outcomes[index] = outcome
             self.on_finished(outcome)
 
-    def told(self, index: int) -> Callable[[TrialProgress], None]:
+    def reporter_of(self, index: int) -> Callable[[TrialProgress], None]:
         """Receives the progress of a job while it runs."""
         return partial(self.on_progress, self.jobs[index])
 

@@ -117,7 +117,7 @@ def _sweep_leftovers(store: Store) -> Iterator[Leftover]:
     for folder in sorted((store.root / sweeps.FOLDER).glob("*")):
         over = not (folder / sweeps.JOBS).exists()
         with contextlib.suppress(BlurbError):
-            over = over or all(map(sweeps.is_done, sweeps.read(folder)))
+            over = over or all(map(sweeps.has_nothing_left, sweeps.read(folder)))
         if over and not engines.is_queued(
             folder
         ):  # a scheduler fails a job whose log it cannot write

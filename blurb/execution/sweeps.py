@@ -234,13 +234,13 @@ def end_if_done(folder: Path) -> bool:
         jobs = read(folder)
     except StoreError:
         return not (folder / JOBS).exists()  # another process was quicker
-    if all(is_done(job) for job in jobs):
+    if all(has_nothing_left(job) for job in jobs):
         end(folder)
         return True
     return False
 
 
-def is_done(job: Job) -> bool:
+def has_nothing_left(job: Job) -> bool:
     """Whether nothing is left to do of a job; writes nothing."""
     return rescore.is_current(Store(job.store), job.path) and (
         job.keep == "none" or saved_models.is_kept(job.path)

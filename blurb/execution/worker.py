@@ -109,7 +109,7 @@ def _execute_held(
         checkpoints.remove(path)  # of a process that was killed before it did
         return "already done"
 
-    def told(news: TrialProgress) -> None:
+    def report_news(news: TrialProgress) -> None:
         brief = {
             "epoch": news.epoch,
             "epochs": news.epochs,
@@ -122,7 +122,7 @@ def _execute_held(
             lease.check()
         tell(news)
 
-    reporter = Reporter(told, job.trial.settings.get("epochs", 0))
+    reporter = Reporter(report_news, job.trial.settings.get("epochs", 0))
     try:
         if done:
             put = _add_model(job, store, lease, reporter)

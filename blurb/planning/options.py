@@ -45,7 +45,7 @@ class NamedModel:
     name: str | None = None
     tags: tuple[str, ...] = ()
 
-    def found(self) -> NamedModel:
+    def with_absolute_folder(self) -> NamedModel:
         """With the absolute path of a folder that is there: once it is gone, `runs/mine` would be an id of the Hub."""
         typed = self.model
         if isinstance(typed, str | Path) and os.sep in str(typed) and Path(typed).is_dir():
@@ -225,7 +225,8 @@ class TrainOptions(TrialOptions):
             one if isinstance(one, NamedModel) else NamedModel(one, self.name) for one in models
         ]
         return [
-            model.found() for model in named + ([] if table is None else read_models(Path(table)))
+            model.with_absolute_folder()
+            for model in named + ([] if table is None else read_models(Path(table)))
         ]
 
     @property

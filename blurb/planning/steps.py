@@ -59,7 +59,7 @@ def find_folders(
         return folder, folder
     if data is None and all(task.file for task in chosen):
         return Path(chosen[0].file).parent, raw
-    data = data or home.at_hand()
+    data = data or home.existing_home()
     if data is None:
         hint = f" (or use {opt('suite', 'demo')}, which needs no data)" if has_suite else ""
         raise SettingsError(
@@ -80,7 +80,7 @@ def load_protocol(protocol: str | Path | None, suite: str) -> Protocol:
 
 def available_tasks(chosen: list[Task], data: Path | None) -> list[Task]:
     """Those of the tasks whose files are all there; all of them if there is none, so that the error names them."""
-    folder = data or home.at_hand()
+    folder = data or home.existing_home()
     if folder is None or not folder.is_dir():
         return chosen
     return [task for task in chosen if not _missing_files(task, folder)] or chosen

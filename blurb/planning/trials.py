@@ -335,5 +335,5 @@ def check_engine_is_there(planned: Sequence[Planned], engine: Engine) -> None:
     try:
         engine.check_there()
     except BlurbError:
-        if not all(sweeps.is_done(job) for one in planned for job in one.jobs):
+        if not all(sweeps.has_nothing_left(job) for one in planned for job in one.jobs):
             raise

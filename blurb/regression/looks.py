@@ -158,13 +158,13 @@ def identity(row: Row, split: Split, names: Sequence[str] | None = None) -> str:
     )
 
 
-def begun(rules: Rules, baseline: Row) -> LookSeries:
+def start_series(rules: Rules, baseline: Row) -> LookSeries:
     """A series without looks."""
     plan = LookDesign(rules.level, rules.looks, rules.split, rules.sd)
     return LookSeries(plan, (baseline.name, identity(baseline, rules.split)))
 
 
-def agreed(series: LookSeries, rules: Rules, where: Path) -> Rules:
+def merge_rules(series: LookSeries, rules: Rules, where: Path) -> Rules:
     """The rules with what the series has and they leave open; SettingsError where they say something else."""
     plan = series.plan
     if rules.looks is not None and rules.looks < len(series.looks):
@@ -267,8 +267,8 @@ def decide_in_series(candidate: Row, baseline: Row, rules: Rules, state: Path) -
     )  # to replace a link would leave its file behind, with fewer looks
     _check_state(state, rules)
     with leases.held(state.with_name(f".{state.name}.lease")):
-        series = read(state) if os.path.lexists(state) else begun(rules, baseline)
-        merged = agreed(series, rules, state)
+        series = read(state) if os.path.lexists(state) else start_series(rules, baseline)
+        merged = merge_rules(series, rules, state)
         names = compared_of(baseline, merged)
         candidate_hash = identity(candidate, merged.split, names)
         if candidate_hash == identity(baseline, merged.split, names):  # no checkpoint of the series

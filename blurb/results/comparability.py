@@ -113,7 +113,7 @@ class Obstacle:
         return f"; --across {way} judges all the same" if way else ""
 
     @property
-    def beside(self) -> str:
+    def both_sides(self) -> str:
         """Both sides, for a remark: `protocol: standard / quick@2`."""
         first, other = ("unknown" if side is None else side or "none" for side in self.sides)
         return f"{self.noun}: {first} / {other}"
@@ -251,7 +251,7 @@ def remarks(first: Row, other: Row) -> list[str]:
         and any(obstacle.of is Reason.PROTOCOL for obstacle in apart)
     ):
         texts.append("the same encoder under two protocols")
-    texts += [obstacle.beside for obstacle in apart]
+    texts += [obstacle.both_sides for obstacle in apart]
     precisions = first.configuration.precision, other.configuration.precision
     if all(precisions) and precisions[0] != precisions[1]:
         texts.append(f"precision: {precisions[0]} / {precisions[1]}")

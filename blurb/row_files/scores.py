@@ -138,7 +138,7 @@ def _answers_of_run(
         Answer(place, key, value)
         for place, (key, value) in enumerate(run_predictions(row, run, split), 1)
     ]
-    file = values.shaped(
+    file = values.shape_answers(
         formulation.task, AnswerFile(row.folder / f"{run['task']}{ENDING}", answers)
     )
     # A row on a part of the examples is on the part that its settings draw, never on the best one.

@@ -120,7 +120,9 @@ def known(digits: str, near: Path) -> Manifest | None:
     return None
 
 
-def asked(task: Task, folder: Path, split: Split, limit: int) -> tuple[Formulation, list[Example]]:
+def requested_examples(
+    task: Task, folder: Path, split: Split, limit: int
+) -> tuple[Formulation, list[Example]]:
     """The examples of a split, or those of them that a limit draws."""
     formulation = formulations.bind(task)
     units = matching.units_of(formulation, folder, split)
@@ -158,7 +160,7 @@ def export(
         entries = dict(read_json(out / MANIFEST).get("requests", {}))
     manifests = []
     for batch in batches:
-        name, units = batch.task.name, asked(batch.task, folder, split, limit)[1]
+        name, units = batch.task.name, requested_examples(batch.task, folder, split, limit)[1]
         manifest = _write_requests(out / f"{name}.jsonl", batch, units, split, limit, seed)
         entries[name] = asdict(manifest)
         write_json(out / MANIFEST, {"schema": 1, "requests": entries})

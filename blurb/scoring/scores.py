@@ -181,7 +181,7 @@ def matched(
     title = file.dataset.replace(" ", "-").lower()
     if title and title not in (task.name, task.title.replace(" ", "-").lower()):
         raise DataError(f"these are predictions of {file.dataset}, not of {task.name}.", file.path)
-    file = values.shaped(task, file)
+    file = values.shape_answers(task, file)
     formulation = formulations.bind(task)
     examples = matching.units_of(formulation, folder, split)
     documents = {str(unit.get("doc_id")) for unit in examples}
@@ -222,7 +222,7 @@ def matched(
 
 def replied(task: Task, replies: Replies, folder: Path, split: Split) -> MatchedAnswers:
     """The answers of a language model with their examples; errors as of `blurb.scoring.decoding.decode_answers`."""
-    formulation, units = requests.asked(task, folder, split, replies.manifest.limit)
+    formulation, units = requests.requested_examples(task, folder, split, replies.manifest.limit)
     faults = Counter[str]()
     given = decode_answers(task, replies, units, split, faults)
     facts = matching.facts(task, folder)

@@ -42,7 +42,7 @@ class Reading:
     any_scale: bool = False
 
 
-def shaped(task: Task, file: AnswerFile) -> AnswerFile:
+def shape_answers(task: Task, file: AnswerFile) -> AnswerFile:
     """The file with each answer in its final form: a list of tags or of labels, the text of a label, or a number.
 
     Answers are matched to examples afterwards, so that no value changes its length then.
@@ -63,7 +63,7 @@ def shaped(task: Task, file: AnswerFile) -> AnswerFile:
 
 
 def read(task: Task, file: AnswerFile, written: Reading) -> list[Any]:
-    """The answer of each entry of a `shaped` file, as the task's formulation predicts it.
+    """The answer of each entry of a `shape_answers` file, as the task's formulation predicts it.
 
     :raises DataError: (file, line) for one that is none
     :raises SettingsError: if the mapping of names leads to no label of the task

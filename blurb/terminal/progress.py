@@ -146,7 +146,7 @@ class Display:
         lines.add_column()
         lines.add_column(no_wrap=True)  # on a narrow terminal the names give way
         for which, news in list(self.running.values()):
-            lines.add_row(Text(which, no_wrap=True, overflow="ellipsis"), told(news))
+            lines.add_row(Text(which, no_wrap=True, overflow="ellipsis"), describe_progress(news))
         whole = Table.grid(padding=(0, 1))
         begun = sum(news.done / news.total for _, news in list(self.running.values()) if news.total)
         bar = ProgressBar(total=max(1, self.total), completed=self.count + begun, width=20)
@@ -158,10 +158,10 @@ class Display:
         return Group(lines, whole)
 
 
-def told(news: TrialProgress) -> str:
+def describe_progress(news: TrialProgress) -> str:
     """The progress of a trial as text.
 
-    >>> told(TrialProgress(done=40, total=80, epoch=1, epochs=3, loss=0.5, dev=0.731))
+    >>> describe_progress(TrialProgress(done=40, total=80, epoch=1, epochs=3, loss=0.5, dev=0.731))
     'epoch 2 of 3, 50 %, loss 0.500, dev 73.1'
     """
     if not news.total:

@@ -17,12 +17,12 @@ PINNED = re.compile(r"[\w./-]+@[0-9a-f]{40}")
 @pytest.fixture(scope="module")
 def workflows(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     """Those of this project, and those of a new board."""
-    from blurb.extensions.board.boards import found
+    from blurb.extensions.board.boards import found_board
 
     board = tmp_path_factory.mktemp("board")
     files = [
         *(ROOT / ".github" / "workflows").glob("*.yml"),
-        *(f for f in found(board, "Ours") if f.suffix == ".yml"),
+        *(f for f in found_board(board, "Ours") if f.suffix == ".yml"),
     ]
     assert len(files) == 5
     return [yaml.safe_load(Path(file).read_text(encoding="utf-8")) for file in files]

@@ -93,7 +93,7 @@ def test_an_altered_trial_is_replaced_by_the_next_run(
     (path / "spec.json").write_bytes(before.replace(b'"seed": 1', b'"seed": 9'))
     Store(Path("runs")).seal(path)
     names = iter([hidden_name(path, "old") for _ in range(4)])
-    monkeypatch.setattr("blurb.store.store.beside", lambda *given: next(names))
+    monkeypatch.setattr("blurb.store.store.hidden_name", lambda *given: next(names))
     assert run("run", BIGRAMS, "--suite", "demo", "--tasks", "gad,biosses").exit_code == 0
     assert (path / "spec.json").read_bytes() == before
     assert (Store(Path("runs")).damage(path), list(path.parent.glob(".*"))) == ([], [])

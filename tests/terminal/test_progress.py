@@ -14,7 +14,7 @@ import pytest
 from blurb.execution.job import TrialOutcome, TrialProgress
 from blurb.store.store import Store
 from blurb.terminal import time_left
-from blurb.terminal.progress import Display, told
+from blurb.terminal.progress import Display, describe_progress
 from tests.cost.settings import estimate
 from tests.store.fakes import finish, trial
 
@@ -103,7 +103,7 @@ def test_without_an_estimate_the_trials_themselves_tell_the_time_left(
     ],
 )
 def test_how_far_a_trial_is(news: TrialProgress, text: str) -> None:
-    assert told(news) == text
+    assert describe_progress(news) == text
 
 
 def read(terminal: int, until: str) -> str:

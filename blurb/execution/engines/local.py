@@ -46,7 +46,7 @@ class LocalEngine(Engine):
         gpus = gpus_for(sweep.jobs)
         if self.launch.workers == 1 and not gpus:
             while (index := turns.next()) is not None:
-                turns.end(index, execute_job(sweep.jobs[index], turns.told(index)))
+                turns.end(index, execute_job(sweep.jobs[index], turns.reporter_of(index)))
             return
         with data_sources.handed_over(job.data for job in sweep.jobs) as folder, clean_start():
             self._work_in_lanes(turns, folder, gpus)
@@ -70,8 +70,8 @@ class LocalEngine(Engine):
                             _work_in_process, execute_job, on_gpu(jobs[index], gpus, lane)
                         )
                         while wait([running], LISTEN).not_done:
-                            _pass_on_news(reader, turns.told(index))
-                        _pass_on_news(reader, turns.told(index))
+                            _pass_on_news(reader, turns.reporter_of(index))
+                        _pass_on_news(reader, turns.reporter_of(index))
                         outcome = running.result()
                         died = outcome.status == "failed" and CUDA_ERROR in outcome.message
                     except (BrokenProcessPool, SystemExit):  # killed, or told to end

@@ -280,7 +280,9 @@ REQUIREMENT = re.compile(r"[\w.,:/@=<>~!+-]{1,300}")
 """Requirements that pip takes, with a version or an address."""
 
 
-def found(folder: Path, title: str, suite: str = "blurb", requirement: str = "") -> list[Path]:
+def found_board(
+    folder: Path, title: str, suite: str = "blurb", requirement: str = ""
+) -> list[Path]:
     """Writes the files of a board; returns their paths.
 
     :param folder: new, or empty but for hidden files, such as those of a repository

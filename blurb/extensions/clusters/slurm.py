@@ -142,7 +142,7 @@ class SlurmEngine(Engine):
         on_progress: OnProgress,
         keep_sweep: bool = False,
     ) -> list[TrialOutcome]:
-        done = [sweeps.is_done(job) for job in jobs]
+        done = [sweeps.has_nothing_left(job) for job in jobs]
         waiting = [job for job, over in zip(jobs, done, strict=True) if not over]
         script = self.write(jobs[0].store, waiting) if waiting else None
         message = "" if script is None else self._submit(script, waiting)

@@ -55,7 +55,7 @@ def find(
     return checkpoints
 
 
-def there(
+def find_present(
     places: Sequence[str | Path], pattern: str | None = None, with_tokenizer: bool = True
 ) -> FoundCheckpoints:
     """The checkpoints that are there by now, of runs that may not have begun or cannot be reached for a while."""

@@ -101,7 +101,7 @@ def git(folder: Path, *words: str) -> str:
 
 @pytest.mark.parametrize("suite", ["demo", "blurb"])
 def test_the_workflows_are_safe_as_they_are_written(suite: str, tmp_path: Path) -> None:
-    boards.found(tmp_path / "board", "A board", suite)
+    boards.found_board(tmp_path / "board", "A board", suite)
     for path in (tmp_path / "board").rglob("*"):
         assert path.is_dir() or "pull_request_target" not in path.read_text(encoding="utf-8")
     looks, publishes = (workflow(tmp_path, name) for name in ("verify.yml", "publish.yml"))

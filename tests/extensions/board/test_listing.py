@@ -381,7 +381,7 @@ def test_an_entry_that_nobody_could_read_is_not_written(folder: Path) -> None:
 def test_a_board_of_withdrawn_rows_shows_them_with_the_reason(tmp_path: Path) -> None:
     """It ended with an error, as if there had never been a row."""
     board = tmp_path / "board"
-    boards.found(board, "Ours")
+    boards.found_board(board, "Ours")
     ledger.append(
         board, LedgerEntry(event=Event.WITHDRAWN, row="m", date="2026-01-31", by="us", reason="old")
     )

@@ -22,10 +22,10 @@ COMMITTED = ROOT / "docs" / "results" / "lab" / "vocabulary-and-masking"
 
 def test_a_study_keeps_the_version_of_its_parts(tmp_path: Path) -> None:
     study = spec.read("vocabulary-and-masking")
-    assert {variant.recipe.version for variant in parts.begun(study, tmp_path).variants} == {
+    assert {variant.recipe.version for variant in parts.start_study(study, tmp_path).variants} == {
         VERSION
     }
-    begun = parts.begun(study, COMMITTED)
+    begun = parts.start_study(study, COMMITTED)
     assert {variant.recipe.version for variant in begun.variants} == {1}
     assert all(parts.is_done(COMMITTED, begun, variant, 1) for variant in begun.variants)
     with pytest.raises(DataError, match="made with another version"):
@@ -41,14 +41,14 @@ def test_parts_of_two_versions_are_not_mixed(tmp_path: Path) -> None:
     about = json.loads(path.read_text())
     path.write_text(json.dumps({**about, "recipe": {**about["recipe"], "version": 2}}))
     with pytest.raises(DataError, match="versions 1 and 2 of pretraining"):
-        parts.begun(study, tmp_path)
+        parts.start_study(study, tmp_path)
 
 
 def test_a_part_that_a_kill_left_decides_as_well(tmp_path: Path) -> None:
     work = tmp_path / "work" / "own-whole-word-1" / "pretrained"
     work.mkdir(parents=True)
     (work / PLAN).write_text(json.dumps({"hash": "x", "recipe": {"words": 77}}))
-    begun = parts.begun(spec.read("vocabulary-and-masking"), tmp_path)
+    begun = parts.start_study(spec.read("vocabulary-and-masking"), tmp_path)
     assert {variant.recipe.version for variant in begun.variants} == {1}
 
 

@@ -171,7 +171,7 @@ def test_revisions_of_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_look_at_runs_that_cannot_be_read_yet_says_why(tmp_path: Path, add: Add) -> None:
     (add("checkpoint-10") / "model.safetensors").unlink()
-    there = finding.there([tmp_path / "run", tmp_path / "gone"])
+    there = finding.find_present([tmp_path / "run", tmp_path / "gone"])
     assert there.steps == ()
     assert [note.partition(": ")[2][:20] for note in there.left_out] == [
         "no weights; expected",
@@ -186,7 +186,7 @@ def test_a_hub_that_does_not_answer_is_asked_again(monkeypatch: pytest.MonkeyPat
         raise ModelError("The Hub does not answer.")
 
     monkeypatch.setattr(hub, "revisions", silent)
-    assert finding.there(["org/model@step*"]) == finding.FoundCheckpoints(
+    assert finding.find_present(["org/model@step*"]) == finding.FoundCheckpoints(
         (), ("The Hub does not answer.",)
     )
     with pytest.raises(ModelError):

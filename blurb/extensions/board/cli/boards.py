@@ -35,7 +35,7 @@ def init(
     Rules, an empty ledger, and workflows for a repository that look at what strangers send. They are safe to run on
     anything: what is sent is read as data, without secrets.
     """
-    for path in boards.found(board, title, suite, requirement or ""):
+    for path in boards.found_board(board, title, suite, requirement or ""):
         click.echo(f"Written: {path}")
 
 

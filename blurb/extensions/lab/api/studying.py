@@ -58,7 +58,7 @@ def study(
     :raises BlurbError: for a study that cannot be made, or parts of another one
     """
     folder, place = Path(output), _place(data, suite)
-    requested = parts.begun(spec.read(file), folder)
+    requested = parts.start_study(spec.read(file), folder)
     say = told or (lambda sentence: None)
     if run:
         if place is None:
@@ -97,7 +97,7 @@ def missing_parts(
 ) -> tuple[list[MissingPart], str]:
     """The parts that `study` would make, in their order with their predicted seconds, and a sentence on all of them."""
     folder, place = Path(output), _place(data, suite)
-    requested = parts.begun(spec.read(file), folder)
+    requested = parts.start_study(spec.read(file), folder)
     originals = None if raw is None else Path(raw)
     texts = None if place is None else conduct.Texts(place, originals)
     coming = _forecast(

@@ -56,7 +56,7 @@ def floors(out: Path, study: Study) -> dict[str, Row]:
     }
 
 
-def begun(study: Study, out: Path) -> Study:
+def start_study(study: Study, out: Path) -> Study:
     """A study with the version of the recipe that its parts began with, those that a kill left unfinished included.
 
     :raises DataError: if they began with two

@@ -205,7 +205,7 @@ def watch(
             [*({s.name: Scored(s) for s in checkpoints.steps} | scored).values()], checkpoints
         )
 
-    look = partial(finding.there, places, pattern, not trials.get("tokenizer"))
+    look = partial(finding.find_present, places, pattern, not trials.get("tokenizer"))
 
     def score(step: Step) -> None:
         scored[step.name] = Scored(step, row := scoring.of_step(step))

@@ -73,11 +73,11 @@ def command(
 
     notes: list[str] = []
 
-    def told(note: str) -> None:
+    def show_note(note: str) -> None:
         notes.append(note)
         click.secho(note, fg="yellow", err=True)
 
-    checkpoints = watch(list(runs), seen=seen, told=told, **given)
+    checkpoints = watch(list(runs), seen=seen, told=show_note, **given)
     for note in checkpoints.notes:
         if note not in notes:
             click.secho(note, fg="yellow", err=True)
