@@ -132,5 +132,5 @@ class Engine:
         return longest_first(jobs)
 
     def work(self, sweep: Sweep, turns: JobQueue) -> None:
-        """Has every turn taken: `turns.next`, then `worker.execute` wherever it may be, then `turns.end`."""
+        """Has every turn taken: `turns.next`, then `worker.execute_job` wherever it may be, then `turns.end`."""
         raise NotImplementedError(f"{type(self).__name__} has neither `work` nor `run`")

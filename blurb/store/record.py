@@ -235,7 +235,7 @@ def foreign_files(path: Path) -> list[str]:
         return ["spec.json"]
     hash_ = path.name.removeprefix(".").partition(".")[
         0
-    ]  # also of a folder beside it, `files.beside`
+    ]  # also of a folder beside it, `files.hidden_name`
     if (spec.task, spec.hash) != (path.parent.name, hash_):
         return ["spec.json"]
     with contextlib.suppress(StoreError):  # which whoever reads it tells

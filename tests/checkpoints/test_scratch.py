@@ -18,9 +18,9 @@ WEIGHTS = "559d3a0a6299ad6e7ced0b838c8a74e7b8f37aa09aaf266b2acb54d67cd0bed8"
 TOKENIZER = "f35f784fbe299e039f3bf7c861970551bc74512d115b240c950befe3ffd35371"
 BUILD = """
 from blurb.corpora import demo
-from blurb.learners.building import resolve
-from blurb.checkpoints import resolve, scratch
-source = resolve(str(scratch.build("scratch:tiny", demo.prepare())))
+from blurb.learners.building import resolve_model
+from blurb.checkpoints import scratch
+source = resolve_model(str(scratch.build("scratch:tiny", demo.prepare())))
 print(source.weights, source.tokenizer)
 """
 

@@ -149,7 +149,7 @@ def test_what_the_weights_do_not_fill_is_neither_run_nor_built(
     """499 layers that config.json alone has took half a minute and 2 GB: a pass through all, and all made at random."""
     rewrite(copy / "config.json", num_hidden_layers=499, max_position_embeddings=9_999_999)
     told = breaks(copy)[0] if breaks else "parameters, but the weights are"
-    for module, name in ((architecture, "check_length"), (loading, "_check_finite")):
+    for module, name in ((architecture, "check_vector_count"), (loading, "_check_finite")):
         monkeypatch.setattr(module, name, lambda *_, name=name: pytest.fail(name))
     found = [f"{problem.where} {problem.what}" for problem in examine(copy).problems]
     assert len(found) == (2 if breaks else 1)

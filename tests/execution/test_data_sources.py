@@ -119,7 +119,7 @@ def test_a_worker_maps_what_the_command_has_read(
     code = (
         "import json, sys\nfrom pathlib import Path\nfrom blurb import data\nfrom blurb.execution import data_sources\n"
         "def refuse(*given): raise SystemExit('it was read again')\n"
-        "data.load.__globals__['read_split'] = refuse\n"
+        "data.load_task.__globals__['read_split'] = refuse\n"
         "data_sources.receive(Path(sys.argv[1]))\n"
         "source = data_sources.DataSource\n"
         "found = [data_sources.load_data(source(task, Path(sys.argv[2]))) for task in ('gad', 'bc2gm')]\n"

@@ -37,7 +37,9 @@ def test_a_trial_tells_its_steps_and_what_its_history_has(
     checkpoint: Builder, tmp_path: Path
 ) -> None:
     source = building.resolve_model(str(checkpoint("bert_uncased")), name="m")
-    (job,) = trials.prepare(request(source, "gad", tmp_path, epochs=2)).final
+    (job,) = trials.prepare(
+        request(tmp_path, source, tasks_="gad", overrides={"epochs": 2}, suite="demo")
+    ).final
     told: list[TrialProgress] = []
     assert execute_job(job, told.append).status == "done"
     assert told[0] == TrialProgress(epochs=2)

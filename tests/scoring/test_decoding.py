@@ -18,7 +18,7 @@ from blurb.learners import PROMPTED
 from blurb.messages.errors import BlurbError
 from blurb.results import from_store
 from blurb.results.references import row_of
-from blurb.scoring import answer_forms, answers, batch, requests
+from blurb.scoring import answer_forms, batch, decoding, requests
 from blurb.store.store import Store
 from tests.cli.in_process import blurb as command
 
@@ -49,11 +49,11 @@ def right(key: str, answer: dict[str, Any]) -> str:
 
 
 KINDS: dict[str, list[Callable[[str, dict[str, Any]], list[str]]]] = {
-    answers.MISSING: [
+    decoding.MISSING: [
         lambda key, gold, text=text: [right(key, {"mentions": [{"text": text, "type": "Disease"}]})]
         for text in ("nowhere to be found", "", "ZZZ", "the\u200bdisease", "\n")
     ],
-    answers.NO_JSON: [
+    decoding.NO_JSON: [
         lambda key, gold, text=text: [line(key, text)]
         for text in (
             "I cannot say.",
@@ -63,7 +63,7 @@ KINDS: dict[str, list[Callable[[str, dict[str, Any]], list[str]]]] = {
             '{"mentions": [{"text": "a", "type": "Disease"}',
         )
     ],
-    answers.SCHEMA: [
+    decoding.SCHEMA: [
         lambda key, gold, said=said: [right(key, said)]
         for said in (
             {"label": "x"},
@@ -73,7 +73,7 @@ KINDS: dict[str, list[Callable[[str, dict[str, Any]], list[str]]]] = {
             {"mentions": [], "more": 1},
         )
     ],
-    answers.AROUND: [
+    decoding.AROUND: [
         lambda key, gold, form=form: [line(key, form.format(json.dumps(gold, ensure_ascii=False)))]
         for form in (
             "```json\n{}\n```",
@@ -83,7 +83,7 @@ KINDS: dict[str, list[Callable[[str, dict[str, Any]], list[str]]]] = {
             "**{}**",
         )
     ],
-    answers.CUT_OFF: [
+    decoding.CUT_OFF: [
         lambda key, gold, text=text: [line(key, text, finish_reason="length")]
         for text in (
             '{"mentions": [{"te',
@@ -93,14 +93,14 @@ KINDS: dict[str, list[Callable[[str, dict[str, Any]], list[str]]]] = {
             '{"mentions": [{"text": "a", "type"',
         )
     ],
-    answers.NO_ANSWER: [
+    decoding.NO_ANSWER: [
         lambda key, gold: [],
         lambda key, gold: [line(key, None)],
         lambda key, gold: [line(key, "")],
         lambda key, gold: [line(key, " \n")],
         lambda key, gold: [json.dumps({"custom_id": key, "response": {"body": {"choices": []}}})],
     ],
-    answers.TWO_ANSWERS: [
+    decoding.TWO_ANSWERS: [
         lambda key, gold, other=other: [right(key, gold), line(key, other)]
         for other in (
             "no",
@@ -125,12 +125,12 @@ def test_a_broken_answer_is_counted_once(
     (tmp_path / "manifest.json").write_bytes((folder / "manifest.json").read_bytes())
     found = score(tmp_path / "a.jsonl", [*lines, *KINDS[fault][way](broken, wanted[broken])])
     assert dict(found.faults) == {fault: 1}
-    assert (found.score == 100) == (fault in (answers.AROUND, answers.TWO_ANSWERS))
+    assert (found.score == 100) == (fault in (decoding.AROUND, decoding.TWO_ANSWERS))
     assert found.score > 95
 
 
 @pytest.mark.parametrize("way", range(5))
-@pytest.mark.parametrize("fault", [answers.UNORDERED, answers.OVERLAPPING])
+@pytest.mark.parametrize("fault", [decoding.UNORDERED, decoding.OVERLAPPING])
 def test_mentions_at_odd_places(
     fault: str, way: int, gold: tuple[Path, Gold], tmp_path: Path
 ) -> None:
@@ -143,7 +143,7 @@ def test_mentions_at_odd_places(
     key, lines = several[way], {key: right(key, answer) for key, answer in wanted.items()}
     mentions = wanted[key]["mentions"]
     backwards = sorted(mentions, key=lambda each: each["text"] != mentions[-1]["text"])
-    said = backwards if fault == answers.UNORDERED else [*mentions, mentions[-1]]
+    said = backwards if fault == decoding.UNORDERED else [*mentions, mentions[-1]]
     lines[key] = right(key, {"mentions": said})
     found = score(tmp_path / "a.jsonl", [*lines.values()])
     assert set(found.faults) == {fault}
@@ -158,7 +158,7 @@ def test_what_cannot_be_read_is_empty_or_wrong(
     declared = tasks.get(task)
     rows = formulations.bind(declared).units(read_split(declared, demo.prepare(), "test"))
     found = score(tmp_path / "a.jsonl", [line(key, "?") for key in of(gold[1], task)])
-    assert dict(found.faults) == {answers.NO_JSON: len(rows)}
+    assert dict(found.faults) == {decoding.NO_JSON: len(rows)}
     assert found.score <= 0
     for row in rows:
         empty = answer_forms.of(declared).unreadable(declared, row)
@@ -196,9 +196,9 @@ def test_what_cannot_be_read_is_empty_or_wrong(
 def test_labels_and_numbers(task: str, text: str, read: object, gold: tuple[Path, Gold]) -> None:
     declared, manifest = tasks.get(task), manifest_of(gold[0], task)
     unit = read_split(declared, demo.prepare(), "test")[0]
-    faults = answers.Counter[str]()
+    faults = decoding.Counter[str]()
     reply = batch.Reply(batch.FileLine(Path("a"), 1), text, False)
-    found = answers.read(declared, manifest, unit, reply, faults)
+    found = decoding.read(declared, manifest, unit, reply, faults)
     if read is None:
         assert found is None
         assert sum(faults.values()) == 1

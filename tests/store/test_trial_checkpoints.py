@@ -160,7 +160,7 @@ from blurb.execution import worker
 worker.Reporter.__init__.__defaults__ = (0.0,)
 if __name__ == "__main__":
     job = pickle.loads(Path(sys.argv[1]).read_bytes())
-    worker.execute(job, lambda news: os.kill(os.getpid(), signal.SIGKILL) if news.done == 6 else None)
+    worker.execute_job(job, lambda news: os.kill(os.getpid(), signal.SIGKILL) if news.done == 6 else None)
 """
 
 

@@ -57,7 +57,7 @@ COUNTS = """
     import os, signal, sys
     from pathlib import Path
     from blurb.system import leases
-    from blurb.system.lease_records import _started
+    from blurb.system.lease_records import _start_of_process
     folder, dies = Path(sys.argv[1]), int(sys.argv[2])
     leases.PAUSES = (0.001, 0.01)
     print("ready", flush=True)
@@ -65,7 +65,7 @@ COUNTS = """
     for turn in range(1, 11):
         with leases.held(folder / ".x.lease"):
             inside = folder / "inside"
-            if inside.exists() and _started(int(inside.read_text())):  # neither gone nor a zombie
+            if inside.exists() and _start_of_process(int(inside.read_text())):  # neither gone nor a zombie
                 sys.exit("two inside")
             inside.write_text(str(os.getpid()))
             number = int((folder / "count").read_text())

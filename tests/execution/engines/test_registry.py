@@ -29,7 +29,7 @@ BACKWARDS = """
 from pathlib import Path
 
 from blurb.execution.engine import Engine
-from blurb.execution.worker import execute
+from blurb.execution.worker import execute_job
 
 
 class Backwards(Engine):
@@ -44,7 +44,7 @@ class Backwards(Engine):
 
     def work(self, sweep, turns):
         while (index := turns.next()) is not None:
-            turns.end(index, execute(sweep.jobs[index], turns.reporter_of(index)))
+            turns.end(index, execute_job(sweep.jobs[index], turns.reporter_of(index)))
             with Path(self.note).open("a") as file:
                 file.write(f"{index + self.count} {(sweep.folder / 'jobs.json').exists()}\\n")
 
