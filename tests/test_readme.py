@@ -18,7 +18,7 @@ from blurb.cli import cli
 from blurb.corpora import demo
 from blurb.messages.errors import DataError, SettingsError
 from blurb.planning.steps import available_tasks, check_files
-from tests.corpora.original_readers import NAMES, put, small_lists
+from tests.corpora.originals import NAMES, put, small_lists
 
 README = Path(__file__).parent.parent / "README.md"
 NOT_HERE = ("pip install", "make ")

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from blurb import tasks
 from blurb.cli import cli
 from tests.conftest import ROOT
-from tests.corpora.original_readers import NAMES, put, small_lists
+from tests.corpora.originals import NAMES, put, small_lists
 
 
 @pytest.fixture(autouse=True)

@@ -18,7 +18,7 @@ from blurb.data import read_split
 from blurb.data.loading import DatasetVerification
 from blurb.messages.errors import DataError
 from blurb.tasks import SPLITS
-from tests.corpora.original_readers import (
+from tests.corpora.originals import (
     FILES,
     NAMES,
     XML,

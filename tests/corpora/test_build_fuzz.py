@@ -14,7 +14,7 @@ from blurb.corpora.build import builder
 from blurb.corpora.releases import Release
 from blurb.messages.errors import DataError
 from blurb.tasks import SPLITS
-from tests.corpora.original_readers import FILES, NAMES, docx, put, small_lists, tarred, zipped
+from tests.corpora.originals import FILES, NAMES, docx, put, small_lists, tarred, zipped
 
 PARTS = [
     b"\t",

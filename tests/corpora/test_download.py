@@ -21,7 +21,7 @@ from blurb.corpora.download import fetch
 from blurb.messages.errors import DataError
 from blurb.tasks import Download
 from tests.cli.in_process import ran
-from tests.corpora.original_readers import FILES, small_lists, tarred
+from tests.corpora.originals import FILES, small_lists, tarred
 
 CONTENT = bytes(range(256)) * 2_000
 DIGEST = hashlib.sha256(CONTENT).hexdigest()

@@ -17,7 +17,7 @@ from blurb.messages.errors import DataError
 from blurb.planning.steps import available_tasks
 from blurb.tasks import Download
 from tests.cli.in_process import ran
-from tests.corpora.original_readers import FILES, NAMES, put, small_lists
+from tests.corpora.originals import FILES, NAMES, put, small_lists
 
 
 @pytest.fixture(autouse=True)

@@ -19,7 +19,7 @@ from blurb.data.loading import examine_task
 from blurb.data.schema import hash_rows
 from blurb.messages.errors import DataError
 from blurb.tasks import SPLITS
-from tests.corpora.original_readers import FILES, put, small_lists
+from tests.corpora.originals import FILES, put, small_lists
 
 GAD = tasks.get("gad")
 

@@ -20,7 +20,7 @@ import pytest
 from blurb.corpora.releases import MissingRelease, Release, archives
 from blurb.corpora.releases.archives import archive_members
 from blurb.messages.errors import DataError
-from tests.corpora.original_readers import tarred, zipped
+from tests.corpora.originals import tarred, zipped
 
 
 def put(folder: Path, path: str, content: bytes) -> Path:
