@@ -30,7 +30,7 @@ from blurb.planning.options import Checkpointing, Given, Keep, NamedModel, RunOp
 from blurb.planning.request import Request, make_request
 from blurb.planning.run_file import with_file
 from blurb.planning.trials import Planned
-from blurb.planning.warnings import left_out, warnings_of
+from blurb.planning.warnings import warnings_of
 from blurb.protocols.settings import ELSEWHERE, FIELDS
 from blurb.regression.rules import Rules
 from blurb.results import tables
@@ -164,10 +164,10 @@ def announce_trials(
 
 def _warn(planned: Sequence[Planned], expected: Estimate | None, engine: Engine | None) -> None:
     request = planned[0].request
-    warnings = warnings_of(planned, expected, engine or engines.here(request.jobs))
-    if request.all_found:
-        warnings = [*left_out(planned), *warnings]
-    for text in warnings if request.dry_run or request.progress else ():
+    heard = request.dry_run or request.progress
+    for text in (
+        warnings_of(planned, expected, engine or engines.here(request.jobs)) if heard else ()
+    ):
         click.secho(text, fg="yellow", err=True)
 
 

@@ -16,7 +16,7 @@ from blurb.checkpoints.architecture import WITHOUT, check_embeddings, check_type
 from blurb.checkpoints.filed_tokenizer import as_filed, check_sentencepiece
 from blurb.checkpoints.reading import blame_folder, errors_alone, hide_progress
 from blurb.checkpoints.tokenizer_files import with_casing
-from blurb.checkpoints.weights import PATTERNS, read_kinds
+from blurb.checkpoints.weights import find_weights, read_kinds
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.messages import ModelError, first_of
 
@@ -215,7 +215,7 @@ def _check_names(
         )
     left = sorted(name for name in unused if _is_inside(model, name))
     if not left and (beside := sorted(name for name in unused if not HEADS.search(name))):
-        files = [path for pattern in PATTERNS for path in folder.glob(pattern)]
+        files = find_weights(folder, config.to_dict()).files
         # A prefix sets the encoder off from what is beside it; without one, all but heads is the encoder's.
         left = (
             beside

@@ -69,11 +69,7 @@ class Weights:
     @property
     def dtype(self) -> str:
         """ "bfloat16" if all floating-point weights are so in safetensors; else "float32", in which they are read."""
-        kinds = {
-            kind if path.suffix == SAFE else "F"
-            for path in self.files
-            for kind in read_kinds(path).values()
-        }
+        kinds = {kind for path in self.files for kind in read_kinds(path).values()}
         return "bfloat16" if {kind for kind in kinds if "F" in kind} == {"BF16"} else "float32"
 
     def stamp(self, with_code: bool) -> Stamp:

@@ -24,16 +24,19 @@ def warnings_of(planned: Sequence[Planned], expected: Estimate | None, engine: E
 
     :param expected: None if nothing could be predicted
     """
+    all_found = any(plan.request.all_found for plan in planned)
+    lost = [*_warn_of_lost(planned)] if all_found else []
     if expected is not None and not expected.waiting:
-        return []
+        return lost
     return [
+        *lost,
         *_warn_of_rates(planned),
         *_warn_of_data(planned),
         *(_warn_of_room(expected, engine) if expected is not None else ()),
     ]
 
 
-def left_out(planned: Sequence[Planned]) -> Iterator[str]:
+def _warn_of_lost(planned: Sequence[Planned]) -> Iterator[str]:
     """The datasets of BLURB that nobody chose or left out, and that are not there."""
     there = {task.name for one in planned for task in one.request.tasks}
     if lost := [task.name for task in tasks.load_selection("all") if task.name not in there]:

@@ -155,7 +155,7 @@ def _collect_facts(record: Record) -> list[Any]:
     try:
         task, provenance, metrics = record.trial.task, record.provenance, record.metrics
         # Whoever adds seconds up relies on them: a stranger's file may have 10**400.
-        _ = provenance.train_seconds, provenance.predict_seconds, provenance.predicted
+        _ = provenance.train_seconds, provenance.predict_seconds
         figures = {
             **metrics,
             **_check_figures(task, metrics),

@@ -11,7 +11,7 @@ from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from functools import cache, cached_property
 from pathlib import Path
 from types import NoneType
-from typing import Any, Literal, NamedTuple, TypeVar, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, get_origin, get_type_hints
 
 from blurb import learners, tasks
 from blurb.fields import types_of
@@ -125,14 +125,6 @@ class Configuration:
 PROVENANCE = "provenance.json"
 
 
-class PredictedCost(NamedTuple):
-    """The estimate of a trial before it ran (`blurb.cost`)."""
-
-    learner: str
-    type: str
-    seconds: float
-
-
 @dataclass(frozen=True)
 class Provenance:
     """The content of `provenance.json`; what nobody said is empty.
@@ -183,16 +175,6 @@ class Provenance:
         inputs = self.facts.get(f"{split}_inputs", {})
         count = inputs.get("truncated") if isinstance(inputs, dict) else None
         return count if type(count) is int else None
-
-    @property
-    def predicted(self) -> PredictedCost | None:
-        """The estimate made before the trial, if there was one."""
-        told = self.facts.get("predicted")
-        if not isinstance(told, dict) or not isinstance(told.get("seconds"), int | float):
-            return None
-        return PredictedCost(
-            str(told.get("learner")), str(told.get("type")), float(told["seconds"])
-        )
 
     def task(self, name: str) -> tasks.Task:
         """The task of the trial; of a task file, as it was declared when the trial ran."""
