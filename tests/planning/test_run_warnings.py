@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from dataclasses import replace
 from pathlib import Path
@@ -44,9 +45,9 @@ def warnings(found: Estimate, engine: str = "local") -> list[str]:
 def machine(monkeypatch: pytest.MonkeyPatch, here: Path) -> None:
     """16 GB of memory, and no site to ask."""
 
-    monkeypatch.setattr(
-        memory.os, "sysconf", {"SC_PHYS_PAGES": 4_000_000, "SC_PAGE_SIZE": 4_000}.__getitem__
-    )
+    pages, real = {"SC_PHYS_PAGES": 4_000_000, "SC_PAGE_SIZE": 4_000}, os.sysconf
+    # Libraries that are imported meanwhile ask for more.
+    monkeypatch.setattr(memory.os, "sysconf", lambda name: pages.get(name) or real(name))
     from blurb.extensions.clusters import _slurm_limits
 
     monkeypatch.setattr(_slurm_limits, "limit_of_site", lambda name: None)
