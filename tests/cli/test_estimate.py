@@ -68,6 +68,7 @@ def test_a_plain_run_times_nothing_and_its_trials_tell_the_next_one(asked: Asked
     assert "Based on a timed step" in both
 
 
+@pytest.mark.extensions
 def test_trials_that_run_elsewhere_are_not_timed_here(asked: Asked) -> None:
     found = run(*SMOKE, "--tasks", "gad", "--engine", "ray,address=auto", "--dry-run").stdout
     assert "1 trial, 1 at a time: time unknown" in found
@@ -120,10 +121,16 @@ def test_a_budget_is_for_times_that_are_predicted(asked: Asked) -> None:
     assert re.search(
         r"standard +under 1 min +chosen", run("run", "baseline:majority", *command).stdout
     )
+
+
+@pytest.mark.extensions
+def test_a_budget_for_a_time_that_nobody_predicts_is_refused(asked: Asked) -> None:
     with pytest.raises(
         SettingsError, match="the time of scratch:tiny is not predicted; use --protocol"
     ):
-        run(*COMMON, *command[2:], "--engine", "ray,address=auto")
+        run(
+            *COMMON, "--tasks", "gad", "--budget", "1m", "--dry-run", "--engine", "ray,address=auto"
+        )
 
 
 @pytest.mark.costly
