@@ -42,11 +42,6 @@ def flat(path: Path) -> str:
     return re.sub(r"\s*\n\s*(#\s+)?", " ", path.read_text(encoding="utf-8"))
 
 
-def headings() -> set[str]:
-    page = (ROOT / "docs" / "benchmark.md").read_text(encoding="utf-8")
-    return set(re.findall(r"^#{2,} (.+)$", page, flags=re.MULTILINE))
-
-
 def found(pattern: re.Pattern[str]) -> list[tuple[str, str]]:
     """File and match, of all files but this one."""
     return [

@@ -49,14 +49,6 @@ def blurb(folder: Path, monkeypatch: pytest.MonkeyPatch, here: Path) -> Callable
     )
 
 
-def test_one_run_is_judged_by_a_maximum_drop_or_by_the_variance_of_the_others(
-    blurb: Callable[..., Result],
-) -> None:
-    assert blurb("check", "once", "--baseline", "once", "--max-drop", "0.5").exit_code == 0
-    assert blurb("check", "once", "--baseline", "old").exit_code == 0
-    assert blurb("check", "fell", "--baseline", "old", "--max-drop", "2").exit_code == 1
-
-
 @pytest.mark.costly
 def test_a_csv_file_is_a_baseline(
     folder: Path, blurb: Callable[..., Result], tmp_path: Path
@@ -80,19 +72,6 @@ def test_a_csv_file_is_a_baseline(
         "check", "equal", "--baseline", "published:PubMedBERT (gu2021)", "--max-drop", "90"
     )
     assert result.exit_code == 2
-
-
-def test_rules_from_a_file(blurb: Callable[..., Result], tmp_path: Path) -> None:
-    rules = tmp_path / "blurb-check.toml"
-    rules.write_text(
-        'tasks = "ner"\nlevel = 0\nmax_drop = 90\n[datasets.ncbi-disease]\nmin_score = 99.0\n'
-    )
-    result = blurb("check", "equal", "--baseline", "old")  # found by its name in the working folder
-    assert result.exit_code == 1
-    assert "below the minimum of 99" in result.output
-    assert "gad" not in result.output
-    rules.write_text("[overall]\nmax_drop = 0.5\n")
-    assert blurb("check", "fell", "--baseline", "old").exit_code == 1
 
 
 def test_check_loads_no_torch(folder: Path) -> None:
@@ -270,15 +249,6 @@ def test_a_published_number_in_a_leaderboard_is_a_baseline(
         "unknown",
     )
     assert blurb(*arguments).exit_code == 1
-
-
-def test_an_error_of_ours_is_no_regression(
-    blurb: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from blurb.regression import forms
-
-    monkeypatch.setattr(forms, "cells", lambda finding: 1 / 0)
-    assert blurb("check", "fell", "--baseline", "old").exit_code == 2
 
 
 @pytest.mark.costly

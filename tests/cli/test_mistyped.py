@@ -51,16 +51,6 @@ def test_keywords_of_python(typed: str, meant: str) -> None:
         blurb.run("scratch:tiny", suite="demo", **{typed: "1"})
 
 
-def test_what_works_now() -> None:
-    assert (
-        CliRunner().invoke(cli, ["-V"], prog_name="blurb").output
-        == f"blurb, version {blurb.__version__}\n"
-    )
-    shown = CliRunner().invoke(cli, ["heads", "show", "bilstm"]).output
-    assert "hidden=" in shown
-    assert "blurb/heads/bilstm.py:" in shown
-
-
 def test_every_command_stands_in_one_section_of_the_help_and_fits() -> None:
     listed = [name for names in SECTIONS.values() for name in names]
     assert sorted([*listed, *cli.added_commands(Context(cli))]) == cli.list_commands(None)  # type: ignore[arg-type]

@@ -169,7 +169,7 @@ def test_a_missing_column_is_named(column: str, path: Path) -> None:
 
 @pytest.mark.parametrize("column", leaderboard_csv.NUMBERS)
 def test_what_is_no_number_is_told_with_its_line_and_column(column: str, path: Path) -> None:
-    for text in ("x", "nan", "inf", "8o.1"):
+    for text in ("x", "nan", "inf", "8o.1", "٨٠", "8_0", "0x50"):
         edited(path, 3, **{column: text})
         assert re.search(rf"^{re.escape(str(path))}:3: {column}\b", told(path))
 

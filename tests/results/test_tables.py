@@ -41,46 +41,6 @@ def fill(store: Store, names: list[str], seeds: int = 2, model: str = "m") -> No
     rows.write(store, row(model, *planned))
 
 
-def test_a_complete_row(tmp_path: Path) -> None:
-    store = Store(tmp_path / "runs")
-    fill(store, NAMES)
-    (result,) = tables.rebuild(store, tmp_path / "leaderboard.csv")
-    (line,) = read(tmp_path / "leaderboard.csv")
-    assert line["complete"] == "yes"
-    assert line["data"] == "verified"
-    assert line["seeds"] == "2"
-    assert line["bc5-chem"] == "50.50"  # the mean of 50 and 51
-    assert line["ner"] == "54.50"
-    assert result.score is not None
-    assert line["score"] == f"{result.score:.2f}"
-    assert float(line["score_low"]) < float(line["score"]) < float(line["score_high"])
-    lines = read(tmp_path / "results.csv")
-    first = [
-        each
-        for each in lines
-        if each["task"] == "bc5-chem" and each["metric"] == "f1" and each["split"] == "test"
-    ]
-    assert [each["value"] for each in first] == ["50.0000", "51.0000"]
-    assert {each["majority"] for each in first} == {"20.0000"}
-
-
-def test_an_incomplete_row_has_no_score_and_no_nan(tmp_path: Path) -> None:
-    store = Store(tmp_path / "runs")
-    fill(store, NAMES[:5], seeds=1)
-    tables.rebuild(store, tmp_path / "leaderboard.csv")
-    (line,) = read(tmp_path / "leaderboard.csv")
-    assert (line["score"], line["score_sd"], line["qa"], line["bioasq"], line["complete"]) == (
-        "",
-        "",
-        "",
-        "",
-        "no",
-    )
-    assert line["ner"] == "52.00"
-    for name in ("leaderboard.csv", "results.csv"):
-        assert "nan" not in (tmp_path / name).read_text().lower()
-
-
 def test_an_unfinished_seed_makes_a_row_incomplete(tmp_path: Path) -> None:
     store = Store(tmp_path / "runs")
     fill(store, NAMES)
@@ -118,44 +78,6 @@ def test_a_file_of_another_schema_is_left_alone(tmp_path: Path, name: str, conte
         tables.rebuild(store, tmp_path / "leaderboard.csv")
     assert (tmp_path / name).read_text() == content
     assert len(list(tmp_path.glob("*.csv"))) == 1
-
-
-def test_external_numbers_get_a_row_with_their_source(tmp_path: Path) -> None:
-    lines = [
-        "source,version,model,dataset,score,runs,certainty",
-        "us2026,v1,OurBERT,gad,81.5,5,printed",
-    ]
-    (tmp_path / "external.csv").write_text("\n".join(lines) + "\n")
-    tables.rebuild(Store(tmp_path / "runs"), tmp_path / "leaderboard.csv")
-    (line,) = read(tmp_path / "leaderboard.csv")
-    assert (line["model"], line["source"], line["gad"], line["score"]) == (
-        "OurBERT",
-        "us2026 (v1)",
-        "81.50",
-        "",
-    )
-
-
-def test_a_printed_total_is_shown(tmp_path: Path) -> None:
-    lines = [
-        "source,version,model,dataset,score,runs,certainty",
-        "us2026,v1,OurBERT,score,81.5,,printed",
-    ]
-    (tmp_path / "external.csv").write_text("\n".join(lines) + "\n")
-    tables.rebuild(Store(tmp_path / "runs"), tmp_path / "leaderboard.csv")
-    assert read(tmp_path / "leaderboard.csv")[0]["score"] == "81.50"
-
-
-@pytest.mark.parametrize(
-    "line", ["a,b,c,gad,nan,1,printed", "a,b,c,gad", "a,b,c,gda,80,1,printed", "a,b,c,gad,x,1,y"]
-)
-def test_broken_external_numbers_are_refused_with_their_line(tmp_path: Path, line: str) -> None:
-    (tmp_path / "external.csv").write_text(
-        f"source,version,model,dataset,score,runs,certainty\n{line}\n"
-    )
-    with pytest.raises(DataError, match=r"external\.csv:2: "):
-        tables.rebuild(Store(tmp_path / "runs"), tmp_path / "leaderboard.csv")
-    assert not (tmp_path / "leaderboard.csv").exists()
 
 
 @pytest.mark.parametrize("name", ["results.csv", "external.csv"])
@@ -318,9 +240,6 @@ def test_a_table_without_the_columns_that_tell_is_refused_with_its_name(
         check(mine, tmp_path)
 
 
-GOLDEN = Path(__file__).parents[1] / "golden"
-
-
 def table(folder: Path, *trials: Trial, **changes: object) -> Path:
     """The results.csv of a store with a row of these trials."""
     store = Store(folder / "runs")
@@ -433,15 +352,6 @@ def test_rows_of_two_tokenizers_stay_two(tmp_path: Path) -> None:
     found = [one.name for one in file_rows(tmp_path / "out" / "results.csv")]
     assert len(found) == len(set(found)) == 2
     assert all("tokenizer" in name for name in found)
-
-
-def test_the_golden_tables_come_out_as_they_were(tmp_path: Path) -> None:
-    shutil.copytree(GOLDEN / "store", tmp_path / "store")
-    for name in ("leaderboard.csv", "results.csv", "external.csv"):
-        shutil.copy(GOLDEN / name, tmp_path / name)
-    tables.rebuild(Store(tmp_path / "store"), tmp_path / "leaderboard.csv")
-    for name in ("leaderboard.csv", "results.csv"):
-        assert (tmp_path / name).read_bytes() == (GOLDEN / name).read_bytes()
 
 
 def test_a_long_table_has_the_name_of_the_wide_one(tmp_path: Path) -> None:

@@ -142,9 +142,6 @@ def test_a_task_of_a_file_is_that_of_then() -> None:
 
 def test_what_nobody_said_is_not_known() -> None:
     assert Provenance().truncated("test") is None
-    assert Provenance(
-        facts={"predicted": {"learner": "probe", "type": "qa", "seconds": 3}}
-    ).predicted == ("probe", "qa", 3.0)
     assert Provenance(facts={"train_seconds": float("nan")}).train_seconds is None
 
 

@@ -213,6 +213,15 @@ def test_figures_edited_on_the_board(folder: Path) -> None:
             "--beside and --rerun are for a single row",
         ),
         (
+            ["submit", "board", "one", "--as", "copy", "--by", "me"],
+            "on the board already, as row-one",
+        ),
+        (["verify", "board", "--data", "runs", "--record", "me"], "runs"),
+        (
+            ["verify", "board", "--suite", "demo", "--since", "nowhere.jsonl"],
+            "nowhere.jsonl: there is no such ledger",
+        ),
+        (
             ["verify", "one", "--suite", "demo", "--record", "me"],
             "--since, --submitted, --reproduced and --record are for a board",
         ),

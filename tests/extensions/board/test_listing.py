@@ -248,13 +248,6 @@ def test_a_copy_under_another_name_is_told_and_reproduces_nothing(folder: Path) 
     assert (code, "nobody" in err) == (2, True)
 
 
-def test_the_same_files_under_another_name_are_refused(folder: Path) -> None:
-    asked = ["leaderboard", "submit", "board", "good", "--as", "copy", "--by", "X"]
-    code, _, err = command(asked, folder)
-    assert (code, "on the board already, as good" in err) == (2, True)
-    assert not (folder / "board" / "rows" / "copy").exists()
-
-
 def test_the_same_predictions_in_other_files_are_told(folder: Path) -> None:
     edit(folder / "good", lambda run: None)  # written anew, so with another hash
     submit(folder, "good", "copy")
@@ -301,23 +294,6 @@ def test_a_hostile_entry_is_refused_with_its_line(
         assert (code, out) == (2, "")
         assert told in err
         assert "ledger.jsonl:7" in err
-
-
-def test_a_mistyped_data_folder_records_nothing(folder: Path) -> None:
-    before = (folder / "board" / ledger.FILE).read_text()
-    (folder / "empty").mkdir()
-    code, out, err = command(
-        ["leaderboard", "verify", "board", "--data", "empty", "--record", "The board"], folder
-    )
-    assert (code, out) == (2, "")
-    assert "empty" in err
-    assert (folder / "board" / ledger.FILE).read_text() == before
-
-
-def test_a_release_that_is_not_there_checks_nothing(folder: Path) -> None:
-    code, out, err = command([*VERIFY[:-2], "--since", "nowhere.jsonl"], folder)
-    assert (code, out) == (2, "")
-    assert "nowhere.jsonl: there is no such ledger" in err
 
 
 def test_a_claimed_row_fails_until_the_ledger_says_so(folder: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
 from pathlib import Path
 
 from click.testing import CliRunner
@@ -19,12 +18,6 @@ def run(*arguments: str) -> tuple[int, str, BaseException | None]:
     return result.exit_code, result.output, result.exception
 
 
-def rows(path: Path) -> list[str]:
-    page = reading.Page(path.read_text(encoding="utf-8"))
-    (main,) = page.all("table", class_="main")
-    return [one.text for one in main.children if one.attributes.get("scope") == "row"]
-
-
 def test_a_file_that_cannot_be_written_is_named_as_it_was_asked_for(tmp_path: Path) -> None:
     play(Store(tmp_path / "runs"), "mine", {"gad": 0.9}, seeds=(1,))
     code, _, error = run("/proc/x.html", "--output", str(tmp_path / "runs"), "--no-published")
@@ -34,34 +27,6 @@ def test_a_file_that_cannot_be_written_is_named_as_it_was_asked_for(tmp_path: Pa
     assert run(str(tmp_path / "x.html"), "--output", str(tmp_path / "runs"), "--no-published")[
         1
     ].endswith("x.html: 1 own row.\n")
-
-
-def test_the_same_rows_give_the_same_file(tmp_path: Path) -> None:
-    play(Store(tmp_path / "runs"), "mine", {"gad": 0.9, "hoc": 0.8}, seeds=(1, 2))
-    for name in ("a.html", "b.html"):
-        assert run(str(tmp_path / name), "--output", str(tmp_path / "runs"))[0] == 0
-    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
-
-
-def test_nothing_is_written_if_a_file_is_wrong_or_nothing_is_there(tmp_path: Path) -> None:
-    wrong, out = tmp_path / "results.csv", tmp_path / "page.html"
-    wrong.write_text("schema,metric\n2,f1\n")
-    code, _, error = run(str(out), "--output", str(tmp_path / "none"), "--results", str(wrong))
-    assert code == 1
-    assert "schema version 2" in str(error)
-    code, _, error = run(str(out), "--output", str(tmp_path / "none"), "--no-published")
-    assert "Nothing to show" in str(error)
-    assert not out.exists()
-
-
-def test_the_templates_are_in_the_package() -> None:
-    folder = files("blurb.extensions.reports.html") / "templates"
-    assert {one.name for one in folder.iterdir()} >= {
-        "page.html",
-        "parts.html",
-        "style.css",
-        "script.js",
-    }
 
 
 def test_the_page_of_the_repository_is_sound() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -177,44 +176,6 @@ def test_eval_results_name_their_source(folder: Path) -> None:
         "eval-results", "--source-name", "x", "--out", str(folder / "s"), folder=folder
     )
     assert (code, "add --source-url" in told) == (2, True)
-
-
-def keys(text: str) -> list[str]:
-    """Keys of all entries; AssertionError if braces are not balanced, or anything stands between entries."""
-    found, depth, start = [], 0, 0
-    for place, character in enumerate(text):
-        if character == "{" and text[place - 1] != "\\":
-            depth += 1
-        elif character == "}" and text[place - 1] != "\\":
-            depth -= 1
-            assert depth >= 0
-            if depth == 0:
-                found.append(
-                    re.fullmatch(r"\s*@\w+\{([\w:-]+),\s.*", text[start : place + 1], re.DOTALL)
-                )
-                start = place + 1
-    assert depth == 0
-    assert not text[start:].strip()
-    assert all(found)
-    return [match.group(1) for match in found if match]
-
-
-def test_references(folder: Path) -> None:
-    text = export("bibtex", folder=folder)[1]
-    found = keys(text)
-    assert (
-        len(found) == len(set(found)) == 13
-    )  # thirteen datasets, of which BC5's are one reference; and BLURB
-    assert found[:2] == ["gu2021blurb", "li2016bc5cdr"]
-    assert keys(export("bibtex", "m", folder=folder)[1]) == [
-        "gu2021blurb",
-        "bravo2015gad",
-        "nentidis2019bioasq",
-    ]
-    assert keys(export("bibtex", "--tasks", "hoc", folder=folder)[1]) == [
-        "gu2021blurb",
-        "baker2016hoc",
-    ]
 
 
 def test_references_of_one_key_are_one_text() -> None:

@@ -155,31 +155,6 @@ def test_more_than_ten_models_are_lines(tmp_path: Path) -> None:
     assert [line[0] for line in lines] == [f"run@{number}" for number in range(11)]
 
 
-def test_a_model_alone_has_nothing_in_bold(tmp_path: Path) -> None:
-    fill(tmp_path, seeds=1)
-    text = export("markdown", folder=tmp_path)[1]
-    assert "**" not in text
-    assert "bold" not in text
-
-
-def test_what_to_know_of_a_row_stands_below(tmp_path: Path) -> None:
-    store = Store(tmp_path / "runs")
-    finish(store, "m", trial("gad"), 0.5, verdict="differs")
-    rows.write(store, row("m", trial("gad")))
-    rows.write(
-        store, row("m", trial("gad"), configuration=replace(CONFIGURATION, precision="bf16"))
-    )
-    text = export("markdown", "--published", "linkbert2022/BioLinkBERT-base", folder=tmp_path)[1]
-    assert markdown(text)[0][1:] == [
-        "BioLinkBERT-base (linkbert2022)",
-        "m (quick lr=0.001 bf16)",
-        "m (quick lr=0.001 fp32)",
-    ]
-    assert "data not verified as BLURB's: gad differs" in text
-    assert "a note" in text
-    assert "BioLinkBERT-base (linkbert2022): ACL 2022, Table 7." in text
-
-
 @pytest.mark.parametrize(
     ("form", "read", "empty"), [("markdown", markdown, "–"), ("latex", latex, "--")]
 )
@@ -219,27 +194,6 @@ def test_what_a_note_says_twice_is_said_once(tmp_path: Path) -> None:
     finish(store, "m", trial("gad"), 0.5, configuration=made)
     rows.write(store, row("m", trial("gad"), configuration=made))
     assert export("markdown", folder=tmp_path)[1].count("synthetic data") == 1
-
-
-def test_rows_that_differ_in_their_weights_or_suite_alone_are_told_apart(tmp_path: Path) -> None:
-    store = Store(tmp_path / "runs")
-    finish(store, "m", trial("gad"), 0.5)
-    finish(store, "m", trial("gad", seed=9), 0.6)
-    rows.write(store, row("m", trial("gad")))
-    rows.write(store, replace(row("m", trial("gad", seed=9)), weights="f" * 64))
-    assert markdown(export("markdown", folder=tmp_path)[1])[0][1:] == [
-        "m (quick lr=0.001 fp32 ffffffffffff)",
-        "m (quick lr=0.001 fp32 wwwwwwwwwwww)",
-    ]
-    other = tmp_path / "other"
-    store = Store(other / "runs")
-    finish(store, "m", trial("gad"), 0.5)
-    for suite in ("blurb", "mine"):
-        rows.write(store, row("m", trial("gad"), configuration=replace(CONFIGURATION, suite=suite)))
-    assert markdown(export("markdown", folder=other)[1])[0][1:] == [
-        "m (quick lr=0.001 fp32)",
-        "m (quick lr=0.001 fp32 mine)",
-    ]
 
 
 NASTY = "50%_a & b|c #1 {x} ~^ \\cmd $m$ <i>*`\n[y]"

@@ -11,8 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from blurb.extensions.reports.plots import forest
-from blurb.extensions.reports.plots._style import OURS, PAPER, QUIET, check
-from blurb.messages.errors import SettingsError
+from blurb.extensions.reports.plots._style import OURS, PAPER, QUIET
 from blurb.results.comparison import ScoreComparison
 from blurb.statistics.welch import WelchComparison
 
@@ -99,23 +98,6 @@ def test_a_dataset_without_a_difference_has_no_row(drawn: Any) -> None:
     ]
     (empty,) = drawn({"other": [ABSENT]})
     assert points(empty) == {}
-
-
-@pytest.mark.parametrize("name", ["forest.png", "forest.pdf", "forest.svg"])
-def test_two_pictures_of_one_comparison_are_one_to_the_byte(
-    name: str, drawn: Any, tmp_path: Path
-) -> None:
-    drawn({"other": [HIGHER, LOWER]}, name=name)
-    before = (tmp_path / "deep" / name).read_bytes()
-    assert before[:4] in (b"\x89PNG", b"%PDF", b"<?xm")
-    drawn({"other": [HIGHER, LOWER]}, name=name)
-    assert (tmp_path / "deep" / name).read_bytes() == before
-    assert [path.name for path in (tmp_path / "deep").iterdir()] == [name]
-
-
-def test_a_picture_of_another_kind_is_refused_by_its_name() -> None:
-    with pytest.raises(SettingsError, match=r"\.gif"):
-        check(Path("forest.gif"))
 
 
 @pytest.mark.parametrize("name", ["$\\frac$", "a_$^$", "a$b$c", "org/50 % & {x}_"])

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
 from click.testing import CliRunner
 from matplotlib.axes import Axes
 
 from blurb import tasks
 from blurb.cli import cli
-from blurb.corpora import demo
 from blurb.extensions.reports.plots import input_lengths
 from blurb.extensions.reports.stats import TABLE_8, Statistics, lengths
 
@@ -56,21 +52,6 @@ def test_without_sub_tokens_the_lengths_are_words_and_nothing_is_compared() -> N
     assert drawn(axes, input_lengths.LANES["test"]) == [[4, 64], [8, 16], [8], [20], [64]]
     assert axes.get_xlabel() == "words per input"
     assert not labelled(axes, input_lengths.LIMIT)
-
-
-@pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
-def test_equal_statistics_give_equal_files(tmp_path: Path, suffix: str) -> None:
-    arguments = ["data", "stats", "--data", str(demo.prepare()), "--tasks", "gad,biosses", "--plot"]
-    for name in ("a", "b"):
-        assert (
-            CliRunner()
-            .invoke(cli, [*arguments, str(tmp_path / "new" / f"{name}{suffix}")])
-            .exit_code
-            == 0
-        )
-    assert (tmp_path / "new" / f"a{suffix}").read_bytes() == (
-        tmp_path / "new" / f"b{suffix}"
-    ).read_bytes()
 
 
 def test_a_picture_of_another_format_is_refused_before_anything_is_read() -> None:
