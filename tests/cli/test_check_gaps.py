@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +17,8 @@ from click.testing import CliRunner
 import blurb
 from blurb.cli import cli
 from blurb.messages.errors import BlurbError, SettingsError
-from blurb.regression import Rules
 from blurb.regression.rules import Limit
-from blurb.results import from_store, results_csv, tables
+from blurb.results import tables
 from blurb.results.references import file_rows
 from blurb.store.store import Store
 from tests.results import invented
@@ -90,28 +88,6 @@ def test_a_dataset_that_the_candidate_lost_or_never_planned_is_missing(store: St
         assert (code, f"{lost}: missing in the candidate." in told) == (2, True)
 
 
-def test_plans_of_two_machines_are_one_plan_in_the_merged_table(
-    store: Store, tmp_path: Path
-) -> None:
-    play(store, "cand", {"hoc": 0.8})
-    rows = {row.model: row for row in from_store.read(store)}
-    halves = []
-    for name, lacking in (("a", "gad"), ("b", "hoc")):
-        kept = {task: one for task, one in rows["cand"].datasets.items() if task != lacking}
-        path = tmp_path / name / "results.csv"
-        path.parent.mkdir()
-        results_csv.write(path, [replace(rows["cand"], datasets=kept)])
-        halves.append(str(path))
-    assert (
-        CliRunner().invoke(cli, ["leaderboard", "merge", *halves, "--out", "both"]).exit_code == 0
-    )
-    (row,) = results_csv.read(tmp_path / "both" / "results.csv")
-    assert {task: one.planned for task, one in row.datasets.items()} == {
-        **dict.fromkeys(NAMES, 3),
-        "hoc": 3,
-    }
-
-
 ODD = [float("nan"), float("inf"), -float("inf"), 7.0, 1.01, -0.01, 1e30, None, "0.8", True]
 
 
@@ -153,17 +129,6 @@ def test_no_door_takes_a_limit_that_is_none(value: str, store: Store, tmp_path: 
         Limit(max_drop=number)
     (tmp_path / "rules.toml").write_text(f"max_drop = {value.replace('1e999', 'inf')}\n")
     assert check("cand", "--baseline", "good", "--rules", "rules.toml")[0] == 2
-
-
-def test_a_level_or_minimum_that_is_none_is_refused() -> None:
-    for make in (
-        lambda: Rules(level=float("nan")),
-        lambda: Rules(level=1.0),
-        lambda: Limit(min_score=float("nan")),
-        lambda: Rules(split="tset"),
-    ):  # type: ignore[arg-type]
-        with pytest.raises(SettingsError):
-            make()
 
 
 def _link(path: Path) -> None:

@@ -36,6 +36,7 @@ LIGHT = [
     ["data", "verify", "--help"],
     ["ablate", "x", "--axis", "tagging", "--tasks", "gad", "--dry-run"],
     ["run", "x", "--tasks", "nothing"],
+    ["runs"],
 ]
 REFUSED = (
     "--device gpu",

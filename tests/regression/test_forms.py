@@ -15,8 +15,7 @@ from hypothesis import example, given, strategies as st
 from scipy import stats
 
 from blurb import records
-from blurb.regression import DatasetDecision, Decision, Outcome, Rules, forms, junit
-from blurb.regression.decision import Turn
+from blurb.regression import DatasetDecision, Decision, Outcome, Rules, forms
 from blurb.results.comparison import PAIRED, ScoreComparison
 from blurb.statistics.welch import WelchComparison, welch_test
 
@@ -113,73 +112,6 @@ def test_json_has_everything() -> None:
     )
 
 
-def test_a_row_of_a_table_leaves_out_what_is_not_known() -> None:
-    assert len(forms.COLUMNS) == 8
-    cells = [dict(zip(forms.COLUMNS, forms.cells(finding), strict=True)) for finding in FINDINGS]
-    assert cells[0] == {
-        "dataset": "score",
-        "baseline": "80.20",
-        "candidate": "79.17",
-        "difference": "-1.03",
-        "runs": "3 / 3",
-        "p (drop)": "0.250",
-        "outcome": "pass",
-        "why": "",
-    }
-    assert cells[1]["why"] == "fell by 1.03 points; below 80"
-    assert (
-        cells[2]["baseline"],
-        cells[2]["difference"],
-        cells[2]["p (drop)"],
-        cells[2]["runs"],
-    ) == ("", "", "", "0 / 3")
-
-
-def test_junit_counts_what_it_holds() -> None:
-    root = parsed(DECISION)
-    (suite,) = root.findall("testsuite")
-    for node in (root, suite):
-        assert (node.get("tests"), node.get("failures"), node.get("errors")) == ("3", "1", "1")
-    cases = suite.findall("testcase")
-    assert [(case.get("classname"), case.get("name")) for case in cases] == [
-        ("new quick", "score"),
-        ("new quick", "gad"),
-        ("new quick", "hoc"),
-    ]
-    assert [[child.tag for child in case] for case in cases] == [
-        ["properties", "system-out"],
-        ["properties", "system-out", "failure"],
-        ["properties", "system-out", "error"],
-    ]
-    (failure,), (error,) = root.iter("failure"), root.iter("error")
-    assert (failure.get("message"), failure.get("type")) == (
-        "fell by 1.03 points; below 80",
-        "regression",
-    )
-    assert (error.get("message"), error.get("type")) == (
-        "the baseline does not have it",
-        "cannot judge",
-    )
-    assert error.text == error.get("message")
-    assert (
-        cases[0].findtext("system-out")
-        == "baseline 80.20, candidate 79.17, difference -1.03, runs 3 / 3, p (drop) 0.250"
-    )
-    assert properties(suite) == {
-        "test": "runs", "baseline": "old quick", "split": "dev", "rule": "or", "level": "0.01",
-    }  # fmt: skip
-    assert properties(cases[1]) == {
-        name: str(value)
-        for name, value in records.of(forms.FindingRecord, FINDINGS[1]).items()
-        if name in junit.FIGURES
-    }
-    assert properties(cases[2]) == {
-        "candidate_score": "70.0",
-        "baseline_runs": "0",
-        "candidate_runs": "3",
-    }
-
-
 def test_junit_has_times_where_somebody_looked_at_the_clock() -> None:
     assert not [
         node for node in parsed(DECISION).iter() if {"time", "timestamp"} & set(node.keys())
@@ -192,37 +124,6 @@ def test_junit_has_times_where_somebody_looked_at_the_clock() -> None:
         "1.235",
         "1.235",
     )
-
-
-TURN = Turn(3, 40, 0.00125, 0.05, 0.00375)
-
-
-def test_every_form_says_which_look_it_is_what_it_rests_on_and_what_is_judged() -> None:
-    variance = "The variance between runs is pooled over 3 checkpoints (6 degrees of freedom)."
-    decision = replace(DECISION, turn=TURN, variance=variance, scope="Each side | rests on one.")
-    assert records.of(forms.Check, decision)["look"] == {
-        "number": 3, "looks": 40, "level": 0.00125, "spent": 0.00375, "repeated": False, "refused": "",
-    }  # fmt: skip
-    assert (records.of(forms.Check, decision)["level"], decision.level) == (0.01, 0.00125)
-    text = forms.job_summary(decision)
-    for sentence in (
-        "Look 3 of 40. Its level is 0.00125; 0.00375 of 0.05 is spent.",
-        variance,
-        "Each side",
-    ):
-        assert sentence in text
-    (suite,) = parsed(decision).findall("testsuite")
-    found = properties(suite)
-    assert (found["look"], found["looks"], found["level"], found["spent"]) == (
-        "3",
-        "40",
-        "0.00125",
-        "0.00375",
-    )
-    assert (found["level_of_series"], found["variance"]) == ("0.05", variance)
-    assert "again" in replace(TURN, repeated=True).text
-    assert "of 40" not in replace(TURN, looks=None).text
-    assert replace(TURN, refused="because").text == ""
 
 
 def test_a_variance_that_is_stated_has_no_degrees_of_freedom_in_json() -> None:
@@ -251,14 +152,6 @@ def test_the_units_that_fell_most_are_listed_and_the_rest_are_counted() -> None:
     few = of(DatasetDecision(line("gad"), REGRESSION, 0.004, ("fell",), units(1)))
     assert "more\n" not in forms.job_summary(few)
     assert "1 example worse by" in forms.job_summary(few)
-
-
-def test_github_gets_an_error_a_regression_and_a_warning_for_what_is_open() -> None:
-    assert forms.workflow_commands(DECISION) == [
-        "::error title=blurb gad::fell by 1.03 points; below 80",
-        "::warning title=blurb hoc::the baseline does not have it",
-    ]
-    assert forms.workflow_commands(of(FINDINGS[0])) == []
 
 
 def test_probes_are_said_to_be_judged_by_another_test() -> None:
@@ -331,8 +224,3 @@ def test_no_name_and_no_reason_breaks_a_table_of_markdown(
         cells = re.split(r"(?<!\\)(?:\\\\)*\|", row)
         assert len(cells) == len(forms.COLUMNS) + 2
         assert "<" not in row
-
-
-def test_the_alignment_of_a_table_has_its_columns() -> None:
-    _, _, _, _, head, rule, *_ = forms.job_summary(DECISION).splitlines()
-    assert rule.count("|") == head.count("|") == len(forms.COLUMNS) + 1

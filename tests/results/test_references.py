@@ -195,16 +195,6 @@ def test_a_path_may_have_colons(tmp_path: Path) -> None:
         assert named(reference).model == "c"
 
 
-def test_damage_is_told_and_the_row_is_read_without_it(tmp_path: Path) -> None:
-    shutil.copytree("runs", tmp_path / "runs")
-    path = next((tmp_path / "runs" / "a" / "gad").glob("*/predictions.parquet"))
-    path.write_bytes(b"cut")
-    told: list[BlurbError] = []
-    assert resolve("a", tmp_path / "runs", told.append).run_counts == [1]
-    assert len(told) == 1
-    assert str(path.parent) in str(told[0])
-
-
 def test_a_name_that_no_file_can_have_is_that_of_a_row(tmp_path: Path) -> None:
     """The name of a row with long overrides has more letters than a file's may have."""
     store = Store(tmp_path / "runs")

@@ -6,17 +6,13 @@ import json
 import shutil
 import threading
 from dataclasses import replace
-from io import StringIO
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from rich.console import Console
 
 from blurb import tasks
 from blurb.cli import cli
-from blurb.leaderboard.overview import with_neighbours
-from blurb.leaderboard.terminal import card
 from blurb.messages.errors import DataError, StoreError
 from blurb.results import leaderboard_csv, published, results_csv, tables
 from blurb.results.references import file_rows
@@ -99,21 +95,6 @@ def test_two_writers_at_once_give_whole_files(tmp_path: Path) -> None:
         thread.join()
     assert len(read(tmp_path / "leaderboard.csv")) == 1
     assert len(read(tmp_path / "results.csv")) == 13 * 2 * 2
-
-
-def test_names_and_titles_are_no_markup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = Store(tmp_path / "runs")
-    for model in ("[/red]", "[bold]x[/] :smile:"):
-        fill(store, NAMES, model=model)
-    known = tasks.get
-    monkeypatch.setattr(tasks, "get", lambda name: replace(known(name), title=f"[/{name}]"))
-    rows = tables.rebuild(store, tmp_path / "leaderboard.csv")
-    text = StringIO()
-    for part in (*map(card, rows), with_neighbours(rows)):
-        Console(width=120, file=text).print(part)
-    assert text.getvalue().count("[/red] ") == 2
-    assert text.getvalue().count("[bold]x[/] :smile: ") == 2
-    assert text.getvalue().count("[/gad] ") == 2
 
 
 def store_of(folder: Path, model: str) -> Store:
@@ -343,15 +324,6 @@ def test_merging_leaves_tables_of_another_schema_alone(
     with pytest.raises(StoreError, match=rf"{name} has schema version {version}.* {fix}"):
         tables.merge([table(tmp_path / "a", trial())], tmp_path / "out")
     assert (tmp_path / "out" / name).read_text() == content
-
-
-def test_rows_of_two_tokenizers_stay_two(tmp_path: Path) -> None:
-    first = table(tmp_path / "a", trial(seed=1))
-    second = table(tmp_path / "b", trial(seed=2, tokenizer="u" * 64), tokenizer="u" * 64)
-    tables.merge([first, second], tmp_path / "out")
-    found = [one.name for one in file_rows(tmp_path / "out" / "results.csv")]
-    assert len(found) == len(set(found)) == 2
-    assert all("tokenizer" in name for name in found)
 
 
 def test_a_long_table_has_the_name_of_the_wide_one(tmp_path: Path) -> None:

@@ -337,13 +337,3 @@ def test_a_task_that_a_table_names_is_never_loaded(tmp_path: Path) -> None:
     for name in (f"{tmp_path}/evil.py:X", "blurb.tasks:gad", "task.toml", "gone"):
         assert title_of(name) == name
     assert title_of("gad") == "GAD"
-
-
-def test_rows_of_ones_own_come_before_the_published_ones(tmp_path: Path) -> None:
-    """Predictions from elsewhere are a part of their own, which stood below eighteen rows of others."""
-    store = Store(tmp_path / "runs")
-    planned = fakes.trial(learner="external")
-    fakes.stored(store, "my-tagger", planned, score=0.8)
-    first, second = collect(store.root).boards
-    assert [entry.row.model for entry in first.entries] == ["my-tagger"]
-    assert {entry.kind for entry in second.entries} == {"published"}
