@@ -160,9 +160,8 @@ def test_what_is_done_and_what_is_there_twice_costs_nothing(planned: Planned) ->
 
 
 def test_tables_ask_no_trial_for_its_hash_more_than_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = Store(tmp_path / "runs")
     planned = [trial(seed=seed) for seed in range(1, 9)]
     stored(store, "m", *planned)
     asked = []

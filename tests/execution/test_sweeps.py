@@ -200,8 +200,7 @@ def test_a_command_leaves_its_sweep_only_if_trials_are_left(tmp_path: Path) -> N
 ENDS = (".end", ".end.end", ".end.end.end")
 
 
-def test_the_lease_of_the_rows(tmp_path: Path) -> None:
-    store = Store(tmp_path / "runs")
+def test_the_lease_of_the_rows(store: Store) -> None:
     store.root.mkdir()
     lease = store.root / ROWS_LEASE
     gone = LeaseRecord.me().content().replace(str(os.getpid()).encode(), b"999999999")
@@ -214,9 +213,8 @@ def test_the_lease_of_the_rows(tmp_path: Path) -> None:
 
 
 def test_rights_to_end_a_lease_of_processes_that_were_killed_one_after_the_other(
-    tmp_path: Path,
+    store: Store,
 ) -> None:
-    store = Store(tmp_path / "runs")
     trial = store.lease(store.root / "row" / "gad" / "0123456789abcdef")
     trial.parent.mkdir(parents=True)
     gone = LeaseRecord.me().content().replace(str(os.getpid()).encode(), b"999999999")

@@ -535,12 +535,11 @@ def test_a_chain_has_none(head: str, checkpoint: Builder) -> None:
 
 
 @pytest.mark.costly
-def test_a_trial_has_it_on_dev_and_scored_again_too(tmp_path: Path) -> None:
+def test_a_trial_has_it_on_dev_and_scored_again_too(store: Store, tmp_path: Path) -> None:
     run = ["run", "baseline:bigrams", "baseline:majority", "--suite", "demo", "--protocol", "smoke"]
     tasks_of = "gad,biosses,hoc,ncbi-disease"
     ran([*run, "--tasks", tasks_of, "--output", str(tmp_path / "runs")])
     rows = {row.model: row for row in results_csv.read(tmp_path / "runs" / "results.csv")}
-    store = Store(tmp_path / "runs")
     for record in map(store.read, store.trial_folders()):
         columns, name = read_predictions(record.path / "predictions.parquet"), record.task.name
         stored = json.loads((record.path / "metrics.json").read_text())

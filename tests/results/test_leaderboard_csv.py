@@ -261,8 +261,7 @@ def test_whatever_comes_back_is_read_or_told(path: Path) -> None:
     assert 100 < len(refused) < 300
 
 
-def test_tasks_of_ones_own_have_columns_behind_the_fixed_ones(tmp_path: Path) -> None:
-    store = Store(tmp_path / "runs")
+def test_tasks_of_ones_own_have_columns_behind_the_fixed_ones(store: Store, tmp_path: Path) -> None:
     planned = [trial(seed=seed) for seed in (1, 2)]
     stored(store, "m", *planned)
     (mine,) = from_store.read(store)

@@ -37,24 +37,21 @@ def fill(store: Store, names: list[str], seeds: int = 2, model: str = "m") -> No
     rows.write(store, row(model, *planned))
 
 
-def test_an_unfinished_seed_makes_a_row_incomplete(tmp_path: Path) -> None:
-    store = Store(tmp_path / "runs")
+def test_an_unfinished_seed_makes_a_row_incomplete(store: Store, tmp_path: Path) -> None:
     fill(store, NAMES)
     rows.write(store, row("m", trial("gad", 3)))
     tables.rebuild(store, tmp_path / "leaderboard.csv")
     assert read(tmp_path / "leaderboard.csv")[0]["complete"] == "no"
 
 
-def test_unverified_data_is_named(tmp_path: Path) -> None:
-    store = Store(tmp_path / "runs")
+def test_unverified_data_is_named(store: Store, tmp_path: Path) -> None:
     finish(store, "m", trial("ebm-pico"), 0.5, verdict="differs")
     rows.write(store, row("m", trial("ebm-pico")))
     tables.rebuild(store, tmp_path / "leaderboard.csv")
     assert read(tmp_path / "leaderboard.csv")[0]["data"] == "ebm-pico differs"
 
 
-def test_demo_rows_never_mix_with_real_ones(tmp_path: Path) -> None:
-    store = Store(tmp_path / "runs")
+def test_demo_rows_never_mix_with_real_ones(store: Store, tmp_path: Path) -> None:
     fill(store, NAMES, seeds=1)
     rows.write(store, row("m", trial("gad"), configuration=replace(CONFIGURATION, suite="demo")))
     found = tables.rebuild(store, tmp_path / "leaderboard.csv")
@@ -66,9 +63,10 @@ def test_demo_rows_never_mix_with_real_ones(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["leaderboard.csv", "results.csv"])
 @pytest.mark.parametrize("content", ["schema,model\n99,x\n", "model,score\nx,1\n"])
-def test_a_file_of_another_schema_is_left_alone(tmp_path: Path, name: str, content: str) -> None:
+def test_a_file_of_another_schema_is_left_alone(
+    store: Store, tmp_path: Path, name: str, content: str
+) -> None:
     (tmp_path / name).write_text(content)
-    store = Store(tmp_path / "runs")
     fill(store, ["gad"])
     with pytest.raises(StoreError, match="schema version"):
         tables.rebuild(store, tmp_path / "leaderboard.csv")
@@ -82,8 +80,7 @@ def test_the_leaderboard_cannot_take_the_name_of_its_neighbours(tmp_path: Path, 
         tables.rebuild(Store(tmp_path / "runs"), tmp_path / name)
 
 
-def test_two_writers_at_once_give_whole_files(tmp_path: Path) -> None:
-    store = Store(tmp_path / "runs")
+def test_two_writers_at_once_give_whole_files(store: Store, tmp_path: Path) -> None:
     fill(store, NAMES, seeds=1)
     threads = [
         threading.Thread(target=tables.rebuild, args=(store, tmp_path / "leaderboard.csv"))
@@ -375,8 +372,9 @@ def test_two_models_of_the_same_trials_are_two(tmp_path: Path) -> None:
         tables.merge(files[:1], tmp_path / "out")
 
 
-def test_a_protocol_that_changed_under_its_name_makes_another_row(tmp_path: Path) -> None:
-    store = Store(tmp_path / "runs")
+def test_a_protocol_that_changed_under_its_name_makes_another_row(
+    store: Store, tmp_path: Path
+) -> None:
     finish(store, "m", trial(), 0.5)
     for digit in "01":
         rows.write(
@@ -421,8 +419,7 @@ def test_a_damaged_table_is_told_with_its_line(tmp_path: Path) -> None:
         tables.rebuild(store, tmp_path / "leaderboard.csv")
 
 
-def test_removed_trials_stop_nothing(tmp_path: Path) -> None:
-    store = Store(tmp_path / "runs")
+def test_removed_trials_stop_nothing(store: Store, tmp_path: Path) -> None:
     for model in ("m", "n"):
         stored(store, model)
     tables.rebuild(store, tmp_path / "leaderboard.csv")

@@ -244,9 +244,8 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("begins", ["a row", "a trial", "a lease"])
 def test_whatever_is_written_first_makes_the_store_one_of_this_schema(
-    begins: str, tmp_path: Path
+    begins: str, store: Store
 ) -> None:
-    store = Store(tmp_path / "runs")
     assert not store.root.exists()
     if begins == "a row":
         rows.write(store, row("m", trial()))

@@ -116,9 +116,10 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_name_is_no_command_of_a_runner_and_no_markdown(name: str, tmp_path: Path) -> None:
+def test_a_name_is_no_command_of_a_runner_and_no_markdown(
+    name: str, store: Store, tmp_path: Path
+) -> None:
     """GitHub's runner takes a line for a command that begins so; a summary shows links, pictures and mentions."""
-    store = Store(tmp_path / "runs")
     for model, share in (("old", 0.9), ("new", 0.4)):
         play(store, model, {"gad": share})
     tables.rebuild(store, tmp_path / "leaderboard.csv")

@@ -108,10 +108,9 @@ def score(name: str, answers: dict[str, Any], gold: dict[str, Any]) -> float:
 @pytest.mark.costly
 @pytest.mark.real
 def test_every_dataset_round_trips_on_the_real_ids(
-    tmp_path: Path, real_rows: Callable[[str, Split], list[Example]]
+    store: Store, tmp_path: Path, real_rows: Callable[[str, Split], list[Example]]
 ) -> None:
     """Gold is taken from BLURB's files as they are written, by other code than the exporter's."""
-    store = Store(tmp_path / "runs")
     rows = {name: bioasq() if name == "bioasq" else real_rows(name, "test") for name in NAMES}
     for name in NAMES:
         finish(
@@ -294,9 +293,8 @@ def sentences(lengths: list[int], name: str = "ncbi-disease") -> list[Example]:
     ]
 
 
-def test_tag_sequences_of_a_wrong_length_are_refused(tmp_path: Path) -> None:
+def test_tag_sequences_of_a_wrong_length_are_refused(store: Store, tmp_path: Path) -> None:
     rows = sentences([25] * 939 + [26])
-    store = Store(tmp_path / "runs")
     short = [unit["tags"][:-1] if i == 17 else unit["tags"] for i, unit in enumerate(rows)]
     finish(store, "ncbi-disease", rows, prediction=short)
     code, text = export(
@@ -323,8 +321,7 @@ def test_hoc_by_abstract_cannot_be_submitted(tmp_path: Path) -> None:
     assert "--set document_unit=sentence" in text
 
 
-def test_the_seed_is_the_first_or_the_one_that_is_named(tmp_path: Path) -> None:
-    store = Store(tmp_path / "runs")
+def test_the_seed_is_the_first_or_the_one_that_is_named(store: Store, tmp_path: Path) -> None:
     for seed in (2, 3):
         finish(store, "gad", gad(), seed=seed)
     found = []

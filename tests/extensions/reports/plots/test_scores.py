@@ -58,9 +58,8 @@ def test_means_runs_and_intervals(results: Any) -> None:
     assert list(best.get_xdata()) == [best_of_paper()[name][0] for name in ("gad", "bioasq")]
 
 
-def test_no_interval_is_beyond_the_bounds_of_its_metric(tmp_path: Path) -> None:
+def test_no_interval_is_beyond_the_bounds_of_its_metric(store: Store, tmp_path: Path) -> None:
     """Two seeds far apart: Student's interval of their mean is wider than the scale."""
-    store = Store(tmp_path / "runs")
     right = gad()
     wrong = [{**row, "prediction": "0"} for row in right]
     for seed, rows in ((1, right), (2, wrong)):
