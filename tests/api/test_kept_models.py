@@ -229,11 +229,26 @@ def test_a_model_that_is_damaged_or_missing(played: blurb.Results, tmp_path: Pat
         blurb.load_model(tmp_path)
 
 
+@pytest.fixture(scope="module")
+def bare(checkpoint: Builder, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The finished trial of a run that kept no model."""
+    folder = tmp_path_factory.mktemp("bare") / "runs"
+    kept_none = fine_tuned(checkpoint("bert_uncased"), "biosses", folder, keep_model="none")
+    return kept_none.trial("m", "biosses")
+
+
+@pytest.fixture
+def trial(bare: Path, tmp_path: Path) -> Path:
+    """This trial in a store of the test's own."""
+    store = bare.parents[2]
+    return shutil.copytree(store, tmp_path / "runs") / bare.relative_to(store)
+
+
 @pytest.mark.costly
-def test_a_finished_trial_gets_its_model_later(checkpoint: Builder, tmp_path: Path) -> None:
+def test_a_finished_trial_gets_its_model_later(
+    trial: Path, checkpoint: Builder, tmp_path: Path
+) -> None:
     folder = checkpoint("bert_uncased")
-    results = fine_tuned(folder, "biosses", tmp_path / "runs", keep_model="none")
-    trial = results.trial("m", "biosses")
     assert not (trial / "model").exists()
     before = {path.name: path.read_bytes() for path in trial.iterdir()}
     fine_tuned(folder, "biosses", tmp_path / "runs")
@@ -246,12 +261,9 @@ def test_a_finished_trial_gets_its_model_later(checkpoint: Builder, tmp_path: Pa
 
 @pytest.mark.costly
 def test_in_another_environment_a_finished_trial_keeps_its_word(
-    checkpoint: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    trial: Path, checkpoint: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = checkpoint("bert_uncased")
-    trial = fine_tuned(folder, "biosses", tmp_path / "runs", keep_model="none").trial(
-        "m", "biosses"
-    )
     before = (trial / "DONE.json").read_bytes()
     real = worker.describe_environment
     monkeypatch.setattr(
@@ -269,12 +281,9 @@ def test_in_another_environment_a_finished_trial_keeps_its_word(
 
 @pytest.mark.costly
 def test_other_predictions_do_not_replace_the_stored_ones(
-    checkpoint: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    trial: Path, checkpoint: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = checkpoint("bert_uncased")
-    trial = fine_tuned(folder, "biosses", tmp_path / "runs", keep_model="none").trial(
-        "m", "biosses"
-    )
     columns = read_predictions(trial / "predictions.parquet")
     write_predictions(
         trial / "predictions.parquet", {**columns, "prediction": [0.5] * len(columns["id"])}

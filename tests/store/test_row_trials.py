@@ -20,8 +20,7 @@ from blurb.store.store import Store
 from tests.store.fakes import CONFIGURATION, finish, row, stored, trial
 
 
-def test_rows_are_merged_by_task_and_seed_but_never_across_data(tmp_path: Path) -> None:
-    store = Store(tmp_path)
+def test_rows_are_merged_by_task_and_seed_but_never_across_data(store: Store) -> None:
     rows.write(store, row("m", trial("gad", 1), trial("ddi", 1), trial("ddi", 2), trial("hoc", 1)))
     merged = rows.write(store, row("m", trial("gad", 2), trial("ddi", 1, data="new")))
     assert set(merged.trials["gad"]) == {1, 2}
@@ -130,8 +129,7 @@ def test_a_damaged_row_is_put_together_from_its_trials(tmp_path: Path) -> None:
     assert set(found.records) == {"gad", "ddi"}  # the third has other weights
 
 
-def test_datasets_of_other_plug_in_code_leave_the_row(tmp_path: Path) -> None:
-    store = Store(tmp_path)
+def test_datasets_of_other_plug_in_code_leave_the_row(store: Store) -> None:
     old = [trial("gad", plugins={"head": "a"}), trial("ddi", plugins={"head": "a"}), trial("hoc")]
     rows.write(
         store,
@@ -143,8 +141,7 @@ def test_datasets_of_other_plug_in_code_leave_the_row(tmp_path: Path) -> None:
     assert rows.read(store) == [found]
 
 
-def test_a_damaged_trial_is_told_and_the_others_stand(tmp_path: Path) -> None:
-    store = Store(tmp_path)
+def test_a_damaged_trial_is_told_and_the_others_stand(store: Store) -> None:
     paths = [finish(store, "m", trial(seed=seed), 0.5) for seed in (1, 2, 3)]
     rows.write(store, row("m", *(trial(seed=seed) for seed in (1, 2, 3))))
     (paths[0] / "predictions.parquet").unlink()

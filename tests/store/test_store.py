@@ -21,8 +21,7 @@ from tests.store.fakes import finish, row, stored, trial
 
 
 @pytest.mark.parametrize("name", [*FILES, "DONE.json"])
-def test_a_changed_or_missing_file_makes_a_trial_undone(tmp_path: Path, name: str) -> None:
-    store = Store(tmp_path)
+def test_a_changed_or_missing_file_makes_a_trial_undone(store: Store, name: str) -> None:
     path = finish(store, "m", trial(), 0.5)
     assert store.is_done(path)
     with (path / name).open("ab") as file:
@@ -34,8 +33,7 @@ def test_a_changed_or_missing_file_makes_a_trial_undone(tmp_path: Path, name: st
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_file_that_is_neither_there_nor_listed_is_damage(tmp_path: Path, name: str) -> None:
-    store = Store(tmp_path)
+def test_a_file_that_is_neither_there_nor_listed_is_damage(store: Store, name: str) -> None:
     path = finish(store, "m", trial(), 0.5)
     done = json.loads((path / "DONE.json").read_text())
     del done["sha256"][name]
@@ -44,8 +42,7 @@ def test_a_file_that_is_neither_there_nor_listed_is_damage(tmp_path: Path, name:
     assert store.damage(path) == [name]
 
 
-def test_an_error_while_writing_leaves_nothing(tmp_path: Path) -> None:
-    store = Store(tmp_path)
+def test_an_error_while_writing_leaves_nothing(store: Store) -> None:
     path = store.path("m", "gad", "ab" * 8)
 
     def interrupted() -> None:
@@ -58,8 +55,7 @@ def test_an_error_while_writing_leaves_nothing(tmp_path: Path) -> None:
     assert list(path.parent.iterdir()) == []
 
 
-def test_a_trial_without_all_files_is_not_sealed(tmp_path: Path) -> None:
-    store = Store(tmp_path)
+def test_a_trial_without_all_files_is_not_sealed(store: Store) -> None:
     with (
         pytest.raises(StoreError, match=r"metrics\.json"),
         store.writing(store.path("m", "gad", "ab" * 8)),
@@ -67,8 +63,7 @@ def test_a_trial_without_all_files_is_not_sealed(tmp_path: Path) -> None:
         pass
 
 
-def test_what_was_written_is_read_back(tmp_path: Path) -> None:
-    store = Store(tmp_path)
+def test_what_was_written_is_read_back(store: Store) -> None:
     planned = trial()
     record = store.read(finish(store, "org/model:x", planned, 0.25))
     assert record.trial == planned
@@ -76,8 +71,7 @@ def test_what_was_written_is_read_back(tmp_path: Path) -> None:
     assert record.score("test", baseline=True) == 0.2
 
 
-def test_deep_json_is_damage_and_not_a_traceback(tmp_path: Path) -> None:
-    store = Store(tmp_path)
+def test_deep_json_is_damage_and_not_a_traceback(store: Store) -> None:
     path = finish(store, "m", trial(), 0.5)
     (path / "DONE.json").write_text("[" * 100_000)
     assert store.damage(path) == ["DONE.json"]

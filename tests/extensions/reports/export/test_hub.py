@@ -20,7 +20,7 @@ from blurb import tasks
 from blurb.extensions.reports.export.formats.bibtex import key
 from blurb.results import from_store
 from blurb.store.store import Store
-from tests.extensions.reports.export.stores import bioasq, export, finish, gad
+from tests.extensions.reports.export.stores import bioasq, export, finish, gad, refused
 from tests.extensions.reports.export.test_tables import NAMES, fill
 
 
@@ -92,8 +92,7 @@ def test_a_run_has_one_card_of_its_last_checkpoint(tmp_path: Path) -> None:
     finish(store, "gad", gad(), seed=1, model="mine@90")
     finish(store, "gad", gad(), seed=2, model="mine@1000")
     finish(store, "bioasq", bioasq(), model="other@7")
-    code, told = export("model-index", "--out", str(out), folder=tmp_path)
-    assert (code, "There are 3 such rows" in told) == (2, True)
+    assert "There are 3 such rows" in refused("model-index", "--out", str(out), folder=tmp_path)
     for _ in range(2):  # a later checkpoint replaces an earlier one
         assert export("model-index", "mine", "--out", str(out), folder=tmp_path)[0] == 0
         (result,) = ModelCard.load(out).data.eval_results
@@ -123,9 +122,7 @@ def test_another_metric_of_the_same_dataset_stays_on_the_card(folder: Path) -> N
 def test_a_broken_card_is_left_as_it_is(folder: Path, content: str) -> None:
     out = folder / "README.md"
     out.write_text(content)
-    code, text = export("model-index", "--out", str(out), folder=folder)
-    assert code == 2
-    assert "README.md" in text
+    assert "README.md" in refused("model-index", "--out", str(out), folder=folder)
     assert out.read_text() == content
 
 
@@ -179,10 +176,9 @@ def test_eval_results_name_their_source(folder: Path) -> None:
     ):
         assert (entry.source_url, entry.source_name, entry.source_org) == tuple(source.values())
         assert entry.dataset_revision == "abc"
-    code, told = export(
+    assert "add --source-url" in refused(
         "eval-results", "--source-name", "x", "--out", str(folder / "s"), folder=folder
     )
-    assert (code, "add --source-url" in told) == (2, True)
 
 
 def test_references_of_one_key_are_one_text() -> None:
