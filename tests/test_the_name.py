@@ -11,7 +11,8 @@ import pytest
 
 import blurb
 import blurb_bench
-from blurb.doctor import environment, examine
+from blurb import doctor
+from blurb.doctor import examine
 
 ROOT = Path(blurb.__file__).parents[1]
 
@@ -55,10 +56,10 @@ def test_the_second_command_is_the_first(
 
 
 def test_doctor_warns_while_both_are_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = environment.metadata.distributions
+    before = doctor.metadata.distributions
     other = [SimpleNamespace()]
     monkeypatch.setattr(
-        environment.metadata,
+        doctor.metadata,
         "distributions",
         lambda **asked: other if asked == {"name": "blurb"} else before(**asked),
     )
