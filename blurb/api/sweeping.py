@@ -187,11 +187,10 @@ def _jobs_to_run(
     # A sweep ends with its last trial, which someone else may have finished while this job was queued.
     if sweep.is_dir() and not (sweep / sweeps.JOBS).exists():
         return []
-    return (
-        sweeps.read(sweep, allow)
-        if part is None
-        else sweeps.jobs_of_parts(sweep, [part], allow or ())
-    )
+    if part is None:
+        return sweeps.read(sweep, allow)
+    kinds = engines.engines.usable().values()
+    return [job for kind in kinds for job in kind.jobs_of_part(sweep, part, allow or ())]
 
 
 def _check_places(jobs: Sequence[Job]) -> None:

@@ -10,7 +10,7 @@ import contextlib
 import dataclasses
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ from blurb.store.plugins import Typed
 from blurb.store.store import Store
 from blurb.store.trial import Trial, from_json
 from blurb.system import leases
-from blurb.system.files import check_types, file_hash, read_json, write_json, writing_whole
+from blurb.system.files import check_types, file_hash, read_json, write_json, write_whole
 
 SCHEMA = 1
 FOLDER = ".sweeps"
@@ -51,31 +51,11 @@ def write(
     :param about: more that tells sweeps apart
     :returns: its folder, and the hash by which it is allowed, of what was planned and not of what is in the file by now
     """
-    lines, about_all = _lines_of_jobs(jobs)
-    digest = hashlib.sha256()
-    for text in _json_parts(
-        {**about_all, "about": about}, ({**line, "predicted": 0.0} for line in lines)
-    ):
-        digest.update(text.encode())
-    folder = store / FOLDER / digest.hexdigest()[:12]
-    if not _is_whole(folder / JOBS):
-        with writing_whole(folder / JOBS) as aside, aside.open("w", encoding="utf-8") as file:
-            file.writelines(_json_parts(about_all, lines))
-    code = allowed.hash_of(about_all)
-    allowed.remember(code)
-    return folder, code
-
-
-def _lines_of_jobs(jobs: Sequence[Job]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Each job's own values, with indices into the lists of shared values; and the rest of the file."""
     shared: dict[str, dict[str, tuple[int, Any]]] = {name: {} for name in SHARED}
     places: dict[str, dict[Any, int]] = {name: {} for name in SHARED}
     lines = []
     for job in jobs:
-        line: dict[str, Any] = {
-            "trial": job.trial.content,
-            **{name: getattr(job, name) for name in JOB_FIELDS},
-        }
+        line = {name: getattr(job, name) for name in JOB_FIELDS}
         for name in SHARED:
             value, values = getattr(job, name), shared[name]
             if id(value) not in places[name]:  # of which the jobs keep the objects
@@ -84,45 +64,34 @@ def _lines_of_jobs(jobs: Sequence[Job]) -> tuple[list[dict[str, Any]], dict[str,
                     json.dumps(content, sort_keys=True), (len(values), content)
                 )[0]
             line[name] = places[name][id(value)]
-        lines.append(line)
+        lines.append({**line, "trial": job.trial.content})
     # Plug-ins are those of the process, the same for all jobs of a command.
     plugins = {
         kind: {name: path and str(Path(path).absolute()) for name, path in files.items()}
         for kind, files in (jobs[0].plugins if jobs else {}).items()
     }
-    paths = {
-        path
-        for named in plugins.values()
-        for path in named.values()
-        if path and Path(path).is_file()
-    }
-    return lines, {
+    paths = {path for named in plugins.values() for path in named.values() if path}
+    whole: dict[str, Any] = {
         "schema": SCHEMA,
         "blurb": blurb.__version__,
         "plugins": plugins,
-        "code": {path: file_hash(Path(path)) for path in paths},
+        "code": {path: file_hash(Path(path)) for path in paths if Path(path).is_file()},
         **{name: [content for _, content in values.values()] for name, values in shared.items()},
+        "jobs": lines,
     }
-
-
-def _json_parts(whole: Mapping[str, Any], lines: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """The JSON of an object with sorted keys, whose `jobs` are these lines; in parts, as they may be very many."""
-    before, after = (
-        {key: item for key, item in whole.items() if (key < "jobs") is first}
-        for first in (True, False)
-    )
-    yield json.dumps(before, sort_keys=True)[:-1] + ', "jobs": ['
-    for number, line in enumerate(lines):
-        yield (", " if number else "") + json.dumps(line, sort_keys=True)
-    yield "], " + json.dumps(after, sort_keys=True)[1:]
-
-
-def _is_whole(file: Path) -> bool:
-    """Whether a list of trials is there, of which none was dropped: if one was, it is asked for again."""
+    # What is predicted, which changes from run to run, is no part of the name.
+    named = [{**line, "predicted": 0.0} for line in lines]
+    text = json.dumps({**whole, "jobs": named, "about": about}, sort_keys=True)
+    folder = store / FOLDER / hashlib.sha256(text.encode()).hexdigest()[:12]
     try:
-        return None not in read_json(file)["jobs"]
+        is_whole = None not in read_json(folder / JOBS)["jobs"]  # one that was dropped is run anew
     except (StoreError, KeyError, TypeError):
-        return False
+        is_whole = False
+    if not is_whole:
+        write_whole(folder / JOBS, json.dumps(whole, sort_keys=True).encode())
+    code = allowed.hash_of(whole)
+    allowed.remember(code)
+    return folder, code
 
 
 def _json_content(value: Any) -> dict[str, Any]:
@@ -269,59 +238,3 @@ def drop(store: Store, trials: Collection[Path]) -> None:
                 ]
                 write_json(folder / JOBS, content)
                 end_if_done(folder)
-
-
-PARTS = "slurm.json"
-"""File of a sweep: the trials of each part, the numbers of the submitted jobs, and how many parts these took."""
-
-
-def write_parts(folder: Path, parts: Sequence[Sequence[int]]) -> None:
-    """Writes the parts of a sweep of which nothing is submitted; those that are there stay as they are.
-
-    :param parts: indices of the trials of each
-    """
-    if not (folder / PARTS).exists():
-        write_json(folder / PARTS, {"parts": parts, "submitted": [], "taken": 0})
-
-
-def read_parts(folder: Path) -> dict[str, Any]:
-    """Read the parts of a sweep from its file; none without a file. StoreError for values of other types."""
-    file = folder / PARTS
-    if not file.exists():
-        return {"parts": [], "submitted": [], "taken": 0}
-    content, kinds = read_json(file), {"parts": list, "taken": int, "submitted": list}
-    check_types({**dict.fromkeys(kinds), **content}, kinds, file)
-    return content
-
-
-def note_submitted(folder: Path, number: str, taken: int) -> None:
-    """Notes a job of the scheduler.
-
-    :param taken: number of parts that jobs run by now
-    """
-    content = read_parts(folder)
-    content["submitted"].append(number)
-    content["taken"] = max(content["taken"], taken)
-    write_json(folder / PARTS, content)
-
-
-def jobs_of_parts(
-    folder: Path, numbers: Iterable[int], allow: Collection[str] | None = None
-) -> list[Job]:
-    """The trials of some parts of a sweep; StoreError if one of the parts is not there.
-
-    :param allow: as for `sweeps.read`
-    """
-    parts, jobs = read_parts(folder)["parts"], numbered(folder, allow)
-    chosen: list[Job] = []
-    number = 0
-    try:
-        for number in numbers:
-            if number < 0:
-                raise IndexError(number)
-            chosen += [job for index in parts[number] if (job := jobs[index]) is not None]
-        return chosen
-    except (IndexError, TypeError) as error:
-        raise StoreError(
-            f"{folder} has no part {number}: it has {len(parts)} parts, numbered from 0."
-        ) from error

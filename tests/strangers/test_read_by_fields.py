@@ -123,6 +123,8 @@ def test_row_and_trial(runs: Path) -> None:
 
 @pytest.mark.extensions
 def test_sweep_and_its_parts(here: Path) -> None:
+    from blurb.extensions.clusters import _slurm_parts
+
     asked = [
         "--suite",
         "demo",
@@ -146,8 +148,8 @@ def test_sweep_and_its_parts(here: Path) -> None:
         "'seed' must be of type int",
     )
     said = refusals(
-        folder / sweeps.PARTS,
-        lambda: sweeps.note_submitted(folder, "7", sweeps.read_parts(folder)["taken"]),
+        folder / _slurm_parts.PARTS,
+        lambda: _slurm_parts.note_submitted(folder, "7", _slurm_parts.read_parts(folder)["taken"]),
     )
     _has(said, "'parts' must be of type list", "'submitted' must be of type list (got NoneType)")
 

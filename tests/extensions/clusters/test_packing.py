@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given, strategies as st
 
-from blurb.execution.job import pack_trials
+from blurb.extensions.clusters._slurm_parts import pack_trials
+from blurb.extensions.clusters._slurm_script import arrays, offsets
 
 
 def test_examples() -> None:
@@ -55,10 +55,7 @@ def test_each_trial_goes_into_the_emptiest_part_that_has_room(
     )
 
 
-@pytest.mark.extensions
 def test_blocks_of_an_array() -> None:
-    from blurb.extensions.clusters._slurm_script import arrays, offsets
-
     assert arrays(2500, 0, 1001) == ["0-1000", "0-1000", "0-497"]
     assert offsets(arrays(2500, 0, 1001)) == [("0-1000", 0), ("0-1000", 1001), ("0-497", 2002)]
     assert offsets(arrays(3, 2, 2)) == [("0-1%2", 0), ("0-0%2", 2)]
