@@ -61,7 +61,7 @@ def work_on_sweeps(
     :param data: data folder of this machine, over that of the sweep
     :param leaderboard: table to write at the end
     :param max_failures: number of failed trials after which it gives up; 0 never does
-    :param allow: hashes of sweeps that others planned, and that may run (`blurb.execution.allowed`)
+    :param allow: hashes of sweeps that others planned, and that may run (`blurb.execution.sweeps`)
     :returns: the outcomes, and the number of trials that were passed over, as they had failed before
     :raises StoreError: if there is nothing to join
     :raises TooManyFailures: with the last reason

@@ -11,6 +11,7 @@ import pytest
 from blurb.doctor import examine
 from blurb.results import tables
 from blurb.store import row_contents, row_trials as rows
+from blurb.store.record import read_spec
 from blurb.store.store import Store
 from blurb.system import leases
 from blurb.system.files import write_json
@@ -55,7 +56,7 @@ def _unknown_task(store: Store) -> Path:
     path = finish(store, "m", trial("gad", 3), 0.5)
     write_json(path / "spec.json", {**json.loads((path / "spec.json").read_text()), "task": "gone"})
     store.seal(path)
-    target = path.parent.with_name("gone") / store.read_spec(path).hash
+    target = path.parent.with_name("gone") / read_spec(path).hash
     target.parent.mkdir()
     return path.rename(target)
 

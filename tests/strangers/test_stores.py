@@ -12,6 +12,7 @@ import pytest
 
 from blurb import tasks
 from blurb.messages.errors import BlurbError
+from blurb.store.record import read_spec
 from blurb.store.store import Store
 from tests.cli.in_process import run
 from tests.strangers.evil import Evil
@@ -84,7 +85,7 @@ def alter(runs: Path, change: Change, reference: str) -> None:
         (trial / "spec.json").write_text(json.dumps(spec))
         (trial / "provenance.json").write_text(json.dumps(made))
         store.seal(trial)
-        digest = store.read_spec(trial).hash
+        digest = read_spec(trial).hash
         if (
             digest != trial.name and spec["task"] == "gad"
         ):  # else it is damage: a folder has the name of its trial

@@ -9,7 +9,8 @@ import pytest
 from safetensors import SafetensorError
 
 from blurb.extensions.lab.pretraining import trainer
-from blurb.system.files import full_disks_told, seal_folder
+from blurb.extensions.lab.pretraining.pretrain import full_disks_told
+from blurb.system.files import seal_folder
 
 ODD = (
     "checkpoint-old",

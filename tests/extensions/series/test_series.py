@@ -12,14 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from blurb.extensions.series import conduct
+from blurb.extensions.series import conduct, values as smoothing
 from blurb.extensions.series.curves import Curve, Family, Point, Scored, Step
 from blurb.extensions.series.series import PICTURE, Series
+from blurb.extensions.series.smoothing import Measure, needs_log_axis
 from blurb.messages.errors import BlurbError
-from blurb.results.dataset_scores import DatasetScores, Figure, Measure, Run
+from blurb.results.dataset_scores import DatasetScores, Figure, Run
 from blurb.results.row import Origin, Row, RowIdentity
-from blurb.statistics import smoothing
-from blurb.statistics.smoothing import needs_log_axis
 from blurb.store.trial import Configuration
 from blurb.terminal.output import list_written
 
