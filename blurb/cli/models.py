@@ -70,9 +70,9 @@ def check(
             click.echo(f"  {name.replace('_', ' '):{width}}  {text}")
         for surprise in checked.surprises:
             click.secho(f"* {surprise}", fg="yellow")
-        for one in checked.tries:
-            settings = " ".join(f"{key}={value}" for key, value in one.settings.items())
-            line = f"  {one.task:10} {settings:45} {one.error or f'ran in {one.seconds:.1f} s'}"
-            click.secho(line.rstrip(), fg="red" if one.error else None)
-    if any(one.error for one in checked.tries):
+        for each in checked.tries:
+            settings = " ".join(f"{key}={value}" for key, value in each.settings.items())
+            line = f"  {each.task:10} {settings:45} {each.error or f'ran in {each.seconds:.1f} s'}"
+            click.secho(line.rstrip(), fg="red" if each.error else None)
+    if any(each.error for each in checked.tries):
         raise SystemExit(PARTLY)

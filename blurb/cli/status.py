@@ -114,14 +114,14 @@ def command(
         click.echo(json_text({"trials": counts, "seconds_left": left, "open": open_}), nl=False)
     else:
         _show_status(trials, output)
-    while watch and any(one.state in ("running", "to run") for one in trials):
+    while watch and any(trial.state in ("running", "to run") for trial in trials):
         time.sleep(EVERY)
         started = time.monotonic()
         trials = trial_states.read(Store(output))
         click.clear()
         _show_status(trials, output)
         time.sleep(max(0.0, 10 * (time.monotonic() - started) - EVERY))
-    if any(one.state == "failed" for one in trials):
+    if any(trial.state == "failed" for trial in trials):
         raise SystemExit(PARTLY)
 
 

@@ -120,7 +120,7 @@ def choose_protocol(
             plans[rung] = prepare(rung, tasks)
         except (SettingsError, ErrorGroup) as error:
             reasons = getattr(error, "errors", (error,))
-            is_data = any(isinstance(one, DataError) for one in reasons)
+            is_data = any(isinstance(each, DataError) for each in reasons)
             if is_data or len(refused) == len(LADDER) - 1:
                 raise
             refused[rung] = " ".join(map(str, reasons))
@@ -133,7 +133,7 @@ def choose_protocol(
             f"{opt('budget')}: cannot predict the time ({safe_message(error)})",
             fix=f"use {opt('protocol')} instead.",
         ) from error
-    if unknown := {one.job.source.name for each in rungs.values() for one in each.unknown}:
+    if unknown := {trial.job.source.name for each in rungs.values() for trial in each.unknown}:
         raise SettingsError(
             f"{opt('budget')}: the time of {', '.join(sorted(unknown))} is not predicted",
             fix=f"use {opt('protocol')} instead.",

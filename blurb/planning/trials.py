@@ -193,13 +193,13 @@ def run(
         with store.locked():
             for source in plan.request.sources:
                 store.claim(source.name)
-    searched = [one for plan in planned for one in plan.searched]
+    searched = [each for plan in planned for each in plan.searched]
     outcomes = engine.run(searched, on_finished, on_progress, keep_sweep) if searched else []
     jobs: list[Job] = []
     for plan in planned:
         final = _after_search(plan) if plan.searched else plan.final
         jobs += final
-        by_source = by_key((one.source, one.trial) for one in final)
+        by_source = by_key((each.source, each.trial) for each in final)
         store = Store(plan.request.store)
         with store.locked():
             for source, trials in by_source.items():

@@ -74,11 +74,11 @@ def _row_of_line(at: FileLine, line: Line, seen: dict[tuple[str, ...], FileLine]
     # What the line says of all of its datasets: `verified`, `synthetic`, or a list of what is not identical.
     data, plan = line["data"], schema.planned_seeds(line["plan"])
     doubts = dict(part.partition(" ")[::2] for part in data.split("; "))
-    there = {}
+    datasets = {}
     for name in (name for name in (*DATASETS, *own) if name in values):
         seeds = schema.value_of(line["seeds"], name)
         unsaid = data in ("", "not known", "synthetic")
-        there[name] = DatasetScores(
+        datasets[name] = DatasetScores(
             name,
             means={"test": values[name]},
             count=int(seeds) if re.fullmatch(r"[0-9]{1,9}", seeds) else 0,
@@ -91,7 +91,7 @@ def _row_of_line(at: FileLine, line: Line, seen: dict[tuple[str, ...], FileLine]
         )
     identity = schema.identity(line)
     identity = replace(identity, configuration=replace(identity.configuration, note=line["note"]))
-    row = Row(identity, schema.completed(there, [line["plan"]]), Origin.LEADERBOARD)
+    row = Row(identity, schema.completed(datasets, [line["plan"]]), Origin.LEADERBOARD)
     if not line["source"]:
         return row
     # Numbers of `external.csv`, with the source, score and remarks that they have there.

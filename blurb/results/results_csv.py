@@ -106,13 +106,13 @@ def _checked_line(at: FileLine, line: Line, seen: dict[tuple[str, ...], FileLine
 
 def rows(lines: Iterable[Line]) -> list[Row]:
     """Groups lines into rows, in the order of the lines."""
-    made = []
+    complete = []
     for of_row in by_key((tuple(line[column] for column in KEY), line) for line in lines).values():
         by_task = by_key((line["task"], line) for line in of_row)
         there = {task: _dataset_of_lines(task, of_task) for task, of_task in by_task.items()}
         completed = schema.completed(there, [line["plan"] for line in of_row])
-        made.append(Row(schema.identity(of_row[0]), completed, Origin.RESULTS))
-    return label_rows(made)
+        complete.append(Row(schema.identity(of_row[0]), completed, Origin.RESULTS))
+    return label_rows(complete)
 
 
 def _dataset_of_lines(task: str, lines: Sequence[Line]) -> DatasetScores:
