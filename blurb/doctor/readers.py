@@ -109,9 +109,8 @@ def read_task_file(path: Path, errors: ErrorCollector, facts: Facts) -> None:
         )
 
 
-def read_trial(path: Path, errors: ErrorCollector, facts: Facts) -> None:
+def _read_trial(store: Store, path: Path, errors: ErrorCollector) -> None:
     """A trial by its hashes; one that a process writes is no fault."""
-    store = Store(path.resolve().parents[2])
     if row_contents.is_running(store, path):
         return
     with errors:
@@ -133,7 +132,7 @@ def read_store(path: Path, errors: ErrorCollector, facts: Facts) -> None:
     store = Store(path)
     rows = row_trials.read(store, errors.add)
     for trial in store.hash_folders():
-        read_trial(trial, errors, facts)
+        _read_trial(store, trial, errors)
     for file in sorted(path.glob("*/*/*.failed.json")):
         trial = file.with_name(file.name.removesuffix(".failed.json"))
         if not trial.exists() and not row_contents.is_running(store, trial):
@@ -181,7 +180,9 @@ def _read_sweeps(store: Path, errors: ErrorCollector, facts: Facts) -> None:
 
 READERS: Mapping[Subject, Callable[[Path, ErrorCollector, Facts], object]] = {
     "store": read_store,
-    "trial": read_trial,
+    "trial": lambda path, errors, facts: _read_trial(
+        Store(path.resolve().parents[2]), path, errors
+    ),
     "checkpoint": read_checkpoint,
     "data": read_data,
     "table": read_table,
