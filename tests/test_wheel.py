@@ -17,7 +17,8 @@ import pytest
 
 import blurb
 import blurb_bench
-from blurb.doctor import environment, examine
+from blurb import doctor
+from blurb.doctor import examine
 from tests.conftest import ROOT
 
 IMPORT_ALL = """
@@ -131,10 +132,10 @@ def test_the_second_command_is_the_first(
 
 
 def test_doctor_warns_while_both_are_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = environment.metadata.distributions
+    before = doctor.metadata.distributions
     other = [SimpleNamespace()]
     monkeypatch.setattr(
-        environment.metadata,
+        doctor.metadata,
         "distributions",
         lambda **asked: other if asked == {"name": "blurb"} else before(**asked),
     )

@@ -26,11 +26,11 @@ from blurb.execution.estimate import Estimate
 from blurb.execution.job import Job, TrialOutcome
 from blurb.messages import BlurbError, Tell, UnknownName, safe_message, tell_damage
 from blurb.planning import trials
+from blurb.planning.checks import warnings_of
 from blurb.planning.options import Checkpointing, Given, Keep, NamedModel, RunOptions, Tokenizer
 from blurb.planning.request import Request, make_request
 from blurb.planning.run_file import with_file
 from blurb.planning.trials import Planned
-from blurb.planning.warnings import warnings_of
 from blurb.protocols.settings import ELSEWHERE, FIELDS
 from blurb.regression.rules import Rules
 from blurb.results import tables

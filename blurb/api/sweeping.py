@@ -61,7 +61,7 @@ def work_on_sweeps(
     :param data: data folder of this machine, over that of the sweep
     :param leaderboard: table to write at the end
     :param max_failures: number of failed trials after which it gives up; 0 never does
-    :param allow: hashes of sweeps that others planned, and that may run (`blurb.execution.allowed`)
+    :param allow: hashes of sweeps that others planned, and that may run (`blurb.execution.sweeps`)
     :returns: the outcomes, and the number of trials that were passed over, as they had failed before
     :raises StoreError: if there is nothing to join
     :raises TooManyFailures: with the last reason
@@ -187,11 +187,10 @@ def _jobs_to_run(
     # A sweep ends with its last trial, which someone else may have finished while this job was queued.
     if sweep.is_dir() and not (sweep / sweeps.JOBS).exists():
         return []
-    return (
-        sweeps.read(sweep, allow)
-        if part is None
-        else sweeps.jobs_of_parts(sweep, [part], allow or ())
-    )
+    if part is None:
+        return sweeps.read(sweep, allow)
+    kinds = engines.engines.usable().values()
+    return [job for kind in kinds for job in kind.jobs_of_part(sweep, part, allow or ())]
 
 
 def _check_places(jobs: Sequence[Job]) -> None:

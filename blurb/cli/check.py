@@ -84,23 +84,6 @@ def report_decision(
     return gate_exit_code(codes)
 
 
-def _explain_regression(decision: Decision, candidate: str, baseline: str, output: Path) -> None:
-    """Names the command that shows the examples behind a regression, or why there is none."""
-    fell = [
-        one.name
-        for one in decision.findings
-        if one.outcome is Outcome.REGRESSION and one.name != SCORE
-    ]
-    if fell and decision.with_examples:
-        store = "" if str(output) == "runs" else f" --output {quote(str(output))}"
-        what = f"{quote(candidate)} {quote(baseline)} --task {fell[0]} --split {decision.rules.split}{store}"
-        click.echo(f"The examples: blurb diff {what}")
-    elif fell:
-        click.echo(
-            "A table alone has no examples; check the rows of two stores to see which changed."
-        )
-
-
 def _show_decision(decision: Decision, given: tuple[str, str, Path] | None) -> None:
     """Prints the score first, then the datasets, then the examples with more mistakes."""
     click.echo(f"{decision.candidate} minus {decision.baseline}, {decision.rules.split}")
@@ -129,8 +112,16 @@ def _show_decision(decision: Decision, given: tuple[str, str, Path] | None) -> N
         click.echo(f"{finding.name}: {forms.changed(finding)}.")
         for unit, change in finding.worse[: forms.SHOWN]:
             click.echo(f"  {unit}  {format_signed(change, 1)}")
-    if given is not None:
-        _explain_regression(decision, *given)
+    below = [name for name in fell if name != SCORE]
+    if given is not None and below and decision.with_examples:
+        candidate, baseline, output = given
+        store = "" if str(output) == "runs" else f" --output {quote(str(output))}"
+        what = f"{quote(candidate)} {quote(baseline)} --task {below[0]} --split {decision.rules.split}{store}"
+        click.echo(f"The examples: blurb diff {what}")
+    elif given is not None and below:
+        click.echo(
+            "A table alone has no examples; check the rows of two stores to see which changed."
+        )
     colour = {Outcome.PASS: "green", Outcome.REGRESSION: "red"}.get(decision.outcome, "yellow")
     text = (
         decision.outcome.words

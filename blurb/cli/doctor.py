@@ -32,33 +32,28 @@ def command(what: Annotated[Path | None, Argument()] = None, *, form: str) -> No
     if form == "json":
         click.echo(json_text(asdict(report)), nl=False)
     else:
-        _show(report)
+        click.secho(f"{report.kind.capitalize()} {report.subject}".strip(), bold=True)
+        facts = {
+            name.removesuffix("_bytes").replace("bytes", "size").replace("_", " "): _fact_as_text(
+                value, name.endswith("bytes")
+            )
+            for name, value in report.facts.items()
+        }
+        width = max(map(len, facts), default=0)
+        for name, text in facts.items():
+            click.echo(f"  {name:{width}}  {text}")
+        for number, problem in enumerate(report.problems, 1):
+            click.secho(f"{number}. {problem.where}", fg="yellow")
+            click.echo(f"   {problem.what}\n   Fix: {problem.fix}")
+        if not report.problems:
+            click.secho("Nothing is wrong.", fg="green")
     if report.problems:
+        if form != "json":
+            click.echo(f"{count_noun(len(report.problems), 'problem')}.")
         raise SystemExit(PARTLY)
 
 
-def _show(report: Diagnosis) -> None:
-    click.secho(f"{report.kind.capitalize()} {report.subject}".strip(), bold=True)
-    facts = {
-        name.removesuffix("_bytes").replace("bytes", "size").replace("_", " "): _told(
-            value, name.endswith("bytes")
-        )
-        for name, value in report.facts.items()
-    }
-    width = max(map(len, facts), default=0)
-    for name, text in facts.items():
-        click.echo(f"  {name:{width}}  {text}")
-    for number, problem in enumerate(report.problems, 1):
-        click.secho(f"{number}. {problem.where}", fg="yellow")
-        click.echo(f"   {problem.what}")
-        click.echo(f"   Fix: {problem.fix}")
-    if report.problems:
-        click.echo(f"{count_noun(len(report.problems), 'problem')}.")
-    else:
-        click.secho("Nothing is wrong.", fg="green")
-
-
-def _told(value: Fact, size: bool) -> str:
+def _fact_as_text(value: Fact, size: bool) -> str:
     """A fact as text: sizes in MB, `none` where there is no number."""
     if isinstance(value, bool):
         return "yes" if value else "no"

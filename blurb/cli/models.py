@@ -63,22 +63,16 @@ def check(
     if form == "json":
         click.echo(json_text(asdict(checked)), nl=False)
     else:
-        _show_model(checked)
-    if any(one.error for one in checked.tries):
+        click.secho(checked.model, bold=True)
+        width = max(map(len, checked.facts))
+        for name, value in checked.facts.items():
+            text = "none" if value is None else f"{value:,}" if isinstance(value, int) else value
+            click.echo(f"  {name.replace('_', ' '):{width}}  {text}")
+        for surprise in checked.surprises:
+            click.secho(f"* {surprise}", fg="yellow")
+        for each in checked.tries:
+            settings = " ".join(f"{key}={value}" for key, value in each.settings.items())
+            line = f"  {each.task:10} {settings:45} {each.error or f'ran in {each.seconds:.1f} s'}"
+            click.secho(line.rstrip(), fg="red" if each.error else None)
+    if any(each.error for each in checked.tries):
         raise SystemExit(PARTLY)
-
-
-def _show_model(checked: ModelCheck) -> None:
-    click.secho(checked.model, bold=True)
-    width = max(map(len, checked.facts))
-    for name, value in checked.facts.items():
-        text = "none" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
-        click.echo(f"  {name.replace('_', ' '):{width}}  {text}")
-    for surprise in checked.surprises:
-        click.secho(f"* {surprise}", fg="yellow")
-    for one in checked.tries:
-        settings = " ".join(f"{key}={value}" for key, value in one.settings.items())
-        verdict = one.error or f"ran in {one.seconds:.1f} s"
-        click.secho(
-            f"  {one.task:10} {settings:45} {verdict}".rstrip(), fg="red" if one.error else None
-        )

@@ -46,9 +46,8 @@ def command(*, form: str, **given: Any) -> None:
     )
     for text in group_reasons((line["name"], line["reason"]) for line in planned.lines):
         click.echo(text)
-    for text in _deviation_notes(planned.lines, given["detect"], given["sd"]):
+    for text in _explain_numbers(planned.lines, given["detect"], given["sd"], given["power"]):
         click.echo(text)
-    _explain_numbers(planned.lines, given["detect"], given["power"])
 
 
 def _cells_of_line(line: SeedLine) -> tuple[str, ...]:
@@ -63,10 +62,13 @@ def _cells_of_line(line: SeedLine) -> tuple[str, ...]:
     )
 
 
-def _deviation_notes(
-    lines: Sequence[SeedLine], detect: float | None, sd: float | None
+def _explain_numbers(
+    lines: Sequence[SeedLine], detect: float | None, sd: float | None, power: float
 ) -> Iterator[str]:
-    """Where runs tell the deviation and not --sd; and where they are so few that this is what the seeds pay for."""
+    """Where runs tell the deviation and not --sd; where they are so few that this is what the seeds pay for.
+
+    Then the numbers, and that the other row needs as many seeds.
+    """
     runs = {
         line["name"]: line["degrees_of_freedom"]
         for line in lines
@@ -81,12 +83,9 @@ def _deviation_notes(
             "row, or name more rows with --against, and plan again."
         )
 
-
-def _explain_numbers(lines: Sequence[SeedLine], detect: float | None, power: float) -> None:
-    """Explain the numbers, and that the other row needs as many seeds."""
     planned = {line["name"]: line["seeds"] for line in lines if line["seeds"] is not None}
     if planned and detect is not None:
-        click.echo(
+        yield (
             f"With these seeds on each side a true difference of {detect:g} points is found in {power:.0%} of cases, "
             "before the correction over the datasets."
         )
@@ -95,11 +94,7 @@ def _explain_numbers(lines: Sequence[SeedLine], detect: float | None, power: flo
     ]
     if short:
         most = max(line["seeds"] or 0 for line in short)
-        click.echo(
-            f"The row has fewer on {count_noun(len(short), 'line')} of this table: it needs --seeds {most}, too."
-        )
+        yield f"The row has fewer on {count_noun(len(short), 'line')} of this table: it needs --seeds {most}, too."
     afforded = next((line["affordable"] for line in lines if line["detectable"] is not None), None)
     if afforded is not None:
-        click.echo(
-            f"Last column: what {count_noun(afforded, 'seed')} on each side find in {power:.0%} of cases."
-        )
+        yield f"Last column: what {count_noun(afforded, 'seed')} on each side find in {power:.0%} of cases."

@@ -35,7 +35,9 @@ def command(*, form: str, **given: Any) -> None:
     Reads CoNLL, TSV, CSV, JSON lines, Parquet and BLURB's submission form (docs/score.md). Answers are matched to the
     examples by id, or by order. Figures are never taken, only predictions.
     """
-    _print_scores(scoring.score(**given), form)
+    scores = scoring.score(**given)
+    if print_records(form, ScoreLine, scores, COLUMNS):
+        _print_remarks(scores)
     if given["add"] is not None:
         store = given["output"]
         click.echo(
@@ -43,10 +45,21 @@ def command(*, form: str, **given: Any) -> None:
         )
 
 
-def _print_scores(scores: Sequence[Score], form: str) -> None:
-    if not print_records(form, ScoreLine, scores, COLUMNS):
-        return
-    _print_faults([score for score in scores if score.faults])
+def _print_remarks(scores: Sequence[Score]) -> None:
+    """What was wrong with answers, a line a dataset, and what was made of it; then other remarks."""
+    faulty = [score for score in scores if score.faults]
+    faults = [fault for fault in FAULTS if any(fault in score.faults for score in faulty)]
+    if faults:
+        titles = [fault.replace("_", " ") for fault in faults]
+        rows = [
+            [score.task.name, *(score.faults.get(fault, 0) for fault in faults)] for score in faulty
+        ]
+        print_rows(["dataset", *titles], rows, "table", titles)
+        print_sentence(
+            "".join(
+                f"{title}: {FAULTS[fault]}.\n" for title, fault in zip(titles, faults, strict=True)
+            )
+        )
     for score in scores:
         if score.all_classes is not None:
             every = score.all_classes
@@ -58,19 +71,3 @@ def _print_scores(scores: Sequence[Score], form: str) -> None:
         (score.task.name, remark) for score in scores for remark in score.remarks
     ):
         print_sentence(text)
-
-
-def _print_faults(scores: Sequence[Score]) -> None:
-    """What was wrong with answers, a line a dataset, and what was made of it."""
-    faults = [fault for fault in FAULTS if any(fault in score.faults for score in scores)]
-    if faults:
-        titles = [fault.replace("_", " ") for fault in faults]
-        rows = [
-            [score.task.name, *(score.faults.get(fault, 0) for fault in faults)] for score in scores
-        ]
-        print_rows(["dataset", *titles], rows, "table", titles)
-        print_sentence(
-            "".join(
-                f"{title}: {FAULTS[fault]}.\n" for title, fault in zip(titles, faults, strict=True)
-            )
-        )

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypedDict
 
 import click
-from rich import box
-from rich.console import Group, RenderableType
-from rich.live import Live
-from rich.table import Table
-from rich.text import Text
 
 from blurb import records
 from blurb.cli._exit import PARTLY
 from blurb.cli._made import click_command
 from blurb.execution import trial_states
 from blurb.execution.job import TrialProgress
-from blurb.execution.trial_states import TrialStanding
+from blurb.execution.trial_states import STATES, TrialStanding
 from blurb.grouping import by_key
 from blurb.messages import StoreError, format_duration, option_to_paste
 from blurb.options import Option
@@ -27,7 +22,7 @@ from blurb.planning.options import OUTPUT
 from blurb.records import Count, From, Rule
 from blurb.store.store import Store
 from blurb.store.trial import stored_types
-from blurb.terminal.output import json_text, make_console
+from blurb.terminal.output import json_text, print_rows, print_sentence
 from blurb.terminal.progress import describe_progress
 
 SHOWN = 20
@@ -105,10 +100,12 @@ def command(
     Running trials are shown with their process, start and last reported progress. The time left is predicted for the
     current number of workers. Exit code: 1 if trials failed.
     """
+    if form == "json" and watch:
+        raise click.UsageError("--watch is for the terminal; leave out --format json.")
+    if not output.is_dir():
+        raise StoreError(f"There is no store at {output}", fix="check --output.")
+    trials = trial_states.read(Store(output))
     if form == "json":
-        if watch:
-            raise click.UsageError("--watch is for the terminal; leave out --format json.")
-        trials = _read_standings(output)
         counts = {
             state.replace(" ", "_"): count for state, count in trial_states.counts(trials).items()
         }
@@ -116,89 +113,53 @@ def command(
         left = trial_states.seconds_left(trials)
         click.echo(json_text({"trials": counts, "seconds_left": left, "open": open_}), nl=False)
     else:
-        out = make_console()
-        trials = _read_standings(output)
-        if watch:
-            trials = _watch_standings(output, out, trials)
-        else:
-            out.print(_status_page(trials, output))
-    if any(one.state == "failed" for one in trials):
+        _show_status(trials, output)
+    while watch and any(trial.state in ("running", "to run") for trial in trials):
+        time.sleep(EVERY)
+        started = time.monotonic()
+        trials = trial_states.read(Store(output))
+        click.clear()
+        _show_status(trials, output)
+        time.sleep(max(0.0, 10 * (time.monotonic() - started) - EVERY))
+    if any(trial.state == "failed" for trial in trials):
         raise SystemExit(PARTLY)
 
 
-def _read_standings(output: Path) -> list[TrialStanding]:
-    if not output.is_dir():
-        raise StoreError(f"There is no store at {output}", fix="check --output.")
-    return trial_states.read(Store(output))
-
-
-def _watch_standings(output: Path, out: Any, trials: list[TrialStanding]) -> list[TrialStanding]:
-    with Live(_status_page(trials, output), console=out, auto_refresh=False) as live:
-        while any(one.state in ("running", "to run") for one in trials):
-            started = time.monotonic()
-            time.sleep(EVERY)
-            trials = _read_standings(output)
-            live.update(_status_page(trials, output), refresh=True)
-            time.sleep(max(0.0, 10 * (time.monotonic() - started - EVERY) - EVERY))
-    return trials
-
-
-def _status_page(trials: Sequence[TrialStanding], output: Path) -> RenderableType:
+def _show_status(trials: Sequence[TrialStanding], output: Path) -> None:
     where = option_to_paste("--output", output, "runs")
-    count = trial_states.counts(trials)
-    parts: list[Any] = []
-    if open_ := [trial for trial in trials if trial.state != "done"]:
-        parts.append(_rows_with_open_trials(trials, {(trial.model, trial.row) for trial in open_}))
-    if running := [trial for trial in open_ if trial.state == "running"]:
-        parts.append(
-            _status_table(
-                "Running",
-                ("trial", "where", "since (UTC)", "how far"),
-                map(_running_cells, running),
-            )
-        )
-    if failed := [trial for trial in open_ if trial.state == "failed"]:
-        table = _status_table(
-            "Failed",
-            ("trial", "reason"),
-            ((_name_trial(trial), trial.message) for trial in failed[:SHOWN]),
-        )
-        parts += [
-            table,
-            *([Text(f"... and {len(failed) - SHOWN} more")] if len(failed) > SHOWN else []),
-        ]
-        again = (
-            f"blurb retry{where}"
-            if all(trial.joined for trial in failed)
-            else "the same blurb run command"
-        )
-        parts.append(Text(f"To run them again: {again}"))
-    left = trial_states.seconds_left(trials)
-    total = f"{count['done']} of {len(trials)} trials done"
-    others = [f"{count[state]} {state}" for state in trial_states.STATES[1:] if count[state]]
-    hint = f"; about {format_duration(left)} left" if left is not None else ""
-    if count["to run"] and not running:
-        joined = any(trial.joined for trial in open_ if trial.state == "to run")
-        hint = "; nobody runs them: run the same command again" + (
-            f", or blurb worker{where}" if joined else ""
-        )
-    parts.append(Text(", ".join([total, *others]) + hint))
-    return Group(*parts)
-
-
-def _rows_with_open_trials(
-    trials: Sequence[TrialStanding], shown: set[tuple[str, str]]
-) -> RenderableType:
-    """The rows with something open, in order."""
-    of_row = by_key(((one.model, one.row), one) for one in trials if (one.model, one.row) in shown)
+    by_state = by_key((trial.state, trial) for trial in trials)
+    running, failed, waiting = (by_state.get(state, []) for state in STATES[1:])
+    of_row = by_key(((trial.model, trial.row), trial) for trial in trials)
     lines = []
-    for (model, row), mine in of_row.items():
-        count = trial_states.counts(mine)
-        configuration = mine[0].configuration if row else "search"
-        lines.append(
-            (model, configuration, *(str(count[state] or "") for state in trial_states.STATES))
-        )
-    return _status_table("", ("model", "row", *trial_states.STATES), lines)
+    for (model, row), own in of_row.items():
+        count = trial_states.counts(own)
+        if count["done"] < len(own):
+            configuration = own[0].configuration if row else "search"
+            lines.append((model, configuration, *(number or "" for number in count.values())))
+    if lines:
+        print_rows(("model", "row", *STATES), lines, "table", STATES)
+    if running:
+        click.secho("Running", bold=True)
+        columns = ("trial", "where", "since (UTC)", "how far")
+        print_rows(columns, [_running_cells(trial) for trial in running], "table")
+    if failed:
+        click.secho("Failed", bold=True)
+        reasons = [(_name_trial(trial), trial.message) for trial in failed[:SHOWN]]
+        print_rows(("trial", "reason"), reasons, "table")
+        if len(failed) > SHOWN:
+            click.echo(f"... and {len(failed) - SHOWN} more")
+        joined = all(trial.joined for trial in failed)
+        again = f"blurb retry{where}" if joined else "the same blurb run command"
+        print_sentence(f"To run them again: {again}")
+    left = trial_states.seconds_left(trials)
+    hint = f"; about {format_duration(left)} left" if left is not None else ""
+    if waiting and not running:
+        hint = "; nobody runs them: run the same command again"
+        if any(trial.joined for trial in waiting):
+            hint += f", or blurb worker{where}"
+    total = f"{len(by_state.get('done', []))} of {len(trials)} trials done"
+    others = [f"{len(by_state[state])} {state}" for state in STATES[1:] if state in by_state]
+    print_sentence(", ".join([total, *others]) + hint)
 
 
 def _running_cells(trial: TrialStanding) -> tuple[str, str, str, str]:
@@ -208,25 +169,10 @@ def _running_cells(trial: TrialStanding) -> tuple[str, str, str, str]:
     news: dict[str, Any] = {
         name: one for name, one in trial.holder.news.items() if type(one) in kinds.get(name, ())
     }
+    since = trial.holder.since[:16].replace("T", " ")
     far = describe_progress(TrialProgress(**news))
-    return (
-        _name_trial(trial),
-        f"{trial.holder.host}, {trial.holder.pid}",
-        trial.holder.since[:16].replace("T", " "),
-        far,
-    )
+    return _name_trial(trial), f"{trial.holder.host}, {trial.holder.pid}", since, far
 
 
 def _name_trial(one: TrialStanding) -> str:
     return f"{one.model} {one.task} seed {one.seed}"
-
-
-def _status_table(
-    title: str, columns: Sequence[str], lines: Iterator[Any] | Sequence[Any]
-) -> RenderableType:
-    table = Table(
-        *columns, title=title or None, title_justify="left", box=box.SIMPLE_HEAD, title_style="bold"
-    )
-    for line in lines:
-        table.add_row(*(Text(str(value)) for value in line))
-    return table

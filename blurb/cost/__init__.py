@@ -1,1 +1,1 @@
-"""The cost of a run, time and memory, before it starts (`model.py`), corrected by `history.py`."""
+"""The cost of a run, time and memory, before it starts (`estimator.py`, `work.py`), and what fits a budget."""

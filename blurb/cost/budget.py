@@ -109,10 +109,21 @@ def choose_protocol(
 
     :param prepare: plans the trials of a rung
     :param estimate: what these will take
-    :raises SettingsError: if nothing fits, nothing can be predicted, or no rung can be run
+    :raises SettingsError: if nothing fits or can be predicted
+    :raises BlurbError: that of the last rung if none can be run, or if data cannot be read
     """
     seconds = budget_seconds(text)
-    plans, refused = possible(tasks, prepare)
+    plans: dict[Rung, Planned] = {}
+    refused: dict[Rung, str] = {}
+    for rung in LADDER:
+        try:
+            plans[rung] = prepare(rung, tasks)
+        except (SettingsError, ErrorGroup) as error:
+            reasons = getattr(error, "errors", (error,))
+            is_data = any(isinstance(each, DataError) for each in reasons)
+            if is_data or len(refused) == len(LADDER) - 1:
+                raise
+            refused[rung] = " ".join(map(str, reasons))
     try:
         rungs = {rung: estimate(plan) for rung, plan in plans.items()}
     except BlurbError:
@@ -122,7 +133,7 @@ def choose_protocol(
             f"{opt('budget')}: cannot predict the time ({safe_message(error)})",
             fix=f"use {opt('protocol')} instead.",
         ) from error
-    if unknown := {one.job.source.name for each in rungs.values() for one in each.unknown}:
+    if unknown := {trial.job.source.name for each in rungs.values() for trial in each.unknown}:
         raise SettingsError(
             f"{opt('budget')}: the time of {', '.join(sorted(unknown))} is not predicted",
             fix=f"use {opt('protocol')} instead.",
@@ -134,24 +145,3 @@ def choose_protocol(
     fitting = prepare(rung, [task for name in names for task in tasks if task.name == name])
     left_out = [task.name for task in tasks if task.name not in names]
     return Affordable(rung, fitting, rungs[rung].of(names), rungs, refused, left_out)
-
-
-def possible(
-    tasks: Sequence[Task], prepare: Prepare
-) -> tuple[dict[Rung, Planned], dict[Rung, str]]:
-    """The plans of the rungs, and why others cannot be run.
-
-    :raises BlurbError: that of the last rung if none can be run, or if data cannot be read
-    """
-    plans: dict[Rung, Planned] = {}
-    refused: dict[Rung, str] = {}
-    for rung in LADDER:
-        try:
-            plans[rung] = prepare(rung, tasks)
-        except (SettingsError, ErrorGroup) as error:
-            reasons = getattr(error, "errors", (error,))
-            is_data = any(isinstance(one, DataError) for one in reasons)
-            if is_data or len(refused) == len(LADDER) - 1:
-                raise
-            refused[rung] = " ".join(map(str, reasons))
-    return plans, refused

@@ -11,8 +11,14 @@ from typing import TYPE_CHECKING
 import torch
 
 from blurb import formulations, tasks
-from blurb.cost.memory import trial_memory
-from blurb.cost.work import SplitSample, TimedStep, count_work, sample_splits, time_step
+from blurb.cost.work import (
+    SplitSample,
+    TimedStep,
+    count_work,
+    sample_splits,
+    time_step,
+    trial_memory,
+)
 from blurb.execution.environment import describe_environment, threads_of
 from blurb.execution.estimate import Estimate, TrialEstimate
 from blurb.execution.job import Job

@@ -1,12 +1,14 @@
-"""The work of a trial in sub-tokens, and the seconds of one step on this machine."""
+"""The work of a trial in sub-tokens, the seconds of one step on this machine, and about the memory that it needs."""
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import itertools
 import math
+import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -16,10 +18,13 @@ import torch
 from blurb import formulations, learners, tasks
 from blurb.data.schema import Example
 from blurb.execution.data_sources import load_data
+from blurb.execution.environment import gpus_for
+from blurb.execution.estimate import Estimate
 from blurb.execution.job import Job, units_and_cache_key
 from blurb.inputs.features import Ints
 from blurb.learners import building
 from blurb.learners.base import Subset
+from blurb.messages import format_size, opt
 from blurb.protocols.settings import example_limits
 from blurb.system.process import trim_heap
 from blurb.training.batches import training_batches
@@ -179,3 +184,56 @@ def time_step(job: Job, train: SplitSample, threads: int) -> TimedStep:
         trim_heap()
     seconds = [(end - start) / median / inputs for start, end in itertools.pairwise(marks)]
     return TimedStep(marks[1] - marks[0], kind.backward * seconds[-3], seconds[-1])
+
+
+TRAINED = 16
+"""Bytes of a parameter that learns: weight, gradient and AdamW's two moments, in float32."""
+
+
+def trial_memory(job: Job, longest: int = 0) -> float:
+    """Bytes of weights and of the largest batch, beside those of the libraries; 0 without an encoder.
+
+    :param longest: sub-tokens of the longest input; 0 counts no batch, which gives what is needed at least
+    """
+    if not job.learner.reads_checkpoint:
+        return 0.0
+    settings = formulations.bind(tasks.load(job.data.task), job.trial.settings).settings
+    if not job.learner.backward:
+        return 4.0 * job.source.parameters
+    half = job.trial.precision == "bf16"
+    weight = TRAINED
+    if settings.adapter != "off":  # what learns is small; frozen weights stay in their own type
+        weight = 2 if half and job.source.checkpoint.weights.dtype == "bfloat16" else 4
+    if not longest:
+        return float(weight * job.source.parameters)
+    shape = job.source.checkpoint.size
+    # 34 + 5 length / 64 bytes for each value of a layer's input in half precision, with heads of 64 values:
+    # Korthikanti et al. (arXiv 2205.05198), section 4.1. Twice that in float32.
+    layer = settings.batch_size * longest * shape.hidden * (34 + 5 * longest / 64) * (2 - half)
+    layers = 1 if job.checkpointing == "on" else max(1, shape.layers)
+    return weight * job.source.parameters + layers * layer
+
+
+def lacking_memory(expected: Estimate) -> Iterator[str]:
+    """Sentences on the memory that the largest trials need together and this machine, or a GPU of it, lacks."""
+    places = {trial.job.place for trial in expected.waiting}
+    gpu = {place for place in places if choose_device(place).type == "cuda"}
+    on_gpu = [trial for trial in expected.waiting if trial.job.place in gpu]
+    others = replace(
+        expected, trials=[trial for trial in expected.waiting if trial.job.place not in gpu]
+    )
+    with contextlib.suppress(OSError, ValueError, AttributeError):  # not every system tells
+        present = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        if others.memory > present:
+            yield f"This machine has only {format_size(present)} of memory; reduce {opt('jobs')} or the batch size."
+    if not on_gpu:
+        return
+    gpus = gpus_for([trial.job for trial in on_gpu]) or [on_gpu[0].job.place]
+    together = math.ceil(expected.jobs / len(gpus))
+    needed = sum(sorted((trial.memory for trial in on_gpu), reverse=True)[:together])
+    present = min(torch.cuda.get_device_properties(gpu).total_memory for gpu in gpus)
+    if needed > present:
+        yield (
+            f"The largest trials need {format_size(needed)} of a GPU at a time, which has {format_size(present)}; "
+            f"reduce {opt('jobs')} or the batch size."
+        )

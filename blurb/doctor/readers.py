@@ -12,7 +12,7 @@ from blurb.checkpoints.architecture import find_silent_faults
 from blurb.checkpoints.source import check_trial
 from blurb.data import loading
 from blurb.data.schema import leaked_ids
-from blurb.doctor._base import Fact, Subject
+from blurb.doctor import Fact, Subject
 from blurb.execution import stale_files, sweeps, worker
 from blurb.execution.job import Job
 from blurb.learners import protocol_learner
@@ -33,8 +33,7 @@ def read_table(path: Path, errors: ErrorCollector, facts: Facts) -> None:
     """Every line of a `results.csv`, a `leaderboard.csv` or an `external.csv` that cannot be read."""
     unread = ErrorCollector()
     with unread:
-        table = table_of(path, unread)
-        facts["lines"] = len(table.rows) + len(unread.errors)
+        facts["lines"] = len(table_of(path, unread).rows) + len(unread.errors)
     if rows := table_rows(path, errors):
         facts["rows"] = len(rows)
 
@@ -46,10 +45,12 @@ def read_checkpoint(path: Path, errors: ErrorCollector, facts: Facts) -> None:
     errors.stop()
     with errors:
         checkpoint.check_fit()
-        facts["parameters"] = checkpoint.parameters
-        facts["weights"] = checkpoint.weights_hash[:12]
-        facts["tokenizer"] = checkpoint.tokenizer.hash[:12]
-        facts["tokenizer_entries"] = checkpoint.tokenizer.size
+        facts |= {
+            "parameters": checkpoint.parameters,
+            "weights": checkpoint.weights_hash[:12],
+            "tokenizer": checkpoint.tokenizer.hash[:12],
+            "tokenizer_entries": checkpoint.tokenizer.size,
+        }
     checkpoint.check_filled()  # `check_fit` may have stopped before, and the rest would be built
     encoder, _ = checkpoint.load_encoder()
     facts["longest_input"] = checkpoint.size.most
@@ -74,22 +75,19 @@ def read_data(path: Path, errors: ErrorCollector, facts: Facts) -> None:
         hint = loading.hint_at_folder(chosen, path).strip()
         raise DataError(f"none of the data files is here. {hint}".strip(), path)
     for finding in findings:
-        where = f"{path}: {finding.task.name}"
+        task, where = finding.task, f"{path}: {finding.task.name}"
         if finding.missing:
-            files = ", ".join(finding.task.files[split] for split in finding.missing)
+            files = ", ".join(task.files[split] for split in finding.missing)
             errors.add(StoreError(f"Missing: {files}.", where=where))
         for error in (*finding.errors, *finding.notes):
             errors.add(error)
         if finding.verdict == "differs" and not finding.errors:
             counts = ", ".join(
-                f"{split} {count:,} instead of {finding.task.expected(split) or 0:,}"
+                f"{split} {count:,} instead of {task.expected(split) or 0:,}"
                 for split, count in finding.counts.items()
             )
-            errors.add(
-                StoreError(
-                    f"These are not BLURB's examples ({finding.task.unit}: {counts}).", where=where
-                )
-            )
+            message = f"These are not BLURB's examples ({task.unit}: {counts})."
+            errors.add(StoreError(message, where=where))
 
 
 def read_task_file(path: Path, errors: ErrorCollector, facts: Facts) -> None:
@@ -111,11 +109,26 @@ def read_task_file(path: Path, errors: ErrorCollector, facts: Facts) -> None:
         )
 
 
-def read_store(path: Path, errors: ErrorCollector, facts: Facts) -> None:
-    """A store or one trial of it: rows, trials by their hashes, failures, leftovers, and sweeps on this machine."""
-    if (path / "spec.json").is_file():
-        _read_trial(Store(path.resolve().parents[2]), path, errors)
+def _read_trial(store: Store, path: Path, errors: ErrorCollector) -> None:
+    """A trial by its hashes; one that a process writes is no fault."""
+    if row_contents.is_running(store, path):
         return
+    with errors:
+        if index.read_folder(store, index.key_of(path), errors.add) is None:
+            return
+        record = store.read(path)
+        try:
+            _ = record.task.task_type, metrics.get(record.task.metric)
+        except UnknownName as error:
+            fix = "Install the plug-in that has it, or delete the trial."
+            raise StoreError(error.what, where=path, fix=fix) from error
+        if record.metrics["metrics_version"] != metrics.VERSION:
+            message = "Its scores were computed by metrics of another version."
+            errors.add(StoreError(message, where=path, fix="blurb rescore"))
+
+
+def read_store(path: Path, errors: ErrorCollector, facts: Facts) -> None:
+    """A store: rows, trials by their hashes, failures, leftovers, and sweeps on this machine."""
     store = Store(path)
     rows = row_trials.read(store, errors.add)
     for trial in store.hash_folders():
@@ -123,49 +136,19 @@ def read_store(path: Path, errors: ErrorCollector, facts: Facts) -> None:
     for file in sorted(path.glob("*/*/*.failed.json")):
         trial = file.with_name(file.name.removesuffix(".failed.json"))
         if not trial.exists() and not row_contents.is_running(store, trial):
-            errors.add(
-                StoreError(
-                    f"The trial failed: {row_contents.reason(file) or 'nobody knows why'}",
-                    where=trial,
-                    fix=f"Run its blurb run command again. The traceback is in {file.name}.",
-                )
-            )
+            message = f"The trial failed: {row_contents.reason(file) or 'nobody knows why'}"
+            fix = f"Run its blurb run command again. The traceback is in {file.name}."
+            errors.add(StoreError(message, where=trial, fix=fix))
     for left in stale_files.find_trial_leftovers(store):
         if left.kind == "temporary folder":
-            errors.add(
-                StoreError(
-                    f"A process that was killed left it ({size_of(left.path) / 1e6:,.1f} MB).",
-                    where=left.path,
-                    fix="blurb gc removes it.",
-                )
-            )
+            message = f"A process that was killed left it ({size_of(left.path) / 1e6:,.1f} MB)."
+            errors.add(StoreError(message, where=left.path, fix="blurb gc removes it."))
     trials = [trial for row in rows for trial in row_contents.trials(store, row)]
     facts |= {"rows": len(rows), "trials": len(trials)}
     for state in row_contents.STATES:
         facts[state.replace(" ", "_")] = sum(one.state == state for one in trials)
-    facts["in_no_row"] = len(row_contents.unlisted(store, rows))
-    facts["bytes"] = size_of(path)
+    facts |= {"in_no_row": len(row_contents.unlisted(store, rows)), "bytes": size_of(path)}
     _read_sweeps(path, errors, facts)
-
-
-def _read_trial(store: Store, path: Path, errors: ErrorCollector) -> None:
-    """A trial by its hashes; one that a process writes is no fault."""
-    if row_contents.is_running(store, path):
-        return
-    if index.read_folder(store, index.key_of(path), errors.add) is not None:
-        with errors:
-            record = store.read(path)
-            try:
-                _ = record.task.task_type, metrics.get(record.task.metric)
-            except UnknownName as error:
-                fix = "Install the plug-in that has it, or delete the trial."
-                raise StoreError(error.what, where=path, fix=fix) from error
-            if record.metrics["metrics_version"] != metrics.VERSION:
-                raise StoreError(
-                    "Its scores were computed by metrics of another version.",
-                    where=path,
-                    fix="blurb rescore",
-                )
 
 
 def _read_sweeps(store: Path, errors: ErrorCollector, facts: Facts) -> None:
@@ -197,7 +180,9 @@ def _read_sweeps(store: Path, errors: ErrorCollector, facts: Facts) -> None:
 
 READERS: Mapping[Subject, Callable[[Path, ErrorCollector, Facts], object]] = {
     "store": read_store,
-    "trial": read_store,
+    "trial": lambda path, errors, facts: _read_trial(
+        Store(path.resolve().parents[2]), path, errors
+    ),
     "checkpoint": read_checkpoint,
     "data": read_data,
     "table": read_table,

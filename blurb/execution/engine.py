@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,6 +80,14 @@ class Engine:
     def is_queued(cls, folder: Path) -> bool:
         """Whether jobs of a sweep that was handed over are still queued or running."""
         return False
+
+    @classmethod
+    def jobs_of_part(cls, folder: Path, number: int, allow: Collection[str]) -> list[Job]:
+        """The trials of a numbered part, of an engine that hands sweeps over in parts; StoreError if there is none.
+
+        :param allow: as for `sweeps.read`
+        """
+        return []
 
     @classmethod
     def started_this(cls) -> bool:

@@ -124,20 +124,6 @@ def clean_start() -> Iterator[None]:
             os.environ[SAFE] = before
 
 
-@contextmanager
-def at_root() -> Iterator[None]:
-    """While it lasts, the working folder is that of the disk, where strangers cannot write.
-
-    Ray puts the working folder on the path of its workers, before all others.
-    """
-    before = os.getcwd()
-    os.chdir(os.path.abspath(os.sep))
-    try:
-        yield
-    finally:
-        os.chdir(before)
-
-
 def threads_of(workers: int) -> int:
     """Threads of each worker process; the workers share the cores."""
     cores = (

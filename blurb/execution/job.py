@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-import heapq
-import math
 import threading
 import time
 from collections import deque
@@ -285,37 +283,3 @@ def is_free(job: Job) -> bool:
 def longest_first(jobs: Sequence[Job]) -> list[int]:
     """Indices of the jobs, the longest predicted time first; equal times keep their order."""
     return sorted(range(len(jobs)), key=lambda index: -jobs[index].predicted)
-
-
-def pack_trials(seconds: Sequence[float], limit: float, most: int = 0) -> list[list[int]]:
-    """Indices of the trials of each part, the longest parts first.
-
-    Trials go, the longest first, into the emptiest part, or into a new one if that has no room (worst-fit decreasing).
-    One that is longer than the limit has a part of its own. Where nothing was predicted, a trial counts as a quarter of
-    the limit.
-
-    :param seconds: predicted seconds of each trial, 0 if not known
-    :param limit: seconds of a part
-    :param most: largest number of trials in a part; 0 is any number
-
-    >>> pack_trials([50, 10, 40, 200, 60], limit=100)
-    [[3], [0, 2], [4, 1]]
-    >>> pack_trials([0, 0, 0, 0, 0], limit=100)
-    [[0, 1, 2, 3], [4]]
-    """
-    expected = [one or limit / 4 for one in seconds]
-    parts: list[list[int]] = []
-    emptiest: list[
-        tuple[float, int]
-    ] = []  # seconds of a part that still takes trials, and its place
-    for index in sorted(range(len(expected)), key=lambda index: -expected[index]):
-        used, place = emptiest[0] if emptiest else (math.inf, 0)
-        if used + expected[index] <= limit:
-            heapq.heappop(emptiest)
-        else:
-            used, place = 0.0, len(parts)
-            parts.append([])
-        parts[place].append(index)
-        if not most or len(parts[place]) < most:
-            heapq.heappush(emptiest, (used + expected[index], place))
-    return sorted(parts, key=lambda part: -sum(expected[index] for index in part))

@@ -17,6 +17,7 @@ from blurb.execution import sweeps
 from blurb.learners import saved_models
 from blurb.messages import BlurbError, SettingsError, StoreError, with_effect
 from blurb.store import row_contents, row_trials as rows, trial_checkpoints as checkpoints
+from blurb.store.record import read_spec
 from blurb.store.row_trials import RowTrials
 from blurb.store.store import LEASE, OLD, OWNERS, Store, leftover_folders
 from blurb.store.trial import PROVENANCE, read_provenance
@@ -165,7 +166,7 @@ def _search_trials(store: Store, row: RowTrials) -> Iterator[Path]:
         with contextlib.suppress(StoreError):
             if store.damage(path):
                 continue
-            if row.is_of(store.read_spec(path), read_provenance(path)):
+            if row.is_of(read_spec(path), read_provenance(path)):
                 yield path
 
 
@@ -206,25 +207,21 @@ def _remove_row(store: Store, row: RowTrials) -> None:
     unlisted = removal(store, row).unlisted
     own = _own_places(store, row, beside)
     for path in (*own, *unlisted):
-        _delete_trial(store, path)
+        if not path.parent.is_dir():
+            continue
+        # A trial, or the reason why it failed, is there whole, or not at all.
+        with leases.held(store.lease(path), wait=False):
+            if path.exists():
+                path.rename(hidden_name(path, OLD))
+            for left in leftover_folders(path):
+                shutil.rmtree(left)
+            for file in path.parent.glob(f".{path.name}{LEASE}.*"):
+                file.unlink(missing_ok=True)
+            checkpoints.remove(path)
+            row_contents.failure_of(path).unlink(missing_ok=True)
     sweeps.drop(store, set(own))  # or a worker would run them, for no row
     rows.remove(store, row)
     disown(store, row.model)
-
-
-def _delete_trial(store: Store, path: Path) -> None:
-    """Deletes a trial, or the reason why it failed: it is there whole, or not at all."""
-    if not path.parent.is_dir():
-        return
-    with leases.held(store.lease(path), wait=False):
-        if path.exists():
-            path.rename(hidden_name(path, OLD))
-        for left in leftover_folders(path):
-            shutil.rmtree(left)
-        for file in path.parent.glob(f".{path.name}{LEASE}.*"):
-            file.unlink(missing_ok=True)
-        checkpoints.remove(path)
-        row_contents.failure_of(path).unlink(missing_ok=True)
 
 
 def disown(store: Store, model: str) -> None:

@@ -48,7 +48,7 @@ class Leftover:
 
 def find(store: Store) -> list[Leftover]:
     """Files that can be removed now: none of a trial that a living process has."""
-    found = [*find_trial_leftovers(store), *_sweep_leftovers(store), *_stray_files(store)]
+    found = [*find_trial_leftovers(store), *_stray_files(store)]
     return [Leftover(one.kind, one.path, one.trial, size_of(one.path)) for one in found]
 
 
@@ -92,28 +92,22 @@ def find_trial_leftovers(store: Store) -> Iterator[Leftover]:
         for name in sorted(
             hidden | {path.name.partition(".")[0] for path in folder.glob("*.failed.json")}
         ):
-            yield from _trial_leftovers(store, folder / name)
+            path, lease = folder / name, store.lease(folder / name)
+            if leases.seems_held(lease) is not False:
+                continue
+            if lease.exists():
+                yield Leftover("stale lease", lease, path)
+            for file in leftover_folders(path):
+                yield Leftover("temporary folder", file, path)
+            done, unfinished = (path / "DONE.json").exists(), checkpoints.folder_of(path)
+            for file in checkpoints.all_of(path):
+                if done or file != unfinished:  # which the trial goes on from
+                    yield Leftover("checkpoint", file, path)
+            if done and row_contents.failure_of(path).exists():
+                yield Leftover("reason of a failure", row_contents.failure_of(path), path)
 
 
-def _trial_leftovers(store: Store, path: Path) -> Iterator[Leftover]:
-    lease = store.lease(path)
-    if leases.seems_held(lease) is not False:
-        return
-    if lease.exists():
-        yield Leftover("stale lease", lease, path)
-    for file in leftover_folders(path):
-        yield Leftover("temporary folder", file, path)
-    done = (path / "DONE.json").exists()
-    for file in checkpoints.all_of(path):
-        if done or file != checkpoints.folder_of(
-            path
-        ):  # of an unfinished trial only the one that was set aside
-            yield Leftover("checkpoint", file, path)
-    if done and row_contents.failure_of(path).exists():
-        yield Leftover("reason of a failure", row_contents.failure_of(path), path)
-
-
-def _sweep_leftovers(store: Store) -> Iterator[Leftover]:
+def _stray_files(store: Store) -> Iterator[Leftover]:
     for folder in sorted((store.root / sweeps.FOLDER).glob("*")):
         over = not (folder / sweeps.JOBS).exists()
         with contextlib.suppress(BlurbError):
@@ -122,9 +116,6 @@ def _sweep_leftovers(store: Store) -> Iterator[Leftover]:
             folder
         ):  # a scheduler fails a job whose log it cannot write
             yield Leftover("finished sweep", folder)
-
-
-def _stray_files(store: Store) -> Iterator[Leftover]:
     for path in sorted(store.root.glob(f"*/{rows.FOLDER}/*.damaged")):
         yield Leftover("damaged row file", path)
     if (lease := store.root / ROWS_LEASE).exists() and leases.seems_held(lease) is False:

@@ -2,6 +2,10 @@
 
 It has all that a worker needs beside the data and the checkpoints, which it finds at the same paths. It is there while
 the command runs, and afterwards if trials are left; it ends with the last of its trials.
+
+A sweep names code (plug-ins, the Python files of a checkpoint) and places (checkpoints, data, task files). Whoever can
+write to the store can write a sweep, so that those run here that this user planned, or that a person allowed by their
+hash; one from elsewhere is asked for before anything that it names is opened.
 """
 
 from __future__ import annotations
@@ -10,31 +14,35 @@ import contextlib
 import dataclasses
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import os
+import shlex
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import blurb
-from blurb.checkpoints.source import ModelSource
-from blurb.execution import allowed
-from blurb.execution.allowed import (
-    JOB_FIELDS,
-    SHARED,
-    NotAllowed,
-    check_code,
-    check_job,
-    read_shared,
-)
+from blurb import names
+from blurb.checkpoints.source import CHECKPOINT, KINDS, ModelSource
 from blurb.execution.data_sources import DataSource
 from blurb.execution.job import Job
-from blurb.learners import saved_models
-from blurb.messages import SettingsError, StoreError, Tell, tell_damage
+from blurb.execution.options import Keep
+from blurb.learners import PREFIX, in_trial, saved_models
+from blurb.messages import (
+    BlurbError,
+    SettingsError,
+    StoreError,
+    Tell,
+    UnknownName,
+    opt,
+    tell_damage,
+)
 from blurb.store import rescore
 from blurb.store.plugins import Typed
 from blurb.store.store import Store
-from blurb.store.trial import Trial, from_json
-from blurb.system import leases
-from blurb.system.files import check_types, file_hash, read_json, write_json, writing_whole
+from blurb.store.trial import Configuration, Trial, from_json, stored_types
+from blurb.system import cache, leases
+from blurb.system.files import check_types, file_hash, read_json, write_json, write_whole
+from blurb.training import devices, tracking
 
 SCHEMA = 1
 FOLDER = ".sweeps"
@@ -51,31 +59,11 @@ def write(
     :param about: more that tells sweeps apart
     :returns: its folder, and the hash by which it is allowed, of what was planned and not of what is in the file by now
     """
-    lines, about_all = _lines_of_jobs(jobs)
-    digest = hashlib.sha256()
-    for text in _json_parts(
-        {**about_all, "about": about}, ({**line, "predicted": 0.0} for line in lines)
-    ):
-        digest.update(text.encode())
-    folder = store / FOLDER / digest.hexdigest()[:12]
-    if not _is_whole(folder / JOBS):
-        with writing_whole(folder / JOBS) as aside, aside.open("w", encoding="utf-8") as file:
-            file.writelines(_json_parts(about_all, lines))
-    code = allowed.hash_of(about_all)
-    allowed.remember(code)
-    return folder, code
-
-
-def _lines_of_jobs(jobs: Sequence[Job]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Each job's own values, with indices into the lists of shared values; and the rest of the file."""
     shared: dict[str, dict[str, tuple[int, Any]]] = {name: {} for name in SHARED}
     places: dict[str, dict[Any, int]] = {name: {} for name in SHARED}
     lines = []
     for job in jobs:
-        line: dict[str, Any] = {
-            "trial": job.trial.content,
-            **{name: getattr(job, name) for name in JOB_FIELDS},
-        }
+        line = {name: getattr(job, name) for name in JOB_FIELDS}
         for name in SHARED:
             value, values = getattr(job, name), shared[name]
             if id(value) not in places[name]:  # of which the jobs keep the objects
@@ -84,45 +72,34 @@ def _lines_of_jobs(jobs: Sequence[Job]) -> tuple[list[dict[str, Any]], dict[str,
                     json.dumps(content, sort_keys=True), (len(values), content)
                 )[0]
             line[name] = places[name][id(value)]
-        lines.append(line)
+        lines.append({**line, "trial": job.trial.content})
     # Plug-ins are those of the process, the same for all jobs of a command.
     plugins = {
         kind: {name: path and str(Path(path).absolute()) for name, path in files.items()}
         for kind, files in (jobs[0].plugins if jobs else {}).items()
     }
-    paths = {
-        path
-        for named in plugins.values()
-        for path in named.values()
-        if path and Path(path).is_file()
-    }
-    return lines, {
+    paths = {path for named in plugins.values() for path in named.values() if path}
+    whole: dict[str, Any] = {
         "schema": SCHEMA,
         "blurb": blurb.__version__,
         "plugins": plugins,
-        "code": {path: file_hash(Path(path)) for path in paths},
+        "code": {path: file_hash(Path(path)) for path in paths if Path(path).is_file()},
         **{name: [content for _, content in values.values()] for name, values in shared.items()},
+        "jobs": lines,
     }
-
-
-def _json_parts(whole: Mapping[str, Any], lines: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """The JSON of an object with sorted keys, whose `jobs` are these lines; in parts, as they may be very many."""
-    before, after = (
-        {key: item for key, item in whole.items() if (key < "jobs") is first}
-        for first in (True, False)
-    )
-    yield json.dumps(before, sort_keys=True)[:-1] + ', "jobs": ['
-    for number, line in enumerate(lines):
-        yield (", " if number else "") + json.dumps(line, sort_keys=True)
-    yield "], " + json.dumps(after, sort_keys=True)[1:]
-
-
-def _is_whole(file: Path) -> bool:
-    """Whether a list of trials is there, of which none was dropped: if one was, it is asked for again."""
+    # What is predicted, which changes from run to run, is no part of the name.
+    named = [{**line, "predicted": 0.0} for line in lines]
+    text = json.dumps({**whole, "jobs": named, "about": about}, sort_keys=True)
+    folder = store / FOLDER / hashlib.sha256(text.encode()).hexdigest()[:12]
     try:
-        return None not in read_json(file)["jobs"]
+        is_whole = None not in read_json(folder / JOBS)["jobs"]  # one that was dropped is run anew
     except (StoreError, KeyError, TypeError):
-        return False
+        is_whole = False
+    if not is_whole:
+        write_whole(folder / JOBS, json.dumps(whole, sort_keys=True).encode())
+    code = hash_of(whole)
+    remember(code)
+    return folder, code
 
 
 def _json_content(value: Any) -> dict[str, Any]:
@@ -156,16 +133,33 @@ def numbered(folder: Path, allow: Collection[str] | None = None) -> list[Job | N
             f"{folder / JOBS} has schema version {content.get('schema')}, but this version of blurb reads {SCHEMA}",
             fix=f"use the version that wrote it ({content.get('blurb')}).",
         )
+    file = folder / JOBS
     try:
-        shared = read_shared(content, folder / JOBS)  # first: what is asked for depends on it
-        if allow is not None:
-            allowed.check(folder, content, allow)
-            check_code(folder, content)
+        # First: what is asked for depends on it.
+        check_types(content, {**dict.fromkeys([*SHARED, "jobs"], list), "plugins": dict}, file)
+        shared: dict[str, list[Any]] = {
+            name: [from_json(kind, each, file) for each in content[name]]
+            for name, kind in SHARED.items()
+        }
+        shared["data"] = [
+            dataclasses.replace(data, folder=Path(data.folder)) for data in shared["data"]
+        ]
+        for source in content["source"]:
+            names.check(source["name"], "The name of a model")
+            if source["kind"] not in KINDS:
+                raise ValueError(f"{source['name']} is of the kind {source['kind']!r}")
+            if (
+                source["kind"] != CHECKPOINT
+                and source["weights"] != f"{PREFIX}{source['location']}"
+            ):
+                raise ValueError(f"the baseline {source['name']} has the weights of another model")
         plugins: Typed = {
             kind: {name: path and Path(path) for name, path in files.items()}
             for kind, files in content["plugins"].items()
         }
-        if allow is None:
+        if allow is not None:
+            check_allowed(folder, content, allow)
+        else:
             plugins = {}
             shared["source"] = [
                 dataclasses.replace(source, remote_code=False) for source in shared["source"]
@@ -271,57 +265,118 @@ def drop(store: Store, trials: Collection[Path]) -> None:
                 end_if_done(folder)
 
 
-PARTS = "slurm.json"
-"""File of a sweep: the trials of each part, the numbers of the submitted jobs, and how many parts these took."""
+ALLOWED = "allowed"
+"""Folder beside the caches with an empty file for each hash; no cache, so that `blurb cache clear` leaves it."""
+DIGITS = 32
 
 
-def write_parts(folder: Path, parts: Sequence[Sequence[int]]) -> None:
-    """Writes the parts of a sweep of which nothing is submitted; those that are there stay as they are.
-
-    :param parts: indices of the trials of each
-    """
-    if not (folder / PARTS).exists():
-        write_json(folder / PARTS, {"parts": parts, "submitted": [], "taken": 0})
+class NotAllowed(BlurbError):
+    """A sweep that this user neither planned nor allowed."""
 
 
-def read_parts(folder: Path) -> dict[str, Any]:
-    """Read the parts of a sweep from its file; none without a file. StoreError for values of other types."""
-    file = folder / PARTS
-    if not file.exists():
-        return {"parts": [], "submitted": [], "taken": 0}
-    content, kinds = read_json(file), {"parts": list, "taken": int, "submitted": list}
-    check_types({**dict.fromkeys(kinds), **content}, kinds, file)
-    return content
+def hash_of(content: Mapping[str, Any]) -> str:
+    """The hash of all code and places that a sweep names; trials that are dropped from it do not change it."""
+    text = json.dumps(
+        {name: value for name, value in content.items() if name != "jobs"}, sort_keys=True
+    )
+    return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
 
 
-def note_submitted(folder: Path, number: str, taken: int) -> None:
-    """Notes a job of the scheduler.
-
-    :param taken: number of parts that jobs run by now
-    """
-    content = read_parts(folder)
-    content["submitted"].append(number)
-    content["taken"] = max(content["taken"], taken)
-    write_json(folder / PARTS, content)
-
-
-def jobs_of_parts(
-    folder: Path, numbers: Iterable[int], allow: Collection[str] | None = None
-) -> list[Job]:
-    """The trials of some parts of a sweep; StoreError if one of the parts is not there.
-
-    :param allow: as for `sweeps.read`
-    """
-    parts, jobs = read_parts(folder)["parts"], numbered(folder, allow)
-    chosen: list[Job] = []
-    number = 0
+def remember(digest: str) -> None:
+    """Notes for this user that a sweep may run; without a place to note it, workers ask."""
     try:
-        for number in numbers:
-            if number < 0:
-                raise IndexError(number)
-            chosen += [job for index in parts[number] if (job := jobs[index]) is not None]
-        return chosen
-    except (IndexError, TypeError) as error:
-        raise StoreError(
-            f"{folder} has no part {number}: it has {len(parts)} parts, numbered from 0."
-        ) from error
+        folder = cache.cache_home() / ALLOWED
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / digest).touch()
+    except OSError:
+        return
+
+
+def check_allowed(folder: Path, content: Mapping[str, Any], given: Collection[str] = ()) -> None:
+    """Raises NotAllowed for a sweep of somebody else that names code or places, unless its hash is given.
+
+    StoreError if the file of a plug-in is another than that which was allowed.
+
+    :param given: hashes that a person typed; remembered if it is that of the sweep
+    """
+    digest = hash_of(content)
+    note = cache.cache_home() / ALLOWED / digest
+    try:  # in a folder that several users share, each has files of its own
+        is_remembered = note.stat().st_uid == os.getuid()
+    except (OSError, AttributeError):  # no such file; a system without user ids
+        is_remembered = note.is_file() and not hasattr(os, "getuid")
+    if digest in given:
+        remember(digest)
+    elif not is_remembered and (named := list(_code_and_places(content, folder.parent.parent))):
+        raise NotAllowed(
+            f"The sweep {folder} was planned by another user, or on a machine with another home. It names "
+            f"{'; '.join(named)}. To run it, and not to be asked again: {opt('allow-code', digest)}"
+        )
+    for path in {path for files in content["plugins"].values() for path in files.values() if path}:
+        if Path(path).is_file() and file_hash(Path(path)) != content.get("code", {}).get(path):
+            raise StoreError(
+                f"the code of the plug-in {path} has changed since the trials were planned",
+                where=folder,
+                fix="run the command that planned them again.",
+            )
+
+
+def _code_and_places(content: Mapping[str, Any], store: Path) -> Iterator[str]:
+    """The code that a sweep names, and its places outside of the store."""
+    for kind, found in content["plugins"].items():
+        for name, path in found.items():
+            yield f"code of a {kind}: {shlex.quote(str(path or name))}"
+    root = Path(os.path.realpath(store))
+    for source in content["source"]:
+        if source.get("remote_code"):
+            yield f"the Python files of a checkpoint: {shlex.quote(str(source['location']))}"
+        elif source["kind"] == CHECKPOINT and _leads_out(source["location"], root):
+            yield f"a checkpoint: {shlex.quote(str(source['location']))}"
+    for data in content["data"]:
+        if data["task"].endswith(".toml"):
+            yield f"a task file: {shlex.quote(str(data['task']))}"
+        if _leads_out(data["folder"], root):
+            yield f"data: {shlex.quote(str(data['folder']))}"
+
+
+def _leads_out(place: str, root: Path) -> bool:
+    """Whether a folder is outside of a store, or a link in it may lead there: one to a folder may meet others."""
+    folder = Path(os.path.realpath(place))
+    links = (path for path in folder.rglob("*") if path.is_symlink())
+    return not folder.is_relative_to(root) or any(
+        path.is_dir() or not Path(os.path.realpath(path)).is_relative_to(root) for path in links
+    )
+
+
+OF_JOB = stored_types(Job)
+JOB_FIELDS = {name: OF_JOB[name] for name in ("device", "track", "predicted", "keep", "resume")}
+"""Fields that each job has of its own, and their types."""
+SHARED: Mapping[str, type] = {
+    "source": ModelSource,
+    "configuration": Configuration,
+    "data": DataSource,
+}
+"""Fields that many jobs have in common: the file has each value once."""
+
+
+def check_job(job: Job) -> None:
+    """Raises an error for what is no device, tracker, learner, seed or way to keep a model, and for a trial
+    that is not of its data or its model.
+    """
+    devices.check_name(job.device)
+    if job.track not in ("", *tracking.TRACKERS):
+        raise ValueError(f"there is no tracker {job.track!r}")
+    if job.keep not in get_args(Keep):
+        raise ValueError(f"there is no keep {job.keep!r}")
+    try:
+        kind = job.learner
+    except UnknownName as error:
+        raise ValueError(str(error)) from error
+    if kind.reads_checkpoint is not job.source.is_checkpoint or in_trial(kind) != job.trial.learner:
+        raise ValueError(f"{job.source.name} is not a model for the learner {kind.name!r}")
+    if job.trial.seed < 0:
+        raise ValueError(f"there is no seed {job.trial.seed}")
+    if job.trial.task != job.data.task and not job.data.task.endswith(".toml"):
+        raise ValueError(f"a trial of {job.trial.task} has the data of {job.data.task}")
+    if job.trial.weights != job.source.weights:
+        raise ValueError(f"a trial of {job.source.name} has the weights of another model")

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, get_args
 
 from blurb.execution import sweeps
-from blurb.execution.allowed import NotAllowed
 from blurb.messages import BlurbError, Tell, tell_damage
 from blurb.store import row_contents, row_trials as rows, trial_checkpoints as checkpoints
 from blurb.store.store import LEASE, Store
@@ -64,18 +62,6 @@ class TrialStanding:
         return self.predicted * (1 - (news.get("done") or 0.0) / total if total else 1.0)
 
 
-@dataclass(frozen=True)
-class _Trial:
-    row: str
-    configuration: str
-    model: str
-    seed: int
-
-
-Key = tuple[str, str, str]
-"""Folder of the model, task and hash: of a hundred thousand trials, paths alone take longer than all else."""
-
-
 def read(store: Store, tell: Tell = tell_damage) -> list[TrialStanding]:
     """All trials that rows and sweeps of a store ask for, in the order of the rows.
 
@@ -85,69 +71,54 @@ def read(store: Store, tell: Tell = tell_damage) -> list[TrialStanding]:
     """
 
     def tell_of_sweep(error: BlurbError) -> None:
-        if not isinstance(error, NotAllowed):  # of code that may not run here a worker tells
+        if not isinstance(error, sweeps.NotAllowed):  # of code that may not run here a worker tells
             tell(error)
 
-    predicted: dict[Key, float] = {}
+    requested: dict[str, TrialStanding] = {}
     with gc_disabled():
-        requested = dict(_row_states(store, tell))
+        for row in rows.read(store, tell):
+            key, text = row.key, row.configuration.text
+            for task, seeds in row.trials.items():
+                # Of a hundred thousand trials, paths alone take longer than all else.
+                folder = f"{store.root}/{store.folder(row.model)}/{task}"
+                for seed, hash_ in sorted(seeds.items()):
+                    place = f"{folder}/{hash_}"
+                    standing = TrialStanding(row.model, task, seed, place, "to run", key, text)
+                    requested[place] = standing
     for job in sweeps.jobs_of(store.root, tell_of_sweep):
-        key = store.folder(job.source.name), job.trial.task, job.path.name
-        predicted[key] = job.predicted
-        requested.setdefault(key, _Trial("", "", job.source.name, job.trial.seed))
-    root, names = str(store.root), dict[str, frozenset[str]]()
+        model, task = job.source.name, job.trial.task
+        place = f"{store.root}/{store.folder(model)}/{task}/{job.path.name}"
+        known = requested.get(place) or TrialStanding(model, task, job.trial.seed, place, "to run")
+        requested[place] = replace(known, predicted=job.predicted, joined=True)
+    names = dict[str, frozenset[str]]()
     with gc_disabled():
-        return [
-            _standing_of(store, f"{root}/{key[0]}/{key[1]}", key, one, names, predicted.get(key))
-            for key, one in requested.items()
-        ]
+        return [_look_at(store, trial, names) for trial in requested.values()]
 
 
-def _row_states(store: Store, tell: Tell) -> Iterator[tuple[Key, _Trial]]:
-    for row in rows.read(store, tell):
-        key, configuration, folder = row.key, row.configuration.text, store.folder(row.model)
-        for task, seeds in row.trials.items():
-            for seed, hash_ in sorted(seeds.items()):
-                yield (folder, task, hash_), _Trial(key, configuration, row.model, seed)
+def _look_at(store: Store, trial: TrialStanding, names: dict[str, frozenset[str]]) -> TrialStanding:
+    """A trial as it stands.
 
-
-def _standing_of(
-    store: Store,
-    folder: str,
-    key: Key,
-    trial: _Trial,
-    names: dict[str, frozenset[str]],
-    predicted: float | None,
-) -> TrialStanding:
-    """
-    :param folder: of the task
     :param names: what lies in the folders that were looked at
-    :param predicted: seconds, None if no sweep has the trial
     """
+    folder, _, hash_ = trial.folder.rpartition("/")
     if folder not in names:
         try:
             names[folder] = frozenset(os.listdir(folder))
         except OSError:
             names[folder] = frozenset()
-    _, task, hash_ = key
     present, lease_name = names[folder], f".{hash_}{LEASE}"
-    place = (trial.model, task, trial.seed, f"{folder}/{hash_}")
-    standing = partial(TrialStanding, *place, row=trial.row, configuration=trial.configuration)
     if hash_ in present and lease_name not in present:
-        return standing(state="done")
-    path = Path(folder, hash_)
-    joined, predicted, lease = predicted is not None, predicted or 0.0, store.lease(path)
+        return replace(trial, state="done")
+    lease = store.lease(trial.path)
     if lease_name in present and leases.seems_held(lease) is not False:
-        return standing(state="running", holder=leases.read(lease), predicted=predicted)
+        return replace(trial, state="running", holder=leases.read(lease))
     if hash_ in present:
-        return standing(state="done")
-    saved = checkpoints.folder_of(path).name in present
-    failure = row_contents.failure_of(path)
+        return replace(trial, state="done")
+    failure = row_contents.failure_of(trial.path)
+    trial = replace(trial, saved=checkpoints.folder_of(trial.path).name in present)
     if failure.name in present:
-        return standing(
-            state="failed", message=row_contents.reason(failure), saved=saved, joined=joined
-        )
-    return standing(state="to run", saved=saved, predicted=predicted, joined=joined)
+        return replace(trial, state="failed", message=row_contents.reason(failure))
+    return trial
 
 
 def seconds_left(trials: Sequence[TrialStanding]) -> float | None:

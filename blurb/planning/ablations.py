@@ -169,7 +169,16 @@ def write(grid: Grid, found: list[dict[str, str]], folder: Path, caption: str) -
     folder.mkdir(parents=True, exist_ok=True)
     table, page = folder / f"{grid.axis}.csv", folder / f"{grid.axis}.md"
     schema.write(table, COLUMNS, found)
-    write_whole(page, _markdown_table(grid, found, caption).encode())
+    rules = ["---:" if column in NUMBERS else "---" for column in SHOWN]
+    rows = "\n".join(f"| {' | '.join(row)} |" for row in [titles(), rules, *map(readable, found)])
+    has_published = any("published" in line for line in found)
+    source = f"Published: PubMedBERT in {grid.source}. " if has_published else ""
+    text = (
+        f"# Ablation: {grid.axis}\n\n{caption}\n\n{rows}\n\n"
+        f"{source}Differences are from the first cell; the verdict is Welch's t-test "
+        "over seeds at 5 %, without the choice of test examples.\n"
+    )
+    write_whole(page, text.encode())
     return table, page
 
 
@@ -186,18 +195,3 @@ def readable(line: Mapping[str, str]) -> list[str]:
 
 def _values_of(result: Row | None, dataset: str) -> list[float]:
     return result.values(dataset) if result is not None else []
-
-
-def _markdown_table(grid: Grid, found: list[dict[str, str]], caption: str) -> str:
-    rules = ["---:" if column in NUMBERS else "---" for column in SHOWN]
-    table = "\n".join(f"| {' | '.join(row)} |" for row in [titles(), rules, *map(readable, found)])
-    source = (
-        f"Published: PubMedBERT in {grid.source}. "
-        if any("published" in line for line in found)
-        else ""
-    )
-    return (
-        f"# Ablation: {grid.axis}\n\n{caption}\n\n{table}\n\n"
-        f"{source}Differences are from the first cell; the verdict is Welch's t-test "
-        "over seeds at 5 %, without the choice of test examples.\n"
-    )

@@ -6,15 +6,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blurb import formulations, learners, names
+from blurb import formulations, learners, names, tasks
 from blurb.checkpoints import adapter, references, scratch
 from blurb.cost.budget import budget_seconds
 from blurb.execution import engines
+from blurb.execution.data_sources import data_verdict
 from blurb.execution.engine import Engine
+from blurb.grouping import by_key
 from blurb.heads import OF_TAGS
 from blurb.inputs.relations import DUMMIES
 from blurb.learners import is_named, protocol_learner
-from blurb.messages import ErrorCollector, SettingsError, opt
+from blurb.messages import ErrorCollector, SettingsError, count_noun, opt, option_to_paste
 from blurb.planning import steps
 from blurb.planning.options import Model, NamedModel, RunOptions, TrainOptions
 from blurb.protocols.protocol import Protocol
@@ -22,7 +24,12 @@ from blurb.tasks import Task
 from blurb.training import devices, tracking
 
 if TYPE_CHECKING:
+    from blurb.execution.estimate import Estimate
     from blurb.planning.request import Request
+    from blurb.planning.trials import Planned
+
+HIGHEST_RATE = 0.01
+"""Learning rate above which no fine-tuning of a pretrained encoder is known to succeed."""
 
 
 def check_engine(options: RunOptions, engine: Engine, errors: ErrorCollector) -> None:
@@ -169,3 +176,50 @@ def check_together(request: Request, options: RunOptions, engine: Engine) -> Non
             f"The protocol {request.protocol.name} has a search, and its final trials are planned when the search is "
             f"over: run it on this machine, without {opt('engine')}, and let blurb worker on the cluster join it."
         )
+
+
+def warnings_of(planned: Sequence[Planned], expected: Estimate | None, engine: Engine) -> list[str]:
+    """Sentences before a run about what will run, but may not be what was meant, each with what to do.
+
+    :param expected: None if nothing could be predicted
+    """
+    texts = []
+    there = {task.name for plan in planned for task in plan.request.tasks}
+    lost = [task.name for task in tasks.load_selection("all") if task.name not in there]
+    if lost and any(plan.request.all_found for plan in planned):
+        texts.append(
+            f"Without {', '.join(lost)}, which the data folder lacks: `blurb data get` says what they need."
+        )
+    if expected is not None and not expected.waiting:
+        return texts
+    jobs = [job for plan in planned for job in plan.jobs]
+    settings = [job.trial.settings for job in jobs if job.source.is_checkpoint]
+    highest = max((float(each["lr"]) for each in settings if "lr" in each), default=0.0)
+    if highest > HIGHEST_RATE:
+        texts.append(
+            f"lr={highest:g} is above {HIGHEST_RATE:g}; pretrained encoders are fine-tuned with rates such as 3e-5."
+        )
+    real = [job for plan in planned if plan.request.suite != "demo" for job in plan.jobs]
+    sources = dict.fromkeys(job.data for job in real if not job.data.original)
+    doubtful = by_key(
+        (verdict, source)
+        for source in sources
+        if (verdict := data_verdict(source)) in ("counts only", "differs")
+    )
+    if doubtful:
+        listed = "; ".join(
+            f"{verdict}: {', '.join(source.task for source in each)}"
+            for verdict, each in doubtful.items()
+        )
+        number, folder = sum(map(len, doubtful.values())), next(iter(sources)).folder
+        texts.append(
+            f"Not verified as BLURB's, as the rows will say: {number} of {count_noun(len(sources), 'dataset')} "
+            f"({listed}). To see where: blurb data verify{option_to_paste('--data', folder)}"
+        )
+    if expected is not None:
+        texts += engine.shortfalls(expected)
+        if not engine.elsewhere:
+            from blurb.cost.work import lacking_memory
+
+            texts += lacking_memory(expected)
+    return texts

@@ -17,7 +17,7 @@ from blurb.names import checkpoints_by_number
 from blurb.options import Option, option, option_parameters
 from blurb.protocols.settings import MOST_SEEDS
 from blurb.results.across import ACROSS
-from blurb.table_files import FileLine, head_of, table_of
+from blurb.table_files import head_of, table_of
 
 if TYPE_CHECKING:
     from blurb.regression import Rules
@@ -70,22 +70,20 @@ def read_models(path: Path) -> list[NamedModel]:
     models = []
     for at, line in table_of(path, errors).rows:
         with errors:
-            models.append(_named_model(at, line))
+            model, name, tags = (line.get(column, "").strip() for column in MODEL_COLUMNS)
+            if not model:
+                raise at.error("names no model.")
+            if "," in tags:
+                what = f"tags are separated by blanks, and have no commas in them (got '{tags}')."
+                raise at.error(what)
+            beside = path.parent / model
+            reference = str(beside) if not Path(model).exists() and beside.is_dir() else model
+            words = tuple(dict.fromkeys(tags.split()))
+            models.append(NamedModel(reference, name or None, words))
     errors.stop()
     if not models:
         raise DataError("names no model.", path)
     return models
-
-
-def _named_model(at: FileLine, line: dict[str, str]) -> NamedModel:
-    model, name, tags = (line.get(column, "").strip() for column in MODEL_COLUMNS)
-    if not model:
-        raise at.error("names no model.")
-    if "," in tags:
-        raise at.error(f"tags are separated by blanks, and have no commas in them (got '{tags}').")
-    beside = at.path.parent / model
-    reference = str(beside) if not Path(model).exists() and beside.is_dir() else model
-    return NamedModel(reference, name or None, tuple(dict.fromkeys(tags.split())))
 
 
 __all__ = [

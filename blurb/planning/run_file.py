@@ -66,7 +66,23 @@ def read(path: Path) -> dict[str, Any]:
     keys |= {key: replace(keys[key], parse=partial(_resolve_beside, path, key)) for key in FILES}
     table = fields.Field(dict, keys=keys, noun="option")
     values = fields.read_table(text_files.read_toml(path), table, path, errors)
-    _refuse_code(values, path, errors)
+    # Data names what is registered, a person types code.
+    protocol, engine = str(values.get("protocol", "")), str(values.get("engine", DEFAULT))
+    code = _code_in([values, values.get("set", {})])
+    if values.get("trust_remote_code"):
+        code["trust_remote_code"] = "true"
+    if protocol.endswith(FILES["protocol"]):
+        with errors:
+            if inner := _code_in(protocols.read(protocol, errors).tables):
+                code["protocol"] = f"{protocol} with {', '.join(inner.values())}"
+    with errors:
+        name, *options = engine.split(",")
+        given = {option.partition("=")[0].strip().replace("-", "_") for option in options}
+        if ":" in name or not given <= {*engines.get(name.strip()).of_file}:
+            code["engine"] = engine
+    for key, value in code.items():
+        what = f"a file runs no code, and {key} = {value} would"
+        errors.add(SettingsError(what, where=path, fix=f"type --{key.replace('_', '-')} instead."))
     errors.stop()
     return values
 
@@ -89,27 +105,6 @@ def _resolve_beside(path: Path, key: str, given: Any) -> Any:
         )
     found = [str(places.get(word, word)) for word in words]
     return found if isinstance(given, list) else ",".join(found)
-
-
-def _refuse_code(values: Mapping[str, Any], path: Path, errors: ErrorCollector) -> None:
-    """Adds a SettingsError wherever a file would run code: data names what is registered, a person types code."""
-    protocol, engine = str(values.get("protocol", "")), str(values.get("engine", DEFAULT))
-    remote = {"trust_remote_code": "true"} if values.get("trust_remote_code") else {}
-    code = {**_code_in([values, values.get("set", {})]), **remote}
-    with errors:
-        tables = (
-            protocols.read(protocol, errors).tables if protocol.endswith(FILES["protocol"]) else ()
-        )
-        if inner := _code_in(tables):
-            code["protocol"] = f"{protocol} with {', '.join(inner.values())}"
-    with errors:
-        name, *options = engine.split(",")
-        keys = {option.partition("=")[0].strip().replace("-", "_") for option in options}
-        if ":" in name or not keys <= {*engines.get(name.strip()).of_file}:
-            code["engine"] = engine
-    for key, value in code.items():
-        what = f"a file runs no code, and {key} = {value} would"
-        errors.add(SettingsError(what, where=path, fix=f"type --{key.replace('_', '-')} instead."))
 
 
 def _code_in(tables: Iterable[Mapping[str, Any]]) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, TypedDict
 
@@ -121,14 +121,20 @@ def plan_seeds(
             known[SCORE] = weighted_variance(
                 [(weight, known[name]) for name, weight in weights.items()]
             )
-        times = [seconds[name] for name in weights]
+        parts = [seconds[name] for name in weights]
         seconds[SCORE] = (
-            None if None in times else math.fsum(time for time in times if time is not None)
+            None if None in parts else math.fsum(time for time in parts if time is not None)
         )
         present[SCORE] = min(present[name] for name in weights)
-    affordable = _affordable_seeds(
-        aim, {name: time for name, time in seconds.items() if name != SCORE}
-    )
+    affordable = aim.seeds
+    if aim.hours is not None:
+        times = {name: time for name, time in seconds.items() if name != SCORE}
+        if unknown := [name for name, time in times.items() if not time]:
+            raise SettingsError(
+                f"{opt('hours')}: how long a run takes is not known of {', '.join(unknown)}",
+                fix=f"name a row of a store, with its trials, or give {opt('seeds')}.",
+            )
+        affordable = int(aim.hours * 3600 / math.fsum(time for time in times.values() if time))
     return [
         _make_line(name, known.get(name), present[name], seconds[name], aim, affordable)
         for name in requested
@@ -152,18 +158,6 @@ def _seconds_of_run(row: Row, name: str) -> float | None:
         if known.train_seconds is not None:
             taken.append(known.train_seconds + (known.predict_seconds or 0.0))
     return statistics.fmean(taken) if taken else None
-
-
-def _affordable_seeds(aim: Aim, seconds: Mapping[str, float | None]) -> int | None:
-    if aim.hours is None:
-        return aim.seeds
-    unknown = [name for name, time in seconds.items() if not time]
-    if unknown:
-        raise SettingsError(
-            f"{opt('hours')}: how long a run takes is not known of {', '.join(unknown)}",
-            fix=f"name a row of a store, with its trials, or give {opt('seeds')}.",
-        )
-    return int(aim.hours * 3600 / math.fsum(time for time in seconds.values() if time))
 
 
 def _make_line(

@@ -243,22 +243,20 @@ def merge_refusals(refusals: Iterable[tuple[BlurbError, str, str]]) -> list[Blur
     alike = by_key(
         ((type(each[0]), each[0].where, each[0].template, each[0].fix), each) for each in refusals
     )
-    return [_merge_alike(each) for each in alike.values()]
-
-
-def _merge_alike(alike: Sequence[tuple[BlurbError, str, str]]) -> BlurbError:
-    """The first error, and of which other tasks (and models) it holds, if it names its own."""
-    (error, first, task), *others = alike
-    if all(str(one) == str(error) for one, *_ in others):
-        return error
-    tasks = by_key((model, other) for _, model, other in others)
-    alike_models = by_key(
-        ((model == first, tuple(concerned)), model) for model, concerned in tasks.items()
-    )
-    where = [
-        ", ".join(names) if own else f"{', '.join(models)} on {', '.join(names)}"
-        for (own, names), models in alike_models.items()
-    ]
-    if list(alike_models) == [(False, (task,))]:  # one task: the models say it
-        where = [", ".join(tasks)]
-    return SettingsError(f"{error} The same holds of {'; '.join(where)}.")
+    merged: list[BlurbError] = []
+    for (error, first, task), *others in alike.values():
+        if all(str(one) == str(error) for one, *_ in others):
+            merged.append(error)
+            continue
+        tasks = by_key((model, other) for _, model, other in others)
+        alike_models = by_key(
+            ((model == first, tuple(concerned)), model) for model, concerned in tasks.items()
+        )
+        where = [
+            ", ".join(names) if own else f"{', '.join(models)} on {', '.join(names)}"
+            for (own, names), models in alike_models.items()
+        ]
+        if list(alike_models) == [(False, (task,))]:  # one task: the models say it
+            where = [", ".join(tasks)]
+        merged.append(SettingsError(f"{error} The same holds of {'; '.join(where)}."))
+    return merged

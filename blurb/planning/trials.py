@@ -136,15 +136,26 @@ def prepare(request: Request) -> Planned:
         that cannot work together, data that cannot be read
     """
     errors = ErrorCollector()
-    with errors:
-        _check_overrides(request)
+    kinds = [request.learner(source) for source in request.sources]
+    for setting in request.overrides:
+        if any(setting in kind.settings for kind in (learners.DEFAULT, *kinds)):
+            continue
+        named = learners.named_kinds().items()
+        fit = [f"{learners.PREFIX}{name}" for name, kind in named if setting in kind.settings]
+        alone = f"{', '.join(fit)} alone, which {'is' if len(fit) == 1 else 'are'}"
+        what = f"{opt('set', setting)} applies to {alone} not among the models."
+        errors.add(SettingsError(what))
     searched: list[Job] = []
     final: list[Job] = []
     refusals = []
-    for source in request.sources:
+    for source, kind in zip(request.sources, kinds, strict=True):
         for task in request.tasks:
             try:
-                searched += _search_jobs(request, source, task)
+                # Every point of the grid with the first seed; none keeps its model.
+                grid = request.protocol.grid(request.overrides, task.name) if kind.searches else []
+                first = seeds_of(request, source, task)[0]
+                points = [job(request, source, task, first, point) for point in grid]
+                searched += [replace(each, keep="none") for each in points]
                 final += _final_jobs(request, source, task)
             except BlurbError as error:
                 refusals.append((error, source.name, task.name))
@@ -152,34 +163,6 @@ def prepare(request: Request) -> Planned:
         errors.add(one)
     errors.stop()
     return Planned(request, searched, final)
-
-
-def _check_overrides(request: Request) -> None:
-    """Raises a SettingsError for an override that applies to none of the models."""
-    asked = [request.learner(source) for source in request.sources]
-    for setting in request.overrides:
-        if setting in learners.DEFAULT.settings or any(setting in kind.settings for kind in asked):
-            continue
-        fit = [
-            f"{learners.PREFIX}{name}"
-            for name, kind in learners.named_kinds().items()
-            if setting in kind.settings
-        ]
-        alone = (
-            f"{fit[0]} alone, which is" if len(fit) == 1 else f"{', '.join(fit)} alone, which are"
-        )
-        raise SettingsError(f"{opt('set', setting)} applies to {alone} not among the models.")
-
-
-def _search_jobs(request: Request, source: ModelSource, task: Task) -> list[Job]:
-    """The trials of the protocol's search, if any: every grid point with the first seed; none keeps its model."""
-    grid = (
-        request.protocol.grid(request.overrides, task.name)
-        if request.learner(source).searches
-        else []
-    )
-    first = seeds_of(request, source, task)[0]
-    return [replace(job(request, source, task, first, point), keep="none") for point in grid]
 
 
 def _final_jobs(
@@ -210,19 +193,42 @@ def run(
         with store.locked():
             for source in plan.request.sources:
                 store.claim(source.name)
-    searched = [one for plan in planned for one in plan.searched]
+    searched = [each for plan in planned for each in plan.searched]
     outcomes = engine.run(searched, on_finished, on_progress, keep_sweep) if searched else []
     jobs: list[Job] = []
     for plan in planned:
         final = _after_search(plan) if plan.searched else plan.final
-        _note_rows(plan.request, final)
         jobs += final
+        by_source = by_key((each.source, each.trial) for each in final)
+        store = Store(plan.request.store)
+        with store.locked():
+            for source, trials in by_source.items():
+                by_task = by_key((trial.task, (trial.seed, trial.hash)) for trial in trials)
+                row = replace(
+                    plan.request.row(source),
+                    trials={task: dict(hashes) for task, hashes in by_task.items()},
+                    families={trial.task: trial.family for trial in trials},
+                    plugins={trial.task: trial.plugins for trial in trials if trial.plugins},
+                    rates=remarks_on_rates(plan.request, source, trials),
+                )
+                rows.write(store, row)
     return outcomes + engine.run(jobs, on_finished, on_progress, keep_sweep)
 
 
 def _after_search(plan: Planned) -> list[Job]:
     """The final trials with the winning settings and their predicted times."""
-    request, winners = plan.request, _best_points(plan.request, plan.searched)
+    request, store = plan.request, Store(plan.request.store)
+    axes = {**request.protocol.search, **request.protocol.adapter_search}
+    best: dict[tuple[str, str], tuple[float, Mapping[str, Any]]] = {}
+    for searched in plan.searched:
+        if not store.is_done(searched.path):  # failed trials are skipped
+            continue
+        score = store.read(searched.path).score("dev")
+        key = (searched.source.name, searched.trial.task)
+        if key not in best or score > best[key][0]:  # the first if tied
+            settings = searched.trial.settings  # without what does not concern the task
+            best[key] = (score, {axis: settings[axis] for axis in axes if axis in settings})
+    winners = {key: point for key, (_, point) in best.items()}
     final = [
         job
         for source in request.sources
@@ -240,40 +246,6 @@ def _after_search(plan: Planned) -> list[Job]:
         )
         for job in final
     ]
-
-
-def _best_points(request: Request, jobs: Sequence[Job]) -> dict[tuple[str, str], Mapping[str, Any]]:
-    """The best point on dev for each model and task, the first if tied. Failed trials are skipped."""
-    store = Store(request.store)
-    axes = {**request.protocol.search, **request.protocol.adapter_search}
-    best: dict[tuple[str, str], tuple[float, Mapping[str, Any]]] = {}
-    for searched in jobs:
-        if not store.is_done(searched.path):
-            continue
-        score = store.read(searched.path).score("dev")
-        key = (searched.source.name, searched.trial.task)
-        if key not in best or score > best[key][0]:
-            settings = searched.trial.settings  # without what does not concern the task
-            best[key] = (score, {axis: settings[axis] for axis in axes if axis in settings})
-    return {key: point for key, (_, point) in best.items()}
-
-
-def _note_rows(request: Request, jobs: Sequence[Job]) -> None:
-    store = Store(request.store)
-    by_source = by_key((job.source, job.trial) for job in jobs)
-    with store.locked():
-        for source in request.sources:
-            planned = by_source.get(source, [])
-            by_task = by_key((trial.task, (trial.seed, trial.hash)) for trial in planned)
-            trials = {task: dict(hashes) for task, hashes in by_task.items()}
-            if trials:
-                families = {trial.task: trial.family for trial in planned}
-                code = {trial.task: trial.plugins for trial in planned if trial.plugins}
-                said = remarks_on_rates(request, source, planned)
-                row = replace(
-                    request.row(source), trials=trials, families=families, plugins=code, rates=said
-                )
-                rows.write(store, row)
 
 
 def remarks_on_rates(

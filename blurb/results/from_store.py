@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from blurb import metrics
 from blurb.grouping import by_key
@@ -112,23 +112,16 @@ def _make_row(
     }
     unread = {task: share for task, share in shares.items() if share}
     said = [UNREAD.format(f"{share:.0%}") + f" ({task})" for task, share in sorted(unread.items())]
-    return Row(
-        RowIdentity.of_store(row),
-        datasets,
-        Origin.STORE,
-        (*said, *_remarks(row)),
-        row.tags,
-        unread=unread,
-    )
-
-
-def _remarks(row: RowTrials) -> Iterator[str]:
-    """On how its seeds were planned, and on its learning rates, with the datasets if it is not all of them."""
+    # On how its seeds were planned, and on its learning rates, with the datasets if it is not all of them.
     if row.design:
-        yield row.design
-    by_text = by_key((said, task) for task, said in sorted(row.rates.items()) if task in row.trials)
-    for said, tasks_ in by_text.items():
-        yield said if len(tasks_) == len(row.trials) else f"{said} ({comparability.listed(tasks_)})"
+        said.append(row.design)
+    rates = by_key((rate, task) for task, rate in sorted(row.rates.items()) if task in row.trials)
+    for rate, tasks in rates.items():
+        some = "" if len(tasks) == len(row.trials) else f" ({comparability.listed(tasks)})"
+        said.append(f"{rate}{some}")
+    return Row(
+        RowIdentity.of_store(row), datasets, Origin.STORE, tuple(said), row.tags, unread=unread
+    )
 
 
 Scales = dict[str, tuple[str, frozenset[str]]]

@@ -71,14 +71,27 @@ def _row_of_line(at: FileLine, line: Line, seen: dict[tuple[str, ...], FileLine]
     schema.check_per_dataset_cell(line["plan"], at)
     if not re.fullmatch("[0-9]{0,9}", line["max_eval"]):
         schema.check_per_dataset_cell(line["max_eval"], at, "max_eval")
-    there = {
-        name: _dataset_of_line(name, values[name], line)
-        for name in (*DATASETS, *own)
-        if name in values
-    }
+    # What the line says of all of its datasets: `verified`, `synthetic`, or a list of what is not identical.
+    data, plan = line["data"], schema.planned_seeds(line["plan"])
+    doubts = dict(part.partition(" ")[::2] for part in data.split("; "))
+    datasets = {}
+    for name in (name for name in (*DATASETS, *own) if name in values):
+        seeds = schema.value_of(line["seeds"], name)
+        unsaid = data in ("", "not known", "synthetic")
+        datasets[name] = DatasetScores(
+            name,
+            means={"test": values[name]},
+            count=int(seeds) if re.fullmatch(r"[0-9]{1,9}", seeds) else 0,
+            planned=plan.get(name, 0),
+            facts={
+                "verdict": "" if unsaid else doubts.get(name, "identical"),
+                "plugins": line["plugins"],
+                **{column: schema.value_of(line[column], name) for column in FACTS},
+            },
+        )
     identity = schema.identity(line)
     identity = replace(identity, configuration=replace(identity.configuration, note=line["note"]))
-    row = Row(identity, schema.completed(there, [line["plan"]]), Origin.LEADERBOARD)
+    row = Row(identity, schema.completed(datasets, [line["plan"]]), Origin.LEADERBOARD)
     if not line["source"]:
         return row
     # Numbers of `external.csv`, with the source, score and remarks that they have there.
@@ -91,24 +104,6 @@ def _row_of_line(at: FileLine, line: Line, seen: dict[tuple[str, ...], FileLine]
     return Published(
         identity, row.datasets, remarks=remarks, source=source, version=version, printed=printed
     )
-
-
-def _dataset_of_line(name: str, mean: float, line: Line) -> DatasetScores:
-    """A dataset with what the line says of all of them."""
-    seeds, planned = (
-        schema.value_of(line["seeds"], name),
-        schema.planned_seeds(line["plan"]).get(name, 0),
-    )
-    facts = {"verdict": _verdict_on_dataset(line["data"], name), "plugins": line["plugins"]}
-    facts |= {column: schema.value_of(line[column], name) for column in FACTS}
-    count = int(seeds) if re.fullmatch(r"[0-9]{1,9}", seeds) else 0
-    return DatasetScores(name, means={"test": mean}, count=count, planned=planned, facts=facts)
-
-
-def _verdict_on_dataset(data: str, name: str) -> str:
-    """The verdict on a dataset in the column `data`: `verified`, `synthetic`, or a list of what is not identical."""
-    doubts = dict(part.partition(" ")[::2] for part in data.split("; "))
-    return "" if data in ("", "not known", "synthetic") else doubts.get(name, "identical")
 
 
 def write(path: Path, rows: Iterable[Row]) -> None:

@@ -59,6 +59,19 @@ def clusters_of(
     )
 
 
+def _run_sums(
+    formulation: formulations.Formulation, columns: Mapping[str, Sequence[Any]]
+) -> tuple[metrics.Counts, list[str], bool]:
+    """Sums of each cluster, their names, and whether they are documents."""
+    counts, names, documents = _score_examples(formulation, columns)
+    if None in documents:
+        return counts, names, False
+    place = {name: number for number, name in enumerate(dict.fromkeys(documents))}
+    sums = np.zeros((len(place), counts.shape[1]))
+    np.add.at(sums, [place[name] for name in documents], counts)
+    return sums, [str(name) for name in place], True
+
+
 def mistakes(records: Mapping[int, Record], split: Split) -> dict[str, float]:
     """Mistakes in each scored unit by name, as a mean over runs (`mistakes` of the metric).
 
@@ -115,19 +128,6 @@ def _score_examples(
     )
 
 
-def _run_sums(
-    formulation: formulations.Formulation, columns: Mapping[str, Sequence[Any]]
-) -> tuple[metrics.Counts, list[str], bool]:
-    """Sums of each cluster, their names, and whether they are documents."""
-    counts, names, documents = _score_examples(formulation, columns)
-    if None in documents:
-        return counts, names, False
-    place = {name: number for number, name in enumerate(dict.fromkeys(documents))}
-    sums = np.zeros((len(place), counts.shape[1]))
-    np.add.at(sums, [place[name] for name in documents], counts)
-    return sums, [str(name) for name in place], True
-
-
 SAME = 0.005
 """Difference below which two scores are equal in print."""
 
@@ -145,9 +145,20 @@ def best_constant(row: Row, task: str, split: Split = "test") -> float | None:
         return None
     if not row.limits("max_eval").get(task):  # else every seed may have examples of its own
         records = records[:1]
-    found = [_trial_score(record, split) for record in records]
-    known = [value for value in found if value is not None]
-    return 100 * statistics.fmean(known) if known and len(known) == len(found) else None
+    scores = []
+    for record in records:
+        try:
+            declared, trial, columns = record.task, record.trial, record.predictions(split)
+            formulation = formulations.bind(declared, trial.settings)
+            way = declared.name, trial.data, repr(formulation.options), split
+            examples = (*way, hash(tuple(columns["id"])))
+            if examples not in _known:  # the rows of a run mostly were scored on the same
+                _known[examples] = formulation.best_constant(columns["gold"], columns["doc_id"])
+        except (BlurbError, ValueError, KeyError, TypeError, OSError):
+            return None  # a plug-in that is gone, or damage told elsewhere
+        scores.append(_known[examples])
+    known = [score for score in scores if score is not None]
+    return 100 * statistics.fmean(known) if len(known) == len(scores) else None
 
 
 def equals_a_constant(row: Row | None, task: str, split: Split = "test") -> bool:
@@ -156,28 +167,3 @@ def equals_a_constant(row: Row | None, task: str, split: Split = "test") -> bool
         return False
     floor, mean = best_constant(row, task, split), row.means(split).get(task)
     return floor is not None and mean is not None and abs(mean - floor) < SAME
-
-
-def _trial_score(record: Record, split: Split) -> float | None:
-    try:
-        declared, trial = record.task, record.trial
-        columns = record.predictions(split)
-        formulation = formulations.bind(declared, trial.settings)
-        examples = (
-            declared.name,
-            trial.data,
-            repr(formulation.options),
-            split,
-            hash(tuple(columns["id"])),
-        )
-        if examples not in _known:  # the rows of a run mostly were scored on the same
-            _known[examples] = formulation.best_constant(columns["gold"], columns["doc_id"])
-        return _known[examples]
-    except (
-        BlurbError,
-        ValueError,
-        KeyError,
-        TypeError,
-        OSError,
-    ):  # a plug-in that is gone, or damage told elsewhere
-        return None

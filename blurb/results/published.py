@@ -131,36 +131,27 @@ def _rows_of_table(table: Table, errors: ErrorCollector) -> list[Published]:
     seen: dict[tuple[str, ...], FileLine] = {}
     for at, line in table.rows:
         with errors:
-            _add_line(at, line, rows, seen)
+            for column in ("source", "model"):
+                if not line[column].strip():
+                    what = f"{column} is empty; a row without it would pass for one of a store."
+                    raise at.error(what)
+            key = line["source"], line["version"], line["model"]
+            if (first := seen.setdefault((*key, line["dataset"]), at)) is not at:
+                raise at.error(f"the same model and dataset as line {first.number}.")
+            score = schema.score(line["score"], "score", at)
+            runs = schema.number(line["runs"] or "0", "runs", at)
+            if not runs.is_integer() or runs < 0:
+                raise at.error(f"runs must be a whole number (got {line['runs'][:20]!r}).")
+            if line["dataset"] not in (*DATASETS, "score"):
+                raise at.error(f"unknown dataset {line['dataset']!r}", "see blurb tasks.")
+            row = rows.setdefault(key, Printed(*key))
+            certainty = line["certainty"] if line["certainty"] in DOUBTS else "recalled"
+            row.certainty = max(row.certainty, certainty, key=list(DOUBTS).index)
+            if line["dataset"] == "score":
+                row.total = score
+            else:
+                row.scores[line["dataset"]], row.runs[line["dataset"]] = score, int(runs)
     return [each.row for each in rows.values()]
-
-
-def _add_line(
-    at: FileLine,
-    line: dict[str, str],
-    rows: dict[tuple[str, ...], Printed],
-    seen: dict[tuple[str, ...], FileLine],
-) -> None:
-    """Adds the number of a line to its row; DataError if it is none, or occurs twice."""
-    for column in ("source", "model"):
-        if not line[column].strip():
-            raise at.error(f"{column} is empty; a row without it would pass for one of a store.")
-    key = line["source"], line["version"], line["model"]
-    if (first := seen.setdefault((*key, line["dataset"]), at)) is not at:
-        raise at.error(f"the same model and dataset as line {first.number}.")
-    score = schema.score(line["score"], "score", at)
-    runs = schema.number(line["runs"] or "0", "runs", at)
-    if not runs.is_integer() or runs < 0:
-        raise at.error(f"runs must be a whole number (got {line['runs'][:20]!r}).")
-    if line["dataset"] not in (*DATASETS, "score"):
-        raise at.error(f"unknown dataset {line['dataset']!r}", "see blurb tasks.")
-    row = rows.setdefault(key, Printed(*key))
-    certainty = line["certainty"] if line["certainty"] in DOUBTS else "recalled"
-    row.certainty = max(row.certainty, certainty, key=list(DOUBTS).index)
-    if line["dataset"] == "score":
-        row.total = score
-    else:
-        row.scores[line["dataset"]], row.runs[line["dataset"]] = score, int(runs)
 
 
 def add(path: Path, numbers: Printed) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeAlias
@@ -195,19 +196,11 @@ def unknown_row(rows: Sequence[Row], wanted: str, kind: str = "row") -> UnknownN
     models = Counter(row.model for row in rows)
     sources = dict.fromkeys(row.source for row in rows if isinstance(row, Published))
     known = [*models, *(row.name for row in rows if models[row.model] > 1), *sources]
-    how = (
-        f" {wanted} is a folder: blurb run makes the row of a checkpoint."
-        if _is_folder(wanted)
-        else ""
-    )
+    how = ""
+    with suppress(OSError):  # longer than a path can be
+        if Path(wanted).is_dir():
+            how = f" {wanted} is a folder: blurb run makes the row of a checkpoint."
     return UnknownName(kind, wanted, known, how=how)
-
-
-def _is_folder(name: str) -> bool:
-    try:
-        return Path(name).is_dir()
-    except OSError:  # longer than a path can be
-        return False
 
 
 def find_trial(
@@ -235,19 +228,6 @@ def find_trial(
             tasks.get(task)
     wrong.stop()
     return trial_of(row, task, seed)
-
-
-def find_trials(
-    references: Sequence[str], store: Path, task: str | None = None, seed: int | None = None
-) -> list[Record]:
-    """The trial of each reference, as of `find_trial`; all that is wrong with them is one error."""
-    hits = ErrorCollector()
-    records = []
-    for reference in references:
-        with hits:
-            records.append(find_trial(reference, store, task, seed))
-    hits.stop()
-    return records
 
 
 def trial_of(row: Row, task: str | None = None, seed: int | None = None) -> Record:

@@ -106,23 +106,16 @@ def _checked_line(at: FileLine, line: Line, seen: dict[tuple[str, ...], FileLine
 
 def rows(lines: Iterable[Line]) -> list[Row]:
     """Groups lines into rows, in the order of the lines."""
-    rows: dict[tuple[str, ...], dict[str, list[Line]]] = {}
-    for line in lines:
-        rows.setdefault(tuple(line[column] for column in KEY), {}).setdefault(
-            line["task"], []
-        ).append(line)
-    return label_rows([_row_of_lines(list(datasets.values())) for datasets in rows.values()])
+    complete = []
+    for of_row in by_key((tuple(line[column] for column in KEY), line) for line in lines).values():
+        by_task = by_key((line["task"], line) for line in of_row)
+        there = {task: _dataset_of_lines(task, of_task) for task, of_task in by_task.items()}
+        completed = schema.completed(there, [line["plan"] for line in of_row])
+        complete.append(Row(schema.identity(of_row[0]), completed, Origin.RESULTS))
+    return label_rows(complete)
 
 
-def _row_of_lines(datasets: Sequence[Sequence[Line]]) -> Row:
-    line = datasets[0][0]
-    there = {lines[0]["task"]: _dataset_of_lines(lines) for lines in datasets}
-    completed = schema.completed(there, [one["plan"] for lines in datasets for one in lines])
-    return Row(schema.identity(line), completed, Origin.RESULTS)
-
-
-def _dataset_of_lines(lines: Sequence[Line]) -> DatasetScores:
-    task = lines[0]["task"]
+def _dataset_of_lines(task: str, lines: Sequence[Line]) -> DatasetScores:
     # The first in the table if the task or its metric is not installed here.
     known = metrics.known(next((each.metric for each in tasks.all() if each.name == task), ""))
     seeds = by_key((int(line["seed"]), line) for line in lines)

@@ -16,7 +16,7 @@ from pathlib import Path
 from blurb.messages import FIRST, DataError, ErrorCollector, escape_controls
 from blurb.results.dataset_scores import DatasetScores, in_order
 from blurb.results.row import Row, RowIdentity
-from blurb.store.record import admits_in_tables
+from blurb.store.record import admits_figure
 from blurb.store.store import CONVERT, UPDATE
 from blurb.store.trial import Configuration
 from blurb.system.files import write_whole
@@ -82,7 +82,7 @@ def score(text: str, column: str, at: FileLine, task: str = "", metric: str = ""
     :param task: whose metric says what there can be; without it a score of any metric
     """
     value = number(text, column, at)
-    if not (admits_in_tables(task, metric, value) if task else abs(value) <= HIGHEST):
+    if not (admits_figure(task, metric, value, in_tables=True) if task else abs(value) <= HIGHEST):
         raise at.error(f"{column} cannot be {value:g}, which is outside the range of the metric.")
     return value
 

@@ -240,10 +240,16 @@ def merge(paths: Sequence[Path], folder: Path) -> int:
     with writing(folder):
         check_schema(results, results_csv.COLUMNS, f"{opt('out')} folder")
         check_schema(leaderboard, leaderboard_csv.COLUMNS, f"{opt('out')} folder")
-        _check_nothing_lost(results, merged)
+        there = {(line["model"], line["task"], line["trial"]) for _, line in merged.values()}
+        for at, line in results_csv.read_lines(results) if results.exists() else ():
+            if (line["model"], line["task"], line["trial"]) not in there:
+                raise at.error(
+                    f"the table has {line['model']} on {line['task']}, seed {line['seed']}, which is in none of the "
+                    "given files and would be lost",
+                    f"add this table to the files, or choose another {opt('out')} folder.",
+                )
         numbers = external(leaderboard)
-        # Of all places: a machine may have been asked for fewer seeds than another.
-        rows = results_csv.rows(line for _, line in _asked_most(places, merged))
+        rows = results_csv.rows(_lines_as_planned(places, merged))
         forget_owner(
             leaderboard
         )  # first: the store that wrote them before must not write over the merged ones
@@ -274,10 +280,13 @@ def lines_of(paths: Sequence[Path]) -> tuple[list[Numbered], dict[tuple[str, ...
     return places, merged
 
 
-def _asked_most(
+def _lines_as_planned(
     places: Sequence[Numbered], merged: Mapping[tuple[str, ...], Numbered]
-) -> list[Numbered]:
-    """The merged lines, with the largest number of planned seeds in any file for their dataset, and all plans."""
+) -> Iterator[dict[str, str]]:
+    """The merged lines, with the largest number of planned seeds in any file for their dataset, and all plans.
+
+    Of all places: a machine may have been asked for fewer seeds than another.
+    """
     most: dict[tuple[str, ...], int] = {}
     requested: dict[tuple[str, ...], list[str]] = {}
     for _, line in places:
@@ -285,22 +294,6 @@ def _asked_most(
         requested.setdefault(row, []).append(line["plan"])
         most[*row, line["task"]] = max(most.get((*row, line["task"]), 0), int(line["planned"]))
     plan = {row: cell_of(most_planned(cells)) for row, cells in requested.items()}
-    return [
-        (at, {**line, "planned": str(most[*row, line["task"]]), "plan": plan[row]})
-        for at, line in merged.values()
-        for row in [tuple(line[column] for column in KEY)]
-    ]
-
-
-def _check_nothing_lost(target: Path, merged: Mapping[tuple[str, ...], Numbered]) -> None:
-    """Raises a DataError if the existing table has lines that the merged one would not have."""
-    if not target.exists():
-        return
-    there = {(line["model"], line["task"], line["trial"]) for _, line in merged.values()}
-    for at, line in results_csv.read_lines(target):
-        if (line["model"], line["task"], line["trial"]) not in there:
-            raise at.error(
-                f"the table has {line['model']} on {line['task']}, seed {line['seed']}, which is in none of the "
-                "given files and would be lost",
-                f"add this table to the files, or choose another {opt('out')} folder.",
-            )
+    for _, line in merged.values():
+        row = tuple(line[column] for column in KEY)
+        yield {**line, "planned": str(most[*row, line["task"]]), "plan": plan[row]}

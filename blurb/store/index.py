@@ -143,36 +143,27 @@ def read_folder(store: Store, key: str, tell: Tell) -> tuple[bytes, bytes] | Non
         if damage := store.damage(path):
             tell(left_out(path, damage))
             return None
-        facts = json.dumps(_collect_facts(Record(str(path)))).encode()
-    except StoreError as error:
-        tell(with_effect(error, LEFT_OUT))
-        return None
-    return _stamp(state, facts), facts
-
-
-def _collect_facts(record: Record) -> list[Any]:
-    """The fields of `TrialFacts` but its stamp; StoreError if they cannot be understood."""
-    try:
-        task, provenance, metrics = record.trial.task, record.provenance, record.metrics
+        record = Record(str(path))
+        trial, provenance, metrics = record.trial, record.provenance, record.metrics
         # Whoever adds seconds up relies on them: a stranger's file may have 10**400.
         _ = provenance.train_seconds, provenance.predict_seconds
         figures = {
             **metrics,
-            **_check_figures(task, metrics),
-            "majority": _check_figures(task, metrics["majority"]),
+            **_check_figures(trial.task, metrics),
+            "majority": _check_figures(trial.task, metrics["majority"]),
             "metric": str(metrics["metric"]),
         }
-        settings = dict(record.trial.settings)
-        return [
-            figures,
-            record.trial.data,
-            provenance.data_verdict,
-            settings,
-            provenance.declaration,
-        ]
+        settings, declaration = dict(trial.settings), provenance.declaration
+        fields = [figures, trial.data, provenance.data_verdict, settings, declaration]
+        facts = json.dumps(fields).encode()
+    except StoreError as error:
+        tell(with_effect(error, LEFT_OUT))
+        return None
     except (LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:
-        what = f"{record.path} cannot be understood ({type(error).__name__}: {error})."
-        raise StoreError(what) from error
+        what = f"{path} cannot be understood ({type(error).__name__}: {error})."
+        tell(with_effect(StoreError(what), LEFT_OUT))
+        return None
+    return _stamp(state, facts), facts
 
 
 def _check_figures(task: str, figures: SplitFigures) -> dict[str, dict[str, float]]:

@@ -103,10 +103,11 @@ class Figures(SplitFigures):
     majority: Annotated[SplitFigures, "those of the majority answer"]
 
 
-def admits_figure(task: str, name: str, value: float) -> bool:
+def admits_figure(task: str, name: str, value: float, in_tables: bool = False) -> bool:
     """Whether a figure of a task can be this number, as a fraction or a count.
 
     :param name: of one of the values of the task's metric
+    :param in_tables: whether the number is as in tables, times 100 unless it is a count or a loss
 
     >>> admits_figure("gad", "f1", 0.8), admits_figure("gad", "f1", 7.0), admits_figure("biosses", "pearson", -0.1)
     (True, False, True)
@@ -114,18 +115,11 @@ def admits_figure(task: str, name: str, value: float) -> bool:
     if not math.isfinite(value):
         return False
     known = _metric_of(task)
-    if known is not None:
-        return known.admits(name, value)
-    return any(one.admits(name, value) for one in metrics.usable())
-
-
-def admits_in_tables(task: str, name: str, value: float) -> bool:
-    """The same of a number times 100, as tables have all but counts and losses."""
-    if not math.isfinite(value):
-        return False
-    known = _metric_of(task)
     every = [known] if known is not None else metrics.usable()
-    return any(one.admits(name, value if name in one.unscaled else value / 100) for one in every)
+    return any(
+        one.admits(name, value / 100 if in_tables and name not in one.unscaled else value)
+        for one in every
+    )
 
 
 def score_bounds(task: str) -> tuple[float, float]:

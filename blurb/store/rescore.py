@@ -20,7 +20,7 @@ from blurb.messages import (
     with_effect,
 )
 from blurb.store import index
-from blurb.store.record import LOSS, Figures, SplitFigures, read_predictions
+from blurb.store.record import LOSS, Figures, SplitFigures, read_predictions, read_spec
 from blurb.store.store import LEFT_OUT, Store, left_out
 from blurb.store.trial import read_provenance
 from blurb.system import leases
@@ -93,7 +93,7 @@ def is_current(store: Store, path: Path) -> bool:
 
 def refresh(store: Store, path: Path) -> bool:
     """Recomputes the metrics of a finished trial; returns whether they changed. The caller holds its lease."""
-    spec = store.read_spec(path)
+    spec = read_spec(path)
     formulation = formulations.bind(read_provenance(path).task(spec.task), spec.settings)
     content = figures(formulation, read_predictions(path / "predictions.parquet"))
     if not store.damage(path) and _are_alike(read_json(path / "metrics.json"), content):

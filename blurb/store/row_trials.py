@@ -17,6 +17,7 @@ from typing import Any
 
 from blurb import names
 from blurb.messages import BlurbError, StoreError, Tell, tell_damage, with_effect
+from blurb.store.record import read_spec
 from blurb.store.store import Store, begin_store
 from blurb.store.trial import Configuration, Provenance, Trial, from_json, read_provenance
 from blurb.system.files import read_json, write_json
@@ -125,16 +126,23 @@ def read(store: Store, tell: Tell = tell_damage, near: str = "") -> list[RowTria
     :param near: the name of a row or of its model: only those that it may be of, and all of equal names
     """
     rows: list[RowTrials] = []
-    for model in _model_folders(store):
-        if not near or names.related(model, near):
-            rows += _folder_rows(store.root / model / FOLDER, tell)
+    for model in sorted(_names_in(store.root), key=names.by_number):
+        if near and not names.related(model, near):
+            continue
+        folder = store.root / model / FOLDER
+        for name in sorted(filter(FILE.fullmatch, _names_in(folder))):
+            try:
+                rows.append(_parse_row(folder / name))
+            except BlurbError as error:
+                fix = "run its blurb run command again to rebuild it, without training."
+                tell(with_effect(error, "Its row is left out", fix))
     return rows
 
 
-def _model_folders(store: Store) -> list[str]:
-    """The folders that may be of models."""
+def _names_in(folder: Path) -> list[str]:
+    """What is in a folder; nothing of one that is not there, as a model may have no rows."""
     try:
-        return sorted(os.listdir(store.root), key=names.by_number)
+        return os.listdir(folder)
     except OSError:
         return []
 
@@ -176,7 +184,7 @@ def _recover_row(store: Store, row: RowTrials) -> RowTrials:
     recovered = replace(row, trials={}, families={}, plugins={})
     for path in sorted((store.root / store.folder(row.model)).glob("*/*/spec.json")):
         try:
-            trial, made = store.read_spec(path.parent), read_provenance(path.parent)
+            trial, made = read_spec(path.parent), read_provenance(path.parent)
         except StoreError:
             continue
         if row.is_of(trial, made):
@@ -187,22 +195,6 @@ def _recover_row(store: Store, row: RowTrials) -> RowTrials:
             code = {trial.task: trial.plugins} if trial.plugins else {}
             recovered = replace(row, **one, plugins=code).over(recovered)  # type: ignore[arg-type]
     return recovered
-
-
-def _folder_rows(folder: Path, tell: Tell) -> list[RowTrials]:
-    """The rows of a folder, by key."""
-    planned: list[RowTrials] = []
-    try:
-        there = sorted(filter(FILE.fullmatch, os.listdir(folder)))
-    except OSError:  # of a model without rows, or no folder
-        return []
-    for name in there:
-        try:
-            planned.append(_parse_row(folder / name))
-        except BlurbError as error:
-            fix = "run its blurb run command again to rebuild it, without training."
-            tell(with_effect(error, "Its row is left out", fix))
-    return planned
 
 
 def _parse_row(path: Path) -> RowTrials:

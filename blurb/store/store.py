@@ -14,8 +14,8 @@ from pathlib import Path
 
 from blurb import names
 from blurb.messages import StoreError
-from blurb.store.record import PREDICTIONS, Record, foreign_files, read_spec
-from blurb.store.trial import PROVENANCE, Trial
+from blurb.store.record import PREDICTIONS, Record, foreign_files
+from blurb.store.trial import PROVENANCE
 from blurb.system import leases
 from blurb.system.files import file_hash, hidden_name, read_json, write_json
 
@@ -192,10 +192,6 @@ class Store:
         record = Record(str(path))
         _ = record.trial, record.provenance, record.metrics
         return record
-
-    def read_spec(self, path: Path) -> Trial:
-        """Reads the specification of a trial."""
-        return read_spec(path)
 
     def hash_folders(self) -> list[Path]:
         """Folders with the name of a trial, in a fixed order, also of one whose spec.json is missing."""

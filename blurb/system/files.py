@@ -35,10 +35,6 @@ OURS = re.compile(r"\.[0-9a-f]{16}\.tmp$")
 """The end of the names that `hidden_name` makes; hidden files of other names are somebody else's."""
 
 
-CUT = re.compile(r"inline_container|unexpected pos|No space left on device|os error 28")
-"""Words of torch's and safetensors' writers where a disk is full."""
-
-
 def open_ordinary(path: str, flags: int) -> int:
     """The `opener` of every file that may be somebody else's: a pipe waits for ever, and a device has no end.
 
@@ -66,20 +62,6 @@ def of_system(error: OSError) -> str:
     if error.errno == errno.ENAMETOOLONG:
         return f"{meant[:SHOWN]}... ({len(meant):,} characters): {error.strerror}. Choose a shorter name or path."
     return f"{meant}: {error.strerror}."
-
-
-@contextlib.contextmanager
-def full_disks_told(folder: Path) -> Iterator[None]:
-    """Within it a full disk is an OSError: torch and safetensors have errors of their own for a file that was cut.
-
-    :raises OSError: which names the folder
-    """
-    try:
-        yield
-    except Exception as error:
-        if not CUT.search(str(error)) or isinstance(error, OSError):
-            raise
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder)) from error
 
 
 def read_bytes(path: Path) -> bytes:
@@ -260,16 +242,6 @@ def damaged_files(folder: Path) -> list[str]:
         return sorted(name for name in sealed if there.get(name) != sealed[name])
     except (BlurbError, OSError, KeyError, TypeError):
         return [SEAL]
-
-
-def take_out(folder: Path, name: str) -> None:
-    """Removes a file from a sealed folder and its seal; the other files are neither read nor sealed again."""
-    sealed = read_json(folder / SEAL)
-    write_json(
-        folder / SEAL,
-        {**sealed, "sha256": {key: own for key, own in sealed["sha256"].items() if key != name}},
-    )
-    (folder / name).unlink(missing_ok=True)
 
 
 def _hash_files(folder: Path) -> dict[str, str]:

@@ -19,7 +19,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from blurb.execution.estimate import Estimate
+from blurb.execution.estimate import Estimate, TimeLeft
 from blurb.execution.job import Job, TrialOutcome, TrialProgress
 from blurb.messages import BlurbError, count_noun, format_duration, format_size
 from blurb.store import rescore
@@ -27,7 +27,6 @@ from blurb.store.record import Record
 from blurb.store.store import Store
 from blurb.terminal import output
 from blurb.terminal.output import make_console
-from blurb.terminal.time_left import TimeLeft
 
 if TYPE_CHECKING:
     from blurb.cost.budget import Affordable
@@ -204,7 +203,22 @@ def show_estimate(estimate: Estimate, err: bool) -> None:
         f"{before}{words}, {format_size(estimate.memory)} of memory.",
         err=err,
     )
-    click.echo(_basis(estimate), err=err)
+    basis = {one.basis for one in estimate.waiting}
+    text = "Based on a timed step of each encoder; finished trials of this store will tell more."
+    if estimate.unknown:
+        trials = count_noun(len(estimate.unknown), "trial")
+        text = (
+            f"Unknown times ({trials}) count as nothing; finished trials of this store tell them."
+        )
+    elif basis == {"history"}:
+        text = "Based on finished trials of this store."
+    elif basis == {"kind"}:
+        text = "A rough figure for this baseline; finished trials of this store will tell more."
+    with contextlib.suppress(AttributeError, OSError):  # not every system tells its load
+        load, cores = os.getloadavg()[0], os.cpu_count() or 1
+        if load > cores:
+            text += f" The machine is busy (load {load:.1f} on {cores} cores): all will take longer while it is."
+    click.echo(text, err=err)
 
 
 QUICK = "under 1 min"
@@ -238,82 +252,36 @@ def duration_of(estimate: Estimate) -> str:
     return format_duration(estimate.seconds)
 
 
-def _basis(estimate: Estimate) -> str:
-    text = "Based on a timed step of each encoder; finished trials of this store will tell more."
-    if estimate.unknown:
-        trials = count_noun(len(estimate.unknown), "trial")
-        text = (
-            f"Unknown times ({trials}) count as nothing; finished trials of this store tell them."
-        )
-    elif all(one.basis == "history" for one in estimate.waiting):
-        text = "Based on finished trials of this store."
-    elif all(one.basis == "kind" for one in estimate.waiting):
-        text = "A rough figure for this baseline; finished trials of this store will tell more."
-    return f"{text} {busy}" if (busy := _load()) else text
-
-
-def _load() -> str:
-    """That other work shares this machine, if it does; "" if not, or if it cannot be told."""
-    try:
-        load, cores = os.getloadavg()[0], os.cpu_count() or 1
-    except (AttributeError, OSError):
-        return ""
-    if load <= cores:
-        return ""
-    return (
-        f"The machine is busy (load {load:.1f} on {cores} cores): all will take longer while it is."
-    )
-
-
 def list_trials(planned: Sequence[Planned], cells: Sequence[str] = ()) -> None:
     """Prints the planned trials and which of them are done.
 
     :param cells: names of the plans, if they are the cells of an ablation
     """
-    rows = [
-        row for at, plan in enumerate(planned) for row in _rows(plan, cells[at] if cells else None)
-    ]
-    titles = (
-        "kind",
-        "cell" if cells else "model",
-        "task",
-        "seed",
-        "lr",
-        "batch",
-        "epochs",
-        "length",
-        "state",
-        "trial",
-    )
-    output.print_rows(titles, rows, "table", numbers=titles[3:8])
-    click.echo(f"{count_noun(len(rows), 'trial')}. Nothing was run or written.")
-
-
-def _rows(plan: Planned, cell: str | None) -> list[tuple[object, ...]]:
-    store = Store(plan.request.store)
+    axes = ("lr", "batch_size", "epochs", "max_length")
     rows = []
-    for kind, jobs in (("search", plan.searched), ("run", plan.final)):
-        for job in jobs:
-            settings = job.trial.settings
-            open_ = kind == "run" and plan.searched and job.learner.searches
+    for at, plan in enumerate(planned):
+        store, grid = Store(plan.request.store), plan.request.protocol.search
+        for number, job in enumerate(plan.jobs):
+            trial, is_search = job.trial, number < len(plan.searched)
+            # What the winner of a search decides is known after it.
+            is_open = bool(plan.searched) and not is_search and job.learner.searches
+            state = "done" if rescore.is_current(store, job.path) else "to run"
             rows.append(
                 (
-                    kind,
-                    cell or job.source.name,
-                    job.trial.task,
-                    job.trial.seed,
+                    "search" if is_search else "run",
+                    cells[at] if cells else job.source.name,
+                    trial.task,
+                    trial.seed,
                     *(
-                        "from search"
-                        if open_ and key in plan.request.protocol.search
-                        else settings.get(key, "")
-                        for key in ("lr", "batch_size", "epochs", "max_length")
+                        "from search" if is_open and axis in grid else trial.settings.get(axis, "")
+                        for axis in axes
                     ),
-                    "from search"
-                    if open_
-                    else "done"
-                    if rescore.is_current(store, job.path)
-                    else "to run",
-                    "" if open_ else job.trial.hash,
+                    "from search" if is_open else state,
+                    "" if is_open else trial.hash,
                 )
             )
-    return rows
+    model = "cell" if cells else "model"
+    columns = ("lr", "batch", "epochs", "length")
+    titles = ("kind", model, "task", "seed", *columns, "state", "trial")
+    output.print_rows(titles, rows, "table", numbers=titles[3:8])
+    click.echo(f"{count_noun(len(rows), 'trial')}. Nothing was run or written.")

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from blurb import heads, registry, tasks
+from blurb import doctor, heads, registry, tasks
 from blurb.corpora import demo
-from blurb.doctor import environment, examine
+from blurb.doctor import examine
 from blurb.messages.errors import DataError, SettingsError
 
 TASK = """
@@ -272,17 +272,17 @@ def test_an_environment_with_everything_wrong_at_once(
         return "1.0" if name == "transformers" else real(name)
 
     point = metadata.EntryPoint("lost-head", "no.such.module:Head", "blurb.heads")
-    monkeypatch.setattr(environment.metadata, "version", version)
+    monkeypatch.setattr(doctor.metadata, "version", version)
     monkeypatch.setattr(
         registry, "entry_points", lambda group: [point] if group == "blurb.heads" else []
     )
     monkeypatch.setattr(heads, "heads", copy.copy(heads.heads))
     for cached in ("entries", "_sorted_out"):  # of what is installed
         heads.heads.__dict__.pop(cached, None)
-    monkeypatch.setattr(environment, "DRIVER", tmp_path)
+    monkeypatch.setattr(doctor, "DRIVER", tmp_path)
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     monkeypatch.setattr(
-        environment.shutil, "disk_usage", lambda place: namedtuple("Disk", "free")(5_000_000)
+        doctor.shutil, "disk_usage", lambda place: namedtuple("Disk", "free")(5_000_000)
     )
     found = {problem.where: problem for problem in examine().problems}
     assert found["rich"].what == "It is not installed; blurb needs rich>=13.7."

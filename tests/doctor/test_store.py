@@ -19,6 +19,7 @@ from blurb.execution.job import Job
 from blurb.planning import trials
 from blurb.results import tables
 from blurb.store import plugins, row_contents, row_trials as rows
+from blurb.store.record import read_spec
 from blurb.store.store import Store
 from blurb.system import leases
 from blurb.system.files import write_json
@@ -65,7 +66,7 @@ def _unknown_task(store: Store) -> Path:
     path = finish(store, "m", trial("gad", 3), 0.5)
     write_json(path / "spec.json", {**json.loads((path / "spec.json").read_text()), "task": "gone"})
     store.seal(path)
-    target = path.parent.with_name("gone") / store.read_spec(path).hash
+    target = path.parent.with_name("gone") / read_spec(path).hash
     target.parent.mkdir()
     return path.rename(target)
 

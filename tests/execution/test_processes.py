@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shlex
@@ -15,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from blurb.execution.environment import SAFE, at_root, clean_start
+from blurb.execution.environment import SAFE, clean_start
 
 ROOT = Path(__file__).parents[2]
 MODULES = (
@@ -107,7 +108,7 @@ def test_ray_starts_elsewhere(monkeypatch: pytest.MonkeyPatch, here: Path) -> No
 
 @contextmanager
 def _both() -> Iterator[None]:
-    with clean_start(), at_root():
+    with clean_start(), contextlib.chdir(os.path.abspath(os.sep)):
         yield
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import blurb
-from blurb.doctor._base import Fault, as_fault
+from blurb.doctor import Fault, list_faults
 from blurb.messages.errors import (
     BlurbError,
     DataError,
@@ -108,7 +108,7 @@ def test_a_problem_of_the_doctor_has_the_parts_of_the_error(
     error: BlurbError, problem: tuple[str, str, str]
 ) -> None:
     """Whatever the verb of the fix is; a semicolon in what happened stays there."""
-    assert as_fault(error, "here", "Save it.") == Fault(*problem)
+    assert list_faults([error], "here", "Save it.") == [Fault(*problem)]
 
 
 def test_what_follows_from_an_error_stands_before_its_fix() -> None:

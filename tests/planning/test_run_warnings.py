@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from blurb.corpora import demo
-from blurb.cost import memory
+from blurb.cost import work as memory
 from blurb.execution import engines
 from blurb.execution.engine import Launch
 from blurb.execution.estimate import LIBRARIES, Estimate, TrialEstimate
 from blurb.planning import trials
-from blurb.planning.warnings import warnings_of
+from blurb.planning.checks import warnings_of
 from tests.cli.in_process import ran
 from tests.conftest import Builder
 from tests.planning.test_trials import CONSTANT, FIRST, MAJORITY, request

@@ -19,6 +19,7 @@ from blurb.messages.errors import BlurbError, StoreError
 from blurb.results import from_store, tables
 from blurb.results.row import Origin, Row
 from blurb.store import rescore, row_trials as rows
+from blurb.store.record import read_spec
 from blurb.store.store import Store
 from blurb.store.trial import Trial
 from tests.results import played
@@ -162,7 +163,7 @@ def test_a_task_that_is_not_installed_here_is_read_all_the_same(
             spec = content(path, "spec.json")
             (path / "spec.json").write_text(json.dumps({**spec, "task": "theirs"}))
             mine.seal(path)
-            renamed = path.rename(path.with_name(mine.read_spec(path).hash))
+            renamed = path.rename(path.with_name(read_spec(path).hash))
             rows = rows.replace(path.name, renamed.name)
     (folder / "gad").rename(folder / "theirs")
     file.write_text(rows)

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from blurb.cli import cli
 from blurb.messages.errors import StoreError
 from blurb.store import row_trials as rows
-from blurb.store.record import read_predictions, write_predictions
+from blurb.store.record import read_predictions, read_spec, write_predictions
 from blurb.store.store import FILES, SCHEMA_FILE, Store
 from blurb.system import leases
 from tests.store.fakes import finish, row, stored, trial
@@ -77,7 +77,7 @@ def test_deep_json_is_damage_and_not_a_traceback(store: Store) -> None:
     assert store.damage(path) == ["DONE.json"]
     (path / "spec.json").write_text("[" * 100_000)
     with pytest.raises(StoreError, match=r"spec\.json: cannot be read"):
-        store.read_spec(path)
+        read_spec(path)
 
 
 @pytest.fixture

@@ -96,7 +96,7 @@ def alter(runs: Path, change: Change, reference: str) -> None:
         (trial / "spec.json").write_text(json.dumps(spec))
         (trial / "provenance.json").write_text(json.dumps(made))
         store.seal(trial)
-        digest = store.read_spec(trial).hash
+        digest = read_spec(trial).hash
         if (
             digest != trial.name and spec["task"] == "gad"
         ):  # else it is damage: a folder has the name of its trial
@@ -266,6 +266,8 @@ def test_row_and_trial(runs: Path) -> None:
 
 @pytest.mark.extensions
 def test_sweep_and_its_parts(here: Path) -> None:
+    from blurb.extensions.clusters import _slurm_parts
+
     asked = [
         "--suite",
         "demo",
@@ -289,8 +291,8 @@ def test_sweep_and_its_parts(here: Path) -> None:
         "'seed' must be of type int",
     )
     said = refusals(
-        folder / sweeps.PARTS,
-        lambda: sweeps.note_submitted(folder, "7", sweeps.read_parts(folder)["taken"]),
+        folder / _slurm_parts.PARTS,
+        lambda: _slurm_parts.note_submitted(folder, "7", _slurm_parts.read_parts(folder)["taken"]),
     )
     _has(said, "'parts' must be of type list", "'submitted' must be of type list (got NoneType)")
 

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from blurb.checkpoints import source
-from blurb.execution import allowed, sweeps
-from blurb.execution.allowed import NotAllowed
+from blurb.execution import sweeps
+from blurb.execution.sweeps import NotAllowed
 from blurb.heads import heads
 from blurb.learners.kinds import majority
 from blurb.messages.errors import StoreError
@@ -149,7 +149,7 @@ def test_who_planned_it_is_not_asked_and_others_once(
     folder = plan(str(checkpoint("bert_uncased")), "--seeds", "3", "--head", "./mine.py:Mine")
     heads.typed.clear()
     assert "--allow-code" in (folder / "slurm.sh").read_text(encoding="utf-8")
-    digest = allowed.hash_of(json.loads((folder / sweeps.JOBS).read_text(encoding="utf-8")))
+    digest = sweeps.hash_of(json.loads((folder / sweeps.JOBS).read_text(encoding="utf-8")))
     assert f"--allow-code {digest} " in (folder / "slurm.sh").read_text(encoding="utf-8")
     stranger(monkeypatch)
     asked = str(run("worker").exception)
@@ -359,7 +359,7 @@ def test_a_note_of_somebody_else_allows_nothing(
     if what == "another user":
         monkeypatch.setattr(os, "getuid", lambda: 12_345)
     else:
-        for note in (cache.cache_home() / allowed.FOLDER).iterdir():
+        for note in (cache.cache_home() / sweeps.ALLOWED).iterdir():
             note.unlink()
     with pytest.raises(NotAllowed):
         sweeps.read(folder, ())

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from blurb.execution import estimate as time_left
 from blurb.execution.job import TrialOutcome, TrialProgress
 from blurb.store.store import Store
-from blurb.terminal import time_left
 from blurb.terminal.progress import Display, describe_progress
 from tests.cost.settings import estimate
 from tests.store.fakes import finish, trial

@@ -81,7 +81,9 @@ def download_originals(
     wrong = _incomplete_tasks(ours, out)
     for message in errors:
         click.secho(message, fg="red", err=True)
-    doubtful = [] if again else [path for task in wrong for path in _unpinned_files(task, out)]
+    files = [file for task in wrong if task.source for file in task.source.downloads]
+    unpinned = [file.path for file in files if not file.sha256 and (out / file.path).is_file()]
+    doubtful = [] if again else unpinned
     if doubtful:
         click.secho(
             f"No hash is pinned for {', '.join(doubtful)}: the files may be damaged or of another version. Add --again "
@@ -116,12 +118,6 @@ def _incomplete_tasks(chosen: list[Task], raw: Path) -> list[Task]:
             wrong += [] if right else [task]
             click.secho(f"{task.title}: {verdict}", fg=None if right else "yellow", err=True)
     return wrong
-
-
-def _unpinned_files(task: Task, raw: Path) -> list[str]:
-    """The existing files of a task that have no hash to check them by."""
-    downloads = task.source.downloads if task.source else ()
-    return [one.path for one in downloads if not one.sha256 and (raw / one.path).is_file()]
 
 
 def _ask_for_licences(accepted: bool) -> None:

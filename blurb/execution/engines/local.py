@@ -174,17 +174,13 @@ def _end_workers(jobs: Sequence[Job]) -> None:
             worker.kill()
             worker.join()
     for job in jobs:
-        _remove_leftovers(job)
-
-
-def _remove_leftovers(job: Job) -> None:
-    """Removes what a worker that was killed left of a trial."""
-    with contextlib.suppress(OSError, BlurbError):  # its folder, or its lease, may not be there yet
-        store = Store(job.store)
-        if store.lease(job.path).exists():
-            with leases.trying(store.lease(job.path)) as lease:
-                if lease is not None:
-                    store.clean(job.path)
+        # Of a worker that was killed; the folder of the trial, or its lease, may not be there yet.
+        with contextlib.suppress(OSError, BlurbError):
+            store = Store(job.store)
+            if store.lease(job.path).exists():
+                with leases.trying(store.lease(job.path)) as lease:
+                    if lease is not None:
+                        store.clean(job.path)
 
 
 def _start_worker(threads: int, parent: int, folder: Path | None, told: Connection | None) -> None:

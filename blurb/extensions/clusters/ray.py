@@ -18,7 +18,7 @@ from typing import Any
 
 from blurb.execution import sweeps
 from blurb.execution.engine import Engine, Launch, Sweep
-from blurb.execution.environment import SAVING, at_root, clean_start
+from blurb.execution.environment import SAVING, clean_start
 from blurb.execution.job import Job, JobQueue, TrialOutcome
 from blurb.execution.worker import execute_job, note_death
 from blurb.messages import SettingsError, StoreError, opt, safe_message
@@ -176,7 +176,8 @@ def _cluster(address: str) -> Iterator[Any]:
     handlers = {number: signal.getsignal(number) for number in signals.SIGNALS}
     try:
         if not present:
-            with clean_start(), at_root():
+            # Ray puts the working folder on the path of its workers, before all others; strangers cannot write to "/".
+            with clean_start(), contextlib.chdir(os.path.abspath(os.sep)):
                 ray.init(address=given or "local", log_to_driver=False, include_dashboard=False)
             if threading.current_thread() is threading.main_thread():
                 for (

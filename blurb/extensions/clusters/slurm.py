@@ -11,14 +11,15 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from blurb.execution import sweeps
 from blurb.execution.engine import Engine, Launch
 from blurb.execution.estimate import Estimate
-from blurb.execution.job import Job, OnFinished, OnProgress, TrialOutcome, pack_trials
+from blurb.execution.job import Job, OnFinished, OnProgress, TrialOutcome
+from blurb.extensions.clusters import _slurm_parts
 from blurb.extensions.clusters._slurm_script import Script, SlurmError, arrays, check_path, offsets
 from blurb.messages import SettingsError, opt
 from blurb.store.row_contents import failure_of
@@ -127,9 +128,13 @@ class SlurmEngine(Engine):
     @classmethod
     def is_queued(cls, folder: Path) -> bool:
         try:
-            return bool(_alive(sweeps.read_parts(folder)["submitted"]))
+            return bool(_alive(_slurm_parts.read_parts(folder)["submitted"]))
         except SlurmError:  # that may be: nobody can be asked
             return True
+
+    @classmethod
+    def jobs_of_part(cls, folder: Path, number: int, allow: Collection[str]) -> list[Job]:
+        return _slurm_parts.jobs_of_parts(folder, [number], allow)
 
     @classmethod
     def started_this(cls) -> bool:
@@ -163,10 +168,10 @@ class SlurmEngine(Engine):
         """
         trials = {job.path.absolute() for job in jobs}
         for earlier in sweeps.folders(store):
-            noted = sweeps.read_parts(earlier)
+            noted = _slurm_parts.read_parts(earlier)
             taken = range(noted["taken"])
             queued = (
-                {job.path.absolute() for job in sweeps.jobs_of_parts(earlier, taken)}
+                {job.path.absolute() for job in _slurm_parts.jobs_of_parts(earlier, taken)}
                 if taken
                 else set()
             )
@@ -183,7 +188,7 @@ class SlurmEngine(Engine):
         folder, code = sweeps.write(
             store, [replace(job, resume=True) for job in jobs], {"parts": packed}
         )
-        sweeps.write_parts(folder, packed)
+        _slurm_parts.write_parts(folder, packed)
         requested = dict(self.sbatch)
         longest = max(sum(jobs[index].predicted for index in part) for part in packed)
         if (
@@ -208,7 +213,7 @@ class SlurmEngine(Engine):
         return script
 
     def _packed(self, seconds: Sequence[float]) -> list[list[int]]:
-        return pack_trials(seconds, 60.0 * self.minutes, self.trials)
+        return _slurm_parts.pack_trials(seconds, 60.0 * self.minutes, self.trials)
 
     def _submit(self, script: Script, jobs: Sequence[Job]) -> str:
         """Submits a script, unless it shall only be shown; returns what came of it."""
@@ -240,7 +245,7 @@ def submit(script: Script) -> list[str]:
     for block, offset in offsets(script.blocks):
         command = ["sbatch", "--parsable", f"--array={block}", str(script.path), str(offset)]
         result = subprocess.run(command, capture_output=True, text=True)
-        before = sweeps.read_parts(script.folder)["submitted"]
+        before = _slurm_parts.read_parts(script.folder)["submitted"]
         number = _number(result) if result.returncode == 0 else _queued_by_name(script, before)
         if not number:
             raise SlurmError(
@@ -249,8 +254,10 @@ def submit(script: Script) -> list[str]:
                 fix="Run the same command again when these are over; with a "
                 "larger minutes=N there are fewer and longer jobs.",
             )
-        sweeps.note_submitted(script.folder, number, offset + int(re.split("[-%]", block)[1]) + 1)
-    return list(sweeps.read_parts(script.folder)["submitted"])
+        _slurm_parts.note_submitted(
+            script.folder, number, offset + int(re.split("[-%]", block)[1]) + 1
+        )
+    return list(_slurm_parts.read_parts(script.folder)["submitted"])
 
 
 def _number(result: subprocess.CompletedProcess[str]) -> str:

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 from scipy.special import stdtr
 
+from blurb.extensions.series.smoothing import Measure
 from blurb.messages import DataError, SettingsError, count_noun
-from blurb.results.dataset_scores import Measure
 
 SEEDS, MOST = 3, 20
 """Fine-tunings of a checkpoint: at the start, and at most."""

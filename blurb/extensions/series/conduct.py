@@ -12,12 +12,12 @@ from pathlib import Path
 
 import numpy as np
 
+from blurb.extensions.series import smoothing
 from blurb.extensions.series.curves import Scored, Step
 from blurb.extensions.series.finding import FoundCheckpoints
 from blurb.extensions.series.series import Series
+from blurb.extensions.series.smoothing import Floats, axis_places
 from blurb.results.row import Row
-from blurb.statistics import smoothing
-from blurb.statistics.smoothing import Floats, axis_places
 from blurb.system.files import SEAL
 
 Score = Callable[[Sequence[Step], str], Mapping[str, Row]]

@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 
 from blurb import names
+from blurb.extensions.series import smoothing
+from blurb.extensions.series.smoothing import Floats, Measure, Noise, Peak
 from blurb.messages import BlurbError
 from blurb.metrics._metric import LOSSES
-from blurb.results.dataset_scores import Measure
 from blurb.results.predictions import equals_a_constant
 from blurb.results.row import Row
-from blurb.statistics import smoothing
-from blurb.statistics.smoothing import Floats, Noise, Peak
 from blurb.statistics.welch import half_width, t_critical
 from blurb.store.record import clip_interval
 from blurb.system.files import read_json

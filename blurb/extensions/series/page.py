@@ -13,12 +13,11 @@ import click
 from blurb.extensions.reports.html import environment
 from blurb.extensions.reports.html.model import SeriesChart, SeriesPoint
 from blurb.extensions.series.curves import MEAN, Curve, Family, Scored
+from blurb.extensions.series.smoothing import Measure, needs_log_axis
 from blurb.messages import DataError, count_noun, opt
 from blurb.records import Count
-from blurb.results.dataset_scores import Measure
 from blurb.results.predictions import SAME
 from blurb.results.schema import undo_neutral
-from blurb.statistics.smoothing import needs_log_axis
 from blurb.statistics.welch import LEVEL
 from blurb.store.record import clip_interval
 from blurb.table_files import table_of

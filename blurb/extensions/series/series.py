@@ -17,10 +17,10 @@ from blurb.extensions.reports.plots._style import GRID, QUIET, plotted
 from blurb.extensions.reports.plots.scores import COLOURS, SHAPES
 from blurb.extensions.series import curves, page
 from blurb.extensions.series.curves import Curve, Family, Scored
+from blurb.extensions.series.smoothing import Measure
 from blurb.messages import DataError, opt
 from blurb.records import Tabular
 from blurb.results import schema
-from blurb.results.dataset_scores import Measure
 from blurb.results.row import Row
 from blurb.system.files import write_whole
 from blurb.tasks import Split

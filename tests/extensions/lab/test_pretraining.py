@@ -18,11 +18,12 @@ from transformers import BertTokenizerFast
 
 from blurb.extensions.lab.pretraining import inputs, models, trainer
 from blurb.extensions.lab.pretraining.inputs import IGNORED, PretrainingInputs
+from blurb.extensions.lab.pretraining.pretrain import full_disks_told
 from blurb.extensions.lab.pretraining.recipe import Recipe
 from blurb.extensions.lab.pretraining.request import PretrainingCorpus
 from blurb.extensions.lab.pretraining.trainer import collate, flops, loss
 from blurb.messages.errors import BlurbError, SettingsError
-from blurb.system.files import full_disks_told, seal_folder
+from blurb.system.files import seal_folder
 from tests.extensions.lab.conftest import SMALL
 
 

@@ -18,17 +18,16 @@ import pytest
 from blurb.extensions.reports.html import svg
 from blurb.extensions.reports.html.collect import collect
 from blurb.extensions.reports.html.render import render
-from blurb.extensions.series import conduct, page
+from blurb.extensions.series import conduct, page, smoothing
 from blurb.extensions.series.api import checkpoint_rows
 from blurb.extensions.series.api.checkpoint_rows import Scoring
 from blurb.extensions.series.curves import Curve, Family, Point, Scored, Step
 from blurb.extensions.series.series import PICTURE, Series
+from blurb.extensions.series.smoothing import Measure, needs_log_axis
 from blurb.messages.errors import BlurbError, DataError
 from blurb.results import from_store
-from blurb.results.dataset_scores import DatasetScores, Figure, Measure, Run
+from blurb.results.dataset_scores import DatasetScores, Figure, Run
 from blurb.results.row import Origin, Row, RowIdentity
-from blurb.statistics import smoothing
-from blurb.statistics.smoothing import needs_log_axis
 from blurb.store.trial import Configuration
 from blurb.terminal.output import list_written
 from tests.results import invented

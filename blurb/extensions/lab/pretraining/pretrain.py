@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import hashlib
 import json
+import os
 import platform
+import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -21,11 +25,27 @@ from blurb.extensions.lab.pretraining.recipe import FIRST, VERSION, Recipe
 from blurb.extensions.lab.pretraining.request import PretrainingCorpus
 from blurb.extensions.reports.html import environment
 from blurb.messages import SettingsError, count_noun
-from blurb.system.files import full_disks_told, nearest_existing, new_folder, read_json, write_json
+from blurb.system.files import nearest_existing, new_folder, read_json, write_json
 
 ABOUT = "pretraining.json"
 PLAN = "recipe.json"
 """Stands in the folder before the first checkpoint, with the precision, in which every machine goes on."""
+CUT = re.compile(r"inline_container|unexpected pos|No space left on device|os error 28")
+"""Words of torch's and safetensors' writers where a disk is full."""
+
+
+@contextlib.contextmanager
+def full_disks_told(folder: Path) -> Iterator[None]:
+    """Within it a full disk is an OSError: torch and safetensors have errors of their own for a file that was cut.
+
+    :raises OSError: which names the folder
+    """
+    try:
+        yield
+    except Exception as error:
+        if not CUT.search(str(error)) or isinstance(error, OSError):
+            raise
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder)) from error
 
 
 def pretrain(

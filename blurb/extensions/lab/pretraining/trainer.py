@@ -29,7 +29,7 @@ from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArgu
 from blurb.checkpoints.reading import errors_alone
 from blurb.extensions.lab.pretraining.inputs import IGNORED, Bools, PretrainingInputs, Stream, cut
 from blurb.messages import format_duration, notify
-from blurb.system.files import damaged_files, read_json, seal_folder, take_out, write_json
+from blurb.system.files import SEAL, damaged_files, read_json, seal_folder, write_json
 from blurb.system.process import one_process
 
 if TYPE_CHECKING:
@@ -283,7 +283,11 @@ class _Saving(TrainerCallback):  # type: ignore[misc]
             elif (
                 step != state.global_step and (path / MOMENTS[0]).is_file()
             ):  # only the newest is gone on from
-                take_out(path, MOMENTS[0])
+                # Out of the seal, too: the other files are neither read nor sealed again.
+                sealed = read_json(path / SEAL)
+                del sealed["sha256"][MOMENTS[0]]
+                write_json(path / SEAL, sealed)
+                (path / MOMENTS[0]).unlink()
 
 
 class _Progress(TrainerCallback):  # type: ignore[misc]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -9,8 +10,10 @@ from pandas import DataFrame
 
 from blurb.extensions.reports import errors as analysis
 from blurb.extensions.reports.differences import differences
+from blurb.messages import ErrorCollector
 from blurb.options import Option
 from blurb.results import references
+from blurb.store.record import Record
 from blurb.tasks import SCORED, ScoredSplit
 
 SPLIT = Option(help="Split to analyse.", choices=SCORED)
@@ -88,7 +91,7 @@ def diff(
     :param task: dataset; not needed if both have only one
     :raises SettingsError: if they are not of the same data and examples
     """
-    first, other = references.find_trials((a, b), Path(output), task, seed)
+    first, other = find_trials((a, b), Path(output), task, seed)
     texts, _ = analysis.read_texts(first, data, raw, split)
     examples = differences(first, other, split, texts).examples
     columns = [
@@ -105,3 +108,16 @@ def diff(
     return DataFrame([example.cells for example in examples], columns=columns).drop(
         columns=[] if texts else ["text"]
     )
+
+
+def find_trials(
+    names: Sequence[str], store: Path, task: str | None = None, seed: int | None = None
+) -> list[Record]:
+    """The trial of each reference, as of `find_trial`; all that is wrong with them is one error."""
+    hits = ErrorCollector()
+    records = []
+    for name in names:
+        with hits:
+            records.append(references.find_trial(name, store, task, seed))
+    hits.stop()
+    return records

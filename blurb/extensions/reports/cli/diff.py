@@ -11,6 +11,7 @@ from rich.text import Text as Line
 
 from blurb.cli._made import click_command
 from blurb.extensions.reports import errors
+from blurb.extensions.reports.api.mistakes import find_trials
 from blurb.extensions.reports.cli.errors import GOLD, TABLE_LIMIT
 from blurb.extensions.reports.differences import differences
 from blurb.extensions.reports.differences.answers import Difference, grouped, shortened
@@ -18,7 +19,6 @@ from blurb.messages import UnknownName, count_noun
 from blurb.options import Argument, Option
 from blurb.planning.options import OUTPUT
 from blurb.records import record_columns
-from blurb.results.references import find_trials
 from blurb.tasks import SCORED, ScoredSplit
 from blurb.terminal.output import make_console, print_rows
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from blurb.statistics import smoothing
-from blurb.statistics.smoothing import Noise
+from blurb.extensions.series import smoothing
+from blurb.extensions.series.smoothing import Noise
 
 STEPS = np.arange(20, dtype=float)
 

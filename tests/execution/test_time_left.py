@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from blurb.terminal import time_left
-from blurb.terminal.time_left import TimeLeft
+from blurb.execution import estimate as time_left
+from blurb.execution.estimate import TimeLeft
 
 
 @pytest.fixture

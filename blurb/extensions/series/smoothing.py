@@ -1,4 +1,4 @@
-"""A trend and the noise about it, for a curve of scores over the steps of a run.
+"""The values of a curve over the steps of a run: what they measure, their trend, and the noise about it.
 
 The noise comes from neighbours alone: each point beside the line through the two points next to it (Gasser, Sroka and
 Jennen-Steinmetz 1986). So a trend, however long, adds next to nothing to it. The spread of all values of a curve, or of
@@ -8,13 +8,16 @@ several runs thrown together, holds the trend itself, and grows with what it is 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
 import numpy.typing as npt
 
 from blurb.statistics.welch import t_critical
+from blurb.tasks import Split
 
 Floats = npt.NDArray[np.float64]
 NEIGHBOURS = 5
@@ -26,6 +29,49 @@ ROUNDING = 1e-9
 """Differences of values that are equal but for rounding."""
 LEAST = 4
 """Points of a curve from which noise is told."""
+
+
+LOWER = re.compile(
+    r"(?<![a-z])(loss|bits|nats|nll|bpb|ppl|perplexity|entropy|error)(?![a-z])", re.IGNORECASE
+)
+"""Words in the name of a figure that is better the lower it is."""
+
+
+class Measure(StrEnum):
+    """The figures of each checkpoint.
+
+    A score is times 100. The loss of a head on dev is continuous, so it tells checkpoints apart sooner. A figure is of
+    the pretraining itself.
+    """
+
+    SCORE = "score"
+    LOSS = "loss"
+    FIGURE = "figure"
+
+    @property
+    def digits(self) -> int:
+        """Digits after the point in sentences and tables of the page."""
+        return 2 if self is Measure.SCORE else 3
+
+    def direction(self, name: str) -> int | None:
+        """1 if higher values are better, -1 if lower ones are; None for a figure whose name does not tell it.
+
+        >>> [Measure.FIGURE.direction(name) for name in ("bits per byte", "eval_loss", "masked accuracy")]
+        [-1, -1, None]
+
+        :param name: of the dataset or figure
+        """
+        if self is Measure.SCORE:
+            return 1
+        return -1 if self is Measure.LOSS or LOWER.search(name) else None
+
+    def protocol_of(self, protocol: str) -> str:
+        """The protocol of its values; "" for figures, which no fine-tuning decides."""
+        return "" if self is Measure.FIGURE else protocol
+
+    def split_of(self, scores: Split) -> str:
+        """The split of its values, beside scores of some split; "" for figures."""
+        return {Measure.SCORE: scores, Measure.LOSS: "dev", Measure.FIGURE: ""}[self]
 
 
 @dataclass(frozen=True)
