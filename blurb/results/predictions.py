@@ -119,7 +119,13 @@ def _run_sums(
     formulation: formulations.Formulation, columns: Mapping[str, Sequence[Any]]
 ) -> tuple[metrics.Counts, list[str], bool]:
     """Sums of each cluster, their names, and whether they are documents."""
-    counts, names, documents = _score_examples(formulation, columns)
+    return sum_clusters(*_score_examples(formulation, columns))
+
+
+def sum_clusters(
+    counts: metrics.Counts, names: list[str], documents: Sequence[str | None]
+) -> tuple[metrics.Counts, list[str], bool]:
+    """Sums of the documents of examples where all have one, else of the examples; their names, and which it is."""
     if None in documents:
         return counts, names, False
     place = {name: number for number, name in enumerate(dict.fromkeys(documents))}
