@@ -14,7 +14,7 @@ from blurb.messages.text import format_signed
 from blurb.results import published
 from blurb.results.comparison import compare_rows
 from blurb.results.decomposition import Decomposition, binomial_error, decompose_difference
-from blurb.results.references import row_of
+from blurb.row_files.references import row_of
 from blurb.results.row import Row
 from blurb.results.score import dataset_weights
 

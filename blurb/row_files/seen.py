@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -16,12 +16,13 @@ from blurb.data.loading import hash_and_verdict, path_of, read_split
 from blurb.data.schema import Example
 from blurb.data.seen import CLASSES, SeenStrings
 from blurb.inputs.relations import dummify_entities
-from blurb.messages import SettingsError, StoreError, opt
+from blurb.messages import SettingsError, StoreError, group_reasons, opt
 from blurb.registry import load_object
 from blurb.results.dataset_scores import Figure
 from blurb.results.predictions import sum_clusters
 from blurb.results.row import Row
 from blurb.row_files.answers import answers_of
+from blurb.row_files.scores import FiledRow
 from blurb.scoring import matching
 from blurb.statistics.bootstrap import Clusters
 from blurb.tasks import ScoredSplit, Task
@@ -122,6 +123,7 @@ class SeenScores:
     """
 
     strings: SeenStrings
+    seeds: tuple[int, ...]
     clusters: Clusters
     shared: bool
     other_type: int
@@ -143,6 +145,8 @@ def count_seen(row: Row, name: str, split: ScoredSplit, corpora: Corpora) -> See
     :raises StoreError: if the row was made on other data than the folder has, whose train split is another, too
     """
     records = row.records_of(name)
+    if not records and not isinstance(row, FiledRow):
+        raise SettingsError("has no predictions.", where=name)
     task = next((record.task for record in records.values()), None) or tasks.get(name)
     strings, examples, hashes = corpora.read(task, split)
     rows = None if task.dummified else list(examples.values())
@@ -172,6 +176,7 @@ def count_seen(row: Row, name: str, split: ScoredSplit, corpora: Corpora) -> See
         sums = [each.sum(0, keepdims=True) for each in sums]
     return SeenScores(
         strings,
+        tuple(answers),
         Clusters(
             ClassFigure(0, "f1"),
             np.stack(sums),
@@ -185,25 +190,41 @@ def count_seen(row: Row, name: str, split: ScoredSplit, corpora: Corpora) -> See
 
 
 def unseen_scores(
-    row: Row, split: ScoredSplit, corpora: Corpora, names: Sequence[str]
+    row: Row, split: ScoredSplit, corpora: Corpora
 ) -> tuple[Row, dict[str, Clusters | None]]:
     """The row with F1 of unseen strings in place of its scores, and the examples of each dataset that has it.
 
-    Datasets are left out whose answers are no strings, or which have fewer than `FEWEST` unseen gold items.
+    Datasets are left out that have no such figure, or fewer than `FEWEST` unseen gold items.
 
-    :param names: datasets to count
+    :raises SettingsError: if none is left
     """
     datasets, clusters = {}, dict[str, Clusters | None]()
-    for name in names:
-        counted = count_seen(row, name, split, corpora)
+    reasons = []
+    for name, dataset in row.datasets.items():
+        try:
+            counted = count_seen(row, name, split, corpora)
+        except SettingsError as error:
+            reasons.append((name, error.what))
+            continue
         if counted.strings.typed or counted.gold(UNSEEN) < FEWEST:
             continue
         unseen = counted.of_figure(UNSEEN, "f1")
         clusters[name] = unseen if counted.shared else None
-        scores = dict(zip(sorted(row.datasets[name].runs), unseen.scores.tolist(), strict=True))
+        scores = dict(zip(counted.seeds, unseen.scores.tolist(), strict=True))
         runs = {
-            seed: replace(run, figures={split: {"f1": Figure(scores[seed])}})
-            for seed, run in row.datasets[name].runs.items()
+            seed: replace(dataset.runs[seed], figures={split: {"f1": Figure(score)}})
+            for seed, score in scores.items()
         }
-        datasets[name] = replace(row.datasets[name], metric="f1", runs=runs)
+        datasets[name] = replace(dataset, metric="f1", runs=runs)
+    if not datasets:
+        raise no_figures(reasons)
     return replace(row, datasets=datasets), clusters
+
+
+def no_figures(reasons: Iterable[tuple[str, str]]) -> SettingsError:
+    """The error where no dataset has figures of seen and unseen strings.
+
+    :param reasons: dataset and why it has none
+    """
+    why = " ".join(group_reasons(reasons)) or "None is chosen, or has enough of them."
+    return SettingsError(f"No dataset has figures of seen and unseen strings. {why}")

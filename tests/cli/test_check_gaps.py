@@ -21,7 +21,7 @@ from blurb.messages.errors import BlurbError, SettingsError
 from blurb.regression import Rules
 from blurb.regression.rules import Limit
 from blurb.results import from_store, results_csv, tables
-from blurb.results.references import file_rows
+from blurb.row_files.references import file_rows
 from blurb.store.store import Store
 from tests.results import invented
 from tests.results.played import play

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 
 from blurb.cli import cli
 from blurb.results.leaderboard_csv import read_lines
-from blurb.results.references import table_rows
+from blurb.row_files.references import table_rows
 from blurb.store import row_trials as rows
 from blurb.store.record import Figures
 from blurb.store.store import Store

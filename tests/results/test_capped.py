@@ -12,8 +12,8 @@ from click.testing import CliRunner
 from blurb.cli import cli
 from blurb.leaderboard import ranking
 from blurb.results import comparison, from_store
-from blurb.results.references import file_rows
 from blurb.results.tables import rebuild
+from blurb.row_files.references import file_rows
 from blurb.store.store import Store
 from tests.cli.in_process import ran
 from tests.results.played import CONFIGURATION, play

@@ -16,8 +16,8 @@ from blurb.regression import Outcome, Rules, decide_check
 from blurb.regression.rules import Limit
 from blurb.results import comparability, leaderboard_csv, published, results_csv
 from blurb.results.comparability import Reason, Use
-from blurb.results.references import table_rows
 from blurb.results.row import Row
+from blurb.row_files.references import table_rows
 from blurb.store.trial import Configuration
 from tests.conftest import ROOT
 from tests.results import invented

@@ -15,9 +15,9 @@ from blurb.results import published
 from blurb.results.comparison import compare_rows
 from blurb.results.dataset_scores import DATASETS, DatasetScores
 from blurb.results.decomposition import Decomposition, binomial_error, decompose_difference
-from blurb.results.references import row_of
 from blurb.results.row import Published, Row, RowIdentity
 from blurb.results.score import blurb_12, blurb_score
+from blurb.row_files.references import row_of
 from blurb.store.trial import Configuration
 from tests.conftest import ROOT
 

@@ -17,7 +17,7 @@ from blurb.data.loading import read_split
 from blurb.learners import PROMPTED
 from blurb.messages.errors import BlurbError
 from blurb.results import from_store
-from blurb.results.references import row_of
+from blurb.row_files.references import row_of
 from blurb.scoring import answer_forms, batch, decoding, requests
 from blurb.store.store import Store
 from tests.cli.in_process import blurb as command

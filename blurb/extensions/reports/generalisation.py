@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypedDict, get_args
 
 from blurb import tasks as known
+from blurb.api.comparing import open_corpora
 from blurb.data.seen import CLASSES
 from blurb.messages import ErrorCollector, SettingsError
 from blurb.options import Argument, Option
 from blurb.planning.options import OUTPUT
-from blurb.planning.steps import find_folders
 from blurb.records import Count, From, Tabular, of, record_columns
-from blurb.results.references import RowReference, rows_of
 from blurb.results.row import Row
-from blurb.row_files.seen import FEWEST, Corpora, Measure, SeenScores, count_seen
+from blurb.row_files.references import RowReference, rows_of
+from blurb.row_files.seen import FEWEST, Measure, SeenScores, count_seen
 from blurb.statistics import bootstrap
 from blurb.tasks import SCORED, ScoredSplit
 
@@ -123,7 +123,6 @@ def generalisation(
     :raises StoreError: if a row was made on other data than the folder has
     """
     errors = ErrorCollector()
-    chosen = None
     with errors:
         chosen = None if tasks is None else {task.name for task in known.load_selection(tasks)}
     with errors:
@@ -146,20 +145,6 @@ def generalisation(
             f"No dataset has figures of seen and unseen strings ({why or 'none is chosen'})."
         )
     return Generalisation(tuple(lines), tuple(reasons))
-
-
-def open_corpora(rows: Sequence[Row], data: Path | str | None, raw: Path | str | None) -> Corpora:
-    """The data of rows of one suite; SettingsError if they are of several, or the folder is not given."""
-    suites = sorted({row.suite for row in rows})
-    if len(suites) > 1:
-        raise SettingsError(f"The rows are of several suites ({', '.join(suites)}).")
-    every = [
-        record.task for row in rows for runs in row.records.values() for record in runs.values()
-    ]
-    folder, originals = find_folders(
-        suites[0], Path(data) if data else None, Path(raw) if raw else None, every, has_suite=False
-    )
-    return Corpora(folder, originals)
 
 
 def seen_lines(row: Row, name: str, counted: SeenScores) -> Iterator[SeenLine]:

@@ -14,7 +14,7 @@ from blurb import tasks
 from blurb.corpora import demo
 from blurb.data.loading import read_split
 from blurb.messages.errors import BlurbError
-from blurb.results.references import find_trial
+from blurb.row_files.references import find_trial
 from tests.cli.in_process import done
 from tests.scoring.test_forms import answers
 

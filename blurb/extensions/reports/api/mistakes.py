@@ -10,7 +10,7 @@ from pandas import DataFrame
 from blurb.extensions.reports import errors as analysis
 from blurb.extensions.reports.differences import differences
 from blurb.options import Option
-from blurb.results import references
+from blurb.row_files import references
 from blurb.tasks import SCORED, ScoredSplit
 
 SPLIT = Option(help="Split to analyse.", choices=SCORED)

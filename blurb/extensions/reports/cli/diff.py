@@ -18,7 +18,7 @@ from blurb.messages import UnknownName, count_noun
 from blurb.options import Argument, Option
 from blurb.planning.options import OUTPUT
 from blurb.records import record_columns
-from blurb.results.references import find_trials
+from blurb.row_files.references import find_trials
 from blurb.tasks import SCORED, ScoredSplit
 from blurb.terminal.output import make_console, print_rows
 

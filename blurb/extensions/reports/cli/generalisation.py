@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import click
@@ -34,7 +35,7 @@ def command(form: str, rows: tuple[str, ...], **given: Any) -> None:
         Column("gold", number=",.0f"),
         Column("share", number=".1f"),
         *(
-            Column(name, lambda line, name=name: _show(line, name))
+            Column(name, partial(_show, name))
             for name in ("precision", "recall", "f1")
         ),
     ]
@@ -55,7 +56,7 @@ def command(form: str, rows: tuple[str, ...], **given: Any) -> None:
         click.echo(text)
 
 
-def _show(line: SeenLine, name: str) -> str:
+def _show(name: str, line: SeenLine) -> str:
     """A figure with its interval."""
     value, low, high = getattr(line, name) or Estimate(None)
     if value is None:

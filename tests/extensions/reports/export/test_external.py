@@ -12,7 +12,7 @@ import blurb
 from blurb import tasks
 from blurb.corpora import demo
 from blurb.data.loading import read_split
-from blurb.results.references import row_of
+from blurb.row_files.references import row_of
 from tests.cli.in_process import done
 from tests.scoring.test_forms import answers
 
