@@ -16,12 +16,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from blurb.inputs.tagging import Span, decode_spans
+from blurb.inputs.tagging import decode_spans
 from blurb.tasks import Task
 
 CLASSES = ("seen", "unseen")
-Strings = dict[str, Counter[str]]
-"""String -> the types that train gives it, with the number of mentions of each."""
 Counts = NDArray[np.float64]
 """(examples, classes, 3): right, predicted and gold items of each class."""
 
@@ -36,48 +34,27 @@ class Item(NamedTuple):
     gold: bool
 
 
-def mention_string(tokens: Sequence[str], span: Span) -> str:
-    """The words of a mention joined by one blank, in lower case."""
-    return " ".join(tokens[span.start : span.end]).lower()
-
-
-def count_strings(rows: Iterable[Mapping[str, Any]]) -> Strings:
-    """The strings of the mentions of NER or PICO.
-
-    >>> count_strings([{"tokens": ["Lung", "cancer"], "tags": ["B-Disease", "I-Disease"]}])
-    {'lung cancer': Counter({'Disease': 1})}
-    """
-    strings: Strings = {}
-    for row in rows:
-        for span in find_spans(row["tags"]):
-            strings.setdefault(mention_string(row["tokens"], span), Counter())[span.type] += 1
-    return strings
-
-
-def find_spans(tags: Sequence[str]) -> list[Span]:
-    """The mentions of a sentence; most sentences have none, which is seen without reading tag by tag."""
-    return decode_spans(tags) if any(tag != "O" for tag in set(tags)) else []
-
-
 class SeenStrings(ABC):
     """The strings of train, by which the answers of a task type are counted.
 
     :param train: examples of the whole train split
+    :ivar strings: string -> the types that train gives it, with the number of items of each
     """
 
     unit: ClassVar[str]
     """What is counted, a plural noun."""
+    answer: ClassVar[str]
+    """The column of the gold answer."""
     typed: ClassVar[bool] = False
     """Whether a string is seen only with the type that it has in train. A wrong prediction has no class then, and there
     is no precision."""
 
     def __init__(self, task: Task, train: Iterable[Mapping[str, Any]]) -> None:
         self.task = task
-        self.strings = self.read(train)
-
-    @abstractmethod
-    def read(self, train: Iterable[Mapping[str, Any]]) -> Strings:
-        """The strings of train."""
+        self.strings: dict[str, Counter[str]] = {}
+        for row in train:
+            for item in self.items(row, row[self.answer], row[self.answer]):
+                self.strings.setdefault(item.string, Counter())[item.type] += 1
 
     @abstractmethod
     def items(self, example: Mapping[str, Any], gold: Any, predicted: Any) -> Iterable[Item]:
@@ -101,14 +78,15 @@ class Mentions(SeenStrings):
     """Mentions of NER, micro over types."""
 
     unit = "mentions"
-
-    def read(self, train: Iterable[Mapping[str, Any]]) -> Strings:
-        return count_strings(train)
+    answer = "tags"
 
     def items(self, example: Mapping[str, Any], gold: Any, predicted: Any) -> Iterable[Item]:
-        right, given = set(find_spans(gold)), set(find_spans(predicted))
+        # Most sentences have no mention, which is seen without reading tag by tag.
+        right, given = (
+            set(decode_spans(tags)) if {*tags} != {"O"} else set() for tags in (gold, predicted)
+        )
         for span in right | given:
-            string = mention_string(example["tokens"], span)
+            string = " ".join(example["tokens"][span.start : span.end]).lower()
             yield Item(string, span.type, span in right & given, span in given, span in right)
 
 
@@ -116,14 +94,8 @@ class Words(SeenStrings):
     """Words of PICO, whose recall is counted."""
 
     unit = "words"
+    answer = "tags"
     typed = True
-
-    def read(self, train: Iterable[Mapping[str, Any]]) -> Strings:
-        strings: Strings = {}
-        for row in train:
-            for item in self.items(row, row["tags"], row["tags"]):
-                strings.setdefault(item.string, Counter())[item.type] += 1
-        return strings
 
     def items(self, example: Mapping[str, Any], gold: Any, predicted: Any) -> Iterable[Item]:
         for word, right, given in zip(example["tokens"], gold, predicted, strict=True):
@@ -135,13 +107,7 @@ class Pairs(SeenStrings):
     """Pairs of entities with their names, whose strings stand in a positive pair of train together."""
 
     unit = "pairs"
-
-    def read(self, train: Iterable[Mapping[str, Any]]) -> Strings:
-        strings: Strings = {}
-        for row in train:
-            for item in self.items(row, row["label"], row["label"]):
-                strings.setdefault(item.string, Counter())[item.type] += 1
-        return strings
+    answer = "label"
 
     def items(self, example: Mapping[str, Any], gold: Any, predicted: Any) -> Iterable[Item]:
         options = self.task.metric_options

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blurb import tasks
+from blurb import formulations, tasks
 from blurb.corpora.original_readers import load_original
 from blurb.data.loading import hash_and_verdict, path_of, read_split
 from blurb.data.schema import Example
 from blurb.data.seen import CLASSES, SeenStrings
+from blurb.formulations._base import Formulation
 from blurb.inputs.relations import dummify_entities
 from blurb.messages import SettingsError, StoreError, group_reasons, opt
 from blurb.registry import load_object
 from blurb.results.dataset_scores import Figure
 from blurb.results.predictions import sum_clusters
 from blurb.results.row import Row
-from blurb.row_files.answers import answers_of
-from blurb.row_files.scores import FiledRow
+from blurb.row_files.scores import FiledRow, examples_of
 from blurb.scoring import matching
 from blurb.statistics.bootstrap import Clusters
 from blurb.tasks import ScoredSplit, Task
@@ -31,6 +31,42 @@ Measure = Literal["precision", "recall", "f1"]
 FEWEST = 20
 """Gold items of a class from which on its figures have an interval."""
 UNSEEN = CLASSES.index("unseen")
+
+
+class Answers(NamedTuple):
+    """What a run answered.
+
+    :param data: hash of the data that it was trained or scored on
+    :param columns: `id`, `doc_id`, `gold` and `prediction`
+    """
+
+    data: str
+    formulation: Formulation
+    columns: Mapping[str, Sequence[Any]]
+
+
+def answers_of(
+    row: Row, name: str, split: ScoredSplit, data: Path, rows: Sequence[Example] | None
+) -> dict[int, Answers]:
+    """The answers of each run of a dataset by seed; none of a row without predictions.
+
+    :param data: folder of the gold answers, which row files do not have
+    :param rows: the examples of the split, where they were read already
+    """
+    if not isinstance(row, FiledRow):
+        return {
+            seed: Answers(
+                record.trial.data,
+                formulations.bind(record.task, record.trial.settings),
+                record.predictions(split),
+            )
+            for seed, record in row.records_of(name).items()
+        }
+    runs = [run for run in row.files.about["runs"] if run["task"] == name and run[split]]
+    return {
+        run["seed"]: Answers(run["data"], *examples_of(row.files, run, split, data, rows))
+        for run in sorted(runs, key=lambda run: run["seed"])
+    }
 
 
 class Corpus(NamedTuple):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from blurb import tasks
-from blurb.data.seen import Mentions, Pairs, Words, count_strings, find_spans
+from blurb.data.seen import Mentions, Pairs, Words
 from blurb.inputs.tagging import Span, tags
 
 NER, PICO, RELATION = (tasks.get(name) for name in ("ncbi-disease", "ebm-pico", "chemprot"))
@@ -78,11 +78,6 @@ def test_mentions_are_counted_as_one_by_one(
     assert counted_others == others
 
 
-@given(sentences("bio", KINDS))
-def test_spans_are_those_of_the_letters(row: dict[str, Any]) -> None:
-    assert set(find_spans(row["tags"])) == spans_of(row["tags"])
-
-
 def test_a_word_of_pico_is_seen_with_its_own_label_alone() -> None:
     train = [{"tokens": ["Women", "with", "pain"], "tags": ["I-PAR", "I-PAR", "I-OUT"]}]
     row = {"tokens": ["women", "PAIN", "with", "new"]}
@@ -122,7 +117,7 @@ def test_strings_have_the_types_of_train() -> None:
         {"tokens": ["BRCA1", "x", "brca1"], "tags": ["B-Gene", "O", "B-Disease"]},
         {"tokens": ["BRCA1"], "tags": ["B-Gene"]},
     ]
-    assert count_strings(train) == {"brca1": {"Gene": 2, "Disease": 1}}
+    assert Mentions(NER, train).strings == {"brca1": {"Gene": 2, "Disease": 1}}
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from blurb.checkpoints.source import ModelSource
-from blurb.data.seen import count_strings
+from blurb.data.seen import Mentions
 from blurb.formulations._base import Formulation, Output
 from blurb.inputs.tagging import Span, tags
 from blurb.learners.base import History, Learner, Progress, Subset
@@ -38,10 +38,11 @@ class Dictionary(Learner):
         super().__init__(formulation)
 
     def fit(self, train: Subset, dev: Subset, seed: int, progress: Progress) -> History:
-        place = {label: number for number, label in enumerate(self.formulation.task.labels)}
+        task = self.formulation.task
+        place = {label: number for number, label in enumerate(task.labels)}
         self.types = {
             string: min(counts, key=lambda kind: (-counts[kind], place[kind]))
-            for string, counts in count_strings(train.used).items()
+            for string, counts in Mentions(task, train.used).strings.items()
         }
         self.longest = {}
         for string in self.types:

@@ -34,10 +34,7 @@ def command(form: str, rows: tuple[str, ...], **given: Any) -> None:
         Column("strings"),
         Column("gold", number=",.0f"),
         Column("share", number=".1f"),
-        *(
-            Column(name, partial(_show, name))
-            for name in ("precision", "recall", "f1")
-        ),
+        *(Column(name, partial(_show, name)) for name in ("precision", "recall", "f1")),
     ]
     if not print_records(form, SeenRecord, found.lines, table):
         for text in group_reasons(found.reasons):
