@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
 import click
 
 from blurb.cli._made import click_command
 from blurb.data.seen import CLASSES
 from blurb.extensions.reports.generalisation import Estimate, SeenLine, SeenRecord, generalisation
+from blurb.extensions.reports.plots import _style, seen
 from blurb.messages import group_reasons
+from blurb.options import Argument, Option
 from blurb.terminal.output import Column, print_records
 
 RULE = (
@@ -20,13 +23,23 @@ RULE = (
 
 
 @click_command("generalisation", generalisation, prints=list[SeenRecord])
-def command(form: str, rows: tuple[str, ...], **given: Any) -> None:
+def command(
+    rows: Annotated[tuple[str, ...], Argument(complete="rows_anywhere")],
+    *,
+    plot: Annotated[Path | None, Option(help="Picture of both F1: .png, .svg or .pdf.")] = None,
+    form: str,
+    **given: Any,
+) -> None:
     """Show what a row knows by heart: precision, recall and F1 on strings that train has, and on those it has not.
 
     A row is MODEL, FOLDER[:ROW] or a folder of row files. The data must be that of the row: its train split says which
     strings are seen. NER counts mentions, PICO words (recall alone), ChemProt and DDI pairs, with --raw.
     """
+    if plot is not None:
+        _style.check(plot)
     found = generalisation(rows, **given)
+    if plot is not None:
+        seen.write(found.lines, plot)
     several = len({line.row for line in found.lines}) > 1
     table = [
         *([Column("row")] if several else []),
