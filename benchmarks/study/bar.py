@@ -26,7 +26,7 @@ def complete(version: str = "") -> list[Mapping[str, float]]:
 
 
 def right_of(rows: Sequence[Mapping[str, float]], dataset: str) -> tuple[int, int]:
-    """Pairs of encoders whose order on a set is that of their means over the others, and all pairs; ties are left out."""
+    """Pairs of encoders whose order on a set is that of their means over the others, and all pairs without ties."""
     others = [name for name in DATASETS if name != dataset]
     pairs = [
         (a[dataset] - b[dataset], fmean(a[name] - b[name] for name in others))
