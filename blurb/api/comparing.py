@@ -57,24 +57,30 @@ def compare(
     :raises SettingsError: if a reference fits no row, or several
     """
     one, two = rows_of((first, other), output)
-    if not unseen:
-        if data or raw:
-            wrong = opt("data") if data else opt("raw")
-            raise SettingsError(f"{wrong} is for {opt('unseen')}", fix="leave it out, or add that.")
-        lines = compare_rows(one, two, split, with_units=not runs_only)
-        return Comparison(one, two, split, tuple(lines))
-    corpora = open_corpora((one, two), data, raw)
-    counted = [unseen_scores(row, split, corpora) for row in (one, two)]
-    examples = {row.name: clusters for row, clusters in counted}
-    names = {name for row, _ in counted for name in row.datasets}
-    lines = compare_rows(
-        counted[0][0],
-        counted[1][0],
-        split,
-        with_units=not runs_only,
-        examples=lambda row, name, _: examples[row.name].get(name),
+    if unseen:
+        return compare_unseen(one, two, split, not runs_only, open_corpora((one, two), data, raw))
+    if data or raw:
+        wrong = opt("data") if data else opt("raw")
+        raise SettingsError(f"{wrong} is for {opt('unseen')}", fix="leave it out, or add that.")
+    return Comparison(
+        one, two, split, tuple(compare_rows(one, two, split, with_units=not runs_only))
     )
-    return Comparison(one, two, split, tuple(line for line in lines if line.name in names))
+
+
+def compare_unseen(
+    first: Row, other: Row, split: ScoredSplit, with_units: bool, corpora: Corpora
+) -> Comparison:
+    """The comparison of F1 of unseen strings, of the datasets that both rows have it of."""
+    (one, own), (two, theirs) = (unseen_scores(row, split, corpora) for row in (first, other))
+    lines = compare_rows(
+        one,
+        two,
+        split,
+        with_units,
+        examples=lambda row, name, _: (own if row is one else theirs).get(name),
+    )
+    datasets = one.datasets.keys() | two.datasets.keys()
+    return Comparison(first, other, split, tuple(line for line in lines if line.name in datasets))
 
 
 def open_corpora(rows: Sequence[Row], data: Path | str | None, raw: Path | str | None) -> Corpora:

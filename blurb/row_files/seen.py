@@ -243,6 +243,8 @@ def unseen_scores(
             reasons.append((name, error.what))
             continue
         if counted.strings.typed or counted.gold(UNSEEN) < FEWEST:
+            few = f"fewer than {FEWEST} unseen gold {counted.strings.unit}"
+            reasons.append((name, "has recall alone" if counted.strings.typed else few))
             continue
         unseen = counted.of_figure(UNSEEN, "f1")
         clusters[name] = unseen if counted.shared else None
@@ -262,5 +264,5 @@ def no_figures(reasons: Iterable[tuple[str, str]]) -> SettingsError:
 
     :param reasons: dataset and why it has none
     """
-    why = " ".join(group_reasons(reasons)) or "None is chosen, or has enough of them."
+    why = " ".join(group_reasons(reasons)) or "None is chosen."
     return SettingsError(f"No dataset has figures of seen and unseen strings. {why}")

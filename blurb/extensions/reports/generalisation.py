@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypedDict, get_args
 
-from blurb import tasks as known
+from blurb import records, tasks as known
 from blurb.api.comparing import open_corpora
 from blurb.data.seen import CLASSES
 from blurb.messages import ErrorCollector, SettingsError
 from blurb.options import Argument, Option
 from blurb.planning.options import OUTPUT
-from blurb.records import Count, From, Tabular, of, record_columns
+from blurb.records import Count, From, Tabular, record_columns
 from blurb.results.row import Row
 from blurb.row_files.references import RowReference, rows_of
-from blurb.row_files.seen import FEWEST, Measure, SeenScores, count_seen
+from blurb.row_files.seen import FEWEST, Measure, SeenScores, count_seen, no_figures
 from blurb.statistics import bootstrap
 from blurb.tasks import SCORED, ScoredSplit
 
@@ -27,7 +27,7 @@ RESAMPLES = 2_000
 """Of the intervals: their ends differ by 3 % of their width from those of five times as many."""
 
 
-class Estimate(NamedTuple):
+class SeenFigure(NamedTuple):
     """A figure, times 100, with its 95 % interval over runs and examples; None where it is not known."""
 
     value: float | None
@@ -71,9 +71,9 @@ class SeenLine:
     other_type: int
     runs: int
     capped: bool
-    precision: Estimate
-    recall: Estimate
-    f1: Estimate
+    precision: SeenFigure
+    recall: SeenFigure
+    f1: SeenFigure
 
 
 @dataclass(frozen=True, repr=False)
@@ -91,7 +91,8 @@ class Generalisation(Tabular):
         from pandas import DataFrame
 
         return DataFrame(
-            [of(SeenRecord, line) for line in self.lines], columns=record_columns(SeenRecord)
+            [records.of(SeenRecord, line) for line in self.lines],
+            columns=record_columns(SeenRecord),
         )
 
     def __repr__(self) -> str:
@@ -140,10 +141,7 @@ def generalisation(
             except SettingsError as error:
                 reasons[name, error.what] = None
     if not lines:
-        why = "; ".join(f"{name}: {reason}" for name, reason in reasons)
-        raise SettingsError(
-            f"No dataset has figures of seen and unseen strings ({why or 'none is chosen'})."
-        )
+        raise no_figures(reasons)
     return Generalisation(tuple(lines), tuple(reasons))
 
 
@@ -157,17 +155,17 @@ def seen_lines(row: Row, name: str, counted: SeenScores) -> Iterator[SeenLine]:
     for place, strings in enumerate(CLASSES):
         gold = counted.gold(place)
         predicted = float(counted.clusters.counts[..., 3 * place + 1].sum())
-        figures: dict[Measure, Estimate] = {}
+        figures: dict[Measure, SeenFigure] = {}
         for figure in get_args(Measure):
             units = counted.of_figure(place, figure)
             is_known = {"precision": predicted > 0, "recall": gold > 0, "f1": gold + predicted > 0}
             if not is_known[figure] or (counted.strings.typed and figure != "recall"):
-                figures[figure] = Estimate(None)
+                figures[figure] = SeenFigure(None)
             elif sums is None or gold < FEWEST:
-                figures[figure] = Estimate(float(units.scores.mean()))
+                figures[figure] = SeenFigure(float(units.scores.mean()))
             else:
                 low, high = bootstrap.spread(units, name, sums=sums).interval
-                figures[figure] = Estimate(
+                figures[figure] = SeenFigure(
                     float(units.scores.mean()), max(low, 0.0), min(high, 100.0)
                 )
         share = 100 * gold / whole if whole else None

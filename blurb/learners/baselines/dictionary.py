@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from blurb.checkpoints.source import ModelSource
 from blurb.data.seen import Mentions
 from blurb.formulations._base import Formulation, Output
-from blurb.inputs.tagging import Span, tags
+from blurb.inputs import tagging
+from blurb.inputs.tagging import Span
 from blurb.learners.base import History, Learner, Progress, Subset
 from blurb.messages import SettingsError, opt
 from blurb.protocols.settings import Where, unknown_origin
@@ -54,7 +55,8 @@ class Dictionary(Learner):
     def predict(self, units: Subset) -> Output:
         scheme = "bio" if self.formulation.task.task_type.borders else "io"
         return [
-            tags(self.find(unit["tokens"]), len(unit["tokens"]), scheme) for unit in units.used
+            tagging.tags(self.find(unit["tokens"]), len(unit["tokens"]), scheme)
+            for unit in units.used
         ], None
 
     def find(self, tokens: Sequence[str]) -> list[Span]:

@@ -10,7 +10,7 @@ import click
 
 from blurb.cli._made import click_command
 from blurb.data.seen import CLASSES
-from blurb.extensions.reports.generalisation import Estimate, SeenLine, SeenRecord, generalisation
+from blurb.extensions.reports.generalisation import SeenFigure, SeenLine, SeenRecord, generalisation
 from blurb.extensions.reports.plots import _style, seen
 from blurb.messages import group_reasons
 from blurb.options import Argument, Option
@@ -37,10 +37,10 @@ def command(
     """
     if plot is not None:
         _style.check(plot)
-    found = generalisation(rows, **given)
+    figures = generalisation(rows, **given)
     if plot is not None:
-        seen.write(found.lines, plot)
-    several = len({line.row for line in found.lines}) > 1
+        seen.write(figures.lines, plot)
+    several = len({line.row for line in figures.lines}) > 1
     table = [
         *([Column("row")] if several else []),
         Column("dataset", "task"),
@@ -49,26 +49,26 @@ def command(
         Column("share", number=".1f"),
         *(Column(name, partial(_show, name)) for name in ("precision", "recall", "f1")),
     ]
-    if not print_records(form, SeenRecord, found.lines, table):
-        for text in group_reasons(found.reasons):
+    if not print_records(form, SeenRecord, figures.lines, table):
+        for text in group_reasons(figures.reasons):
             click.echo(text, err=True)
         return
     click.echo(RULE)
-    if capped := sorted({line.task for line in found.lines if line.capped}):
+    if capped := sorted({line.task for line in figures.lines if line.capped}):
         click.echo(
             f"{', '.join(capped)}: trained on a part of train (max_train); seen is by the whole of it."
         )
-    others = {line.task: line.other_type for line in found.lines if line.strings == CLASSES[0]}
+    others = {line.task: line.other_type for line in figures.lines if line.strings == CLASSES[0]}
     if any(others.values()):
         listed = ", ".join(f"{name} {count:,}" for name, count in others.items() if count)
         click.echo(f"Gold items whose string train has with another type only: {listed}.")
-    for text in group_reasons(found.reasons):
+    for text in group_reasons(figures.reasons):
         click.echo(text)
 
 
 def _show(name: str, line: SeenLine) -> str:
     """A figure with its interval."""
-    value, low, high = getattr(line, name) or Estimate(None)
+    value, low, high = getattr(line, name) or SeenFigure(None)
     if value is None:
         return ""
     return f"{value:.1f}" if low is None else f"{value:.1f} ({low:.1f} to {high:.1f})"
