@@ -18,6 +18,7 @@ import pytest
 
 from blurb import data, heads, tasks
 from blurb.data.schema import Example
+from blurb.store.store import Store
 from blurb.tasks import Split
 
 ROOT = Path(__file__).parent.parent
@@ -68,6 +69,12 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working folder."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    """A store in which nothing stands, whose folder is still to be made."""
+    return Store(tmp_path / "runs")
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ Files are written as the guide shows them (their first line has the name), and e
 
 from __future__ import annotations
 
+import doctest
 import os
 import re
 import subprocess
@@ -142,3 +143,14 @@ def test_the_first_hour_prints_what_it_shows(here: Path) -> None:
             )
             assert done.returncode == ("blurb check" in content), done.stderr[-2000:]
             printed = done.stdout
+
+
+# docs/python.md does what it says.
+
+
+GUIDE = Path(__file__).parent.parent / "docs" / "python.md"
+
+
+def test_the_examples_of_the_guide(here: Path) -> None:
+    done = doctest.testfile(str(GUIDE), module_relative=False)
+    assert (done.attempted > 10, done.failed) == (True, 0)

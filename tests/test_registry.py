@@ -35,7 +35,8 @@ def plugins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         del sys.modules[name]
 
 
-def _toys() -> Registry[Any]:
+@pytest.fixture
+def toys(plugins: Path) -> Registry[Any]:
     return Registry("toy", "toys", "TOY", "blurb.test.toys")
 
 
@@ -46,12 +47,11 @@ def _entry_point(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None
     )
 
 
-def test_files_are_entries_and_helpers_and_sub_packages_are_not(plugins: Path) -> None:
-    assert _toys().names() == ["broken", "kite", "red-ball"]
+def test_files_are_entries_and_helpers_and_sub_packages_are_not(toys: Registry[Any]) -> None:
+    assert toys.names() == ["broken", "kite", "red-ball"]
 
 
-def test_nothing_is_imported_before_it_is_asked_for(plugins: Path) -> None:
-    toys = _toys()
+def test_nothing_is_imported_before_it_is_asked_for(toys: Registry[Any]) -> None:
     toys.names()
     assert "toys.red_ball" not in sys.modules
     assert toys.get("red-ball") == "red"
@@ -59,8 +59,7 @@ def test_nothing_is_imported_before_it_is_asked_for(plugins: Path) -> None:
     assert "toys.kite" not in sys.modules
 
 
-def test_module_and_attribute_can_be_named_directly(plugins: Path) -> None:
-    toys = _toys()
+def test_module_and_attribute_can_be_named_directly(toys: Registry[Any], plugins: Path) -> None:
     assert toys.load("toys.red_ball:TOY") == toys.get("toys.red_ball:TOY") == "red"
     assert toys.origin("toys.red_ball:TOY") == str(plugins / "red_ball.py")
 
@@ -69,7 +68,7 @@ def test_module_and_attribute_can_be_named_directly(plugins: Path) -> None:
     "name", ["evil.py:X", "./evil.py:X", "{folder}/evil.py:X", "evil:X", "toys.kite:TOY", ":X"]
 )
 def test_a_name_that_data_may_have_written_runs_nothing(
-    name: str, plugins: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, toys: Registry[Any], plugins: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever it looks like, and wherever the file lies; what a person types may run, and is found from then on."""
     monkeypatch.chdir(plugins.parent)
@@ -77,7 +76,6 @@ def test_a_name_that_data_may_have_written_runs_nothing(
     (plugins.parent / "evil.py").write_text(
         f"open({str(marker)!r}, 'w').close()\nX = 1\n", encoding="utf-8"
     )
-    toys = _toys()
     with pytest.raises(
         UnknownName, match=r"Code that a file names is not run. Install it as a plug-in."
     ):
@@ -90,20 +88,19 @@ def test_a_name_that_data_may_have_written_runs_nothing(
 
 
 def test_what_is_left_out_is_told_in_two_sentences(
-    plugins: Path, monkeypatch: pytest.MonkeyPatch
+    toys: Registry[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _entry_point(monkeypatch, "gone", "no_such_module:TOY")
     with pytest.warns(Notice, match=r"\./no_such_module\.py:TOY\. It is left out\.$"):
-        assert _toys().known("gone") is None
+        assert toys.known("gone") is None
 
 
 def test_two_files_of_one_name_are_told_apart(
-    plugins: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    toys: Registry[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "mine.py").write_text(f"X = {folder!r}", encoding="utf-8")
-    toys = _toys()
     monkeypatch.chdir(tmp_path / "a")
     assert toys.load("./mine.py:X") == "a"
     monkeypatch.chdir(tmp_path / "b")
@@ -112,44 +109,43 @@ def test_two_files_of_one_name_are_told_apart(
 
 
 @pytest.mark.parametrize("name", ["no_such_module:X", "toys.kite:NO_SUCH", "broken"])
-def test_what_cannot_be_imported_is_an_error_that_names_it(plugins: Path, name: str) -> None:
+def test_what_cannot_be_imported_is_an_error_that_names_it(toys: Registry[Any], name: str) -> None:
     with pytest.raises(SettingsError, match=r"Cannot import the toy '.*'"):
-        _toys().load(name)
+        toys.load(name)
 
 
 def test_the_file_is_suggested_for_the_plugin_that_is_missing_and_not_for_what_it_imports(
-    plugins: Path,
+    toys: Registry[Any], plugins: Path
 ) -> None:
     (plugins / "needy.py").write_text("import toy", encoding="utf-8")
     for name, hint in (("toys.gone:X", True), ("no_such.module:X", True), ("toys.needy:X", False)):
         with pytest.raises(SettingsError) as caught:
-            _toys().load(name)
+            toys.load(name)
         assert ("use its file" in str(caught.value)) == hint
 
 
-def test_unknown_name_suggests_the_closest_and_lists_all(plugins: Path) -> None:
+def test_unknown_name_suggests_the_closest_and_lists_all(toys: Registry[Any]) -> None:
     with pytest.raises(
         UnknownName, match=r"no toy called 'red-bal'. Did you mean 'red-ball'\? Available: .*kite"
     ):
-        _toys().get("red-bal")
+        toys.get("red-bal")
 
 
-def test_unknown_name_without_a_close_one_suggests_nothing(plugins: Path) -> None:
+def test_unknown_name_without_a_close_one_suggests_nothing(toys: Registry[Any]) -> None:
     with pytest.raises(UnknownName) as caught:
-        _toys().get("zzzzzz")
+        toys.get("zzzzzz")
     assert "Did you mean" not in str(caught.value)
 
 
-def test_an_entry_point_is_an_entry(plugins: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_entry_point_is_an_entry(toys: Registry[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     _entry_point(monkeypatch, "my-toy", "toys.red_ball:TOY")
-    assert _toys().get("my-toy") == "red"
+    assert toys.get("my-toy") == "red"
 
 
 def test_a_built_in_entry_keeps_its_name_and_a_note_names_both(
-    plugins: Path, monkeypatch: pytest.MonkeyPatch
+    toys: Registry[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _entry_point(monkeypatch, "kite", "elsewhere:KITE")
-    toys = _toys()
     with pytest.warns(Notice) as caught:
         assert toys.names() == ["broken", "kite", "red-ball"]
     for part in ("'kite'", "toys.kite:TOY", "from blurb", "elsewhere:KITE", "That of blurb stays."):
@@ -158,11 +154,10 @@ def test_a_built_in_entry_keeps_its_name_and_a_note_names_both(
 
 
 def test_two_plugins_of_one_name_are_an_error_for_whoever_asks(
-    plugins: Path, monkeypatch: pytest.MonkeyPatch
+    toys: Registry[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     points = [EntryPoint("mine", target, "blurb.test.toys") for target in ("a:X", "b:X")]
     monkeypatch.setattr("blurb.registry.entry_points", lambda group: points)
-    toys = _toys()
     with pytest.warns(Notice, match="Two toys have the name 'mine'"):
         assert toys.get("red-ball") == "red"
     assert "mine" not in toys.names()
@@ -174,10 +169,9 @@ def test_two_plugins_of_one_name_are_an_error_for_whoever_asks(
     "name", ["a,b", "x:y", "FILE.py:T", "../x", "a b", " ", "\x1b[31mred", "_x"]
 )
 def test_a_name_that_nobody_could_type_is_no_entry(
-    name: str, plugins: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, toys: Registry[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _entry_point(monkeypatch, name, "toys.red_ball:TOY")
-    toys = _toys()
     with pytest.warns(Notice, match="No toy can have the name"):
         assert toys.names() == ["broken", "kite", "red-ball"]
     with pytest.raises(SettingsError):
@@ -188,13 +182,12 @@ def test_a_name_that_nobody_could_type_is_no_entry(
     "text", ["import no_such_zz", "raise RuntimeError('boom')", "def (:", "1 / 0", "exit(3)"]
 )
 def test_a_plugin_that_is_broken_stops_nothing_else(
-    text: str, plugins: Path, monkeypatch: pytest.MonkeyPatch
+    text: str, toys: Registry[Any], plugins: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (plugins / "broken.py").unlink()
     (plugins.parent / "theirs.py").write_text(text, encoding="utf-8")
     monkeypatch.delitem(sys.modules, "theirs", raising=False)
     _entry_point(monkeypatch, "mine", "theirs:X")
-    toys = _toys()
     with pytest.warns(Notice, match=r"Cannot import the toy 'theirs:X': .* It is left out."):
         assert set(toys.usable()) == {"kite", "red-ball"}
     with pytest.warns(Notice):
@@ -204,7 +197,7 @@ def test_a_plugin_that_is_broken_stops_nothing_else(
 
 
 def test_a_file_of_entry_points_that_cannot_be_read_takes_no_built_in_entry_away(
-    plugins: Path, monkeypatch: pytest.MonkeyPatch
+    toys: Registry[Any], plugins: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     about = plugins.parent / "theirs-1.0.dist-info"
     about.mkdir()
@@ -213,19 +206,20 @@ def test_a_file_of_entry_points_that_cannot_be_read_takes_no_built_in_entry_away
     )
     (about / "entry_points.txt").write_bytes(b"\xff\xfe[blurb.test.toys]\n")
     with pytest.warns(Notice, match=r"the entry_points.txt of an installed package cannot be read"):
-        assert _toys().names() == ["broken", "kite", "red-ball"]
+        assert toys.names() == ["broken", "kite", "red-ball"]
 
 
-def test_objects_within_objects_and_extras(plugins: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_objects_within_objects_and_extras(
+    toys: Registry[Any], plugins: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As the format of entry points has them."""
     (plugins.parent / "deep.py").write_text("class A:\n    X = 3\n", encoding="utf-8")
     _entry_point(monkeypatch, "mine", "deep:A.X [more]")
-    assert _toys().get("mine") == 3
+    assert toys.get("mine") == 3
     del sys.modules["deep"]
 
 
-def test_origin_is_the_file_and_the_line_of_a_class(plugins: Path) -> None:
-    toys = _toys()
+def test_origin_is_the_file_and_the_line_of_a_class(toys: Registry[Any], plugins: Path) -> None:
     assert toys.origin("kite") == f"{plugins / 'kite.py'}:1"
     assert toys.origin("red-ball") == str(plugins / "red_ball.py")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import shutil
 from pathlib import Path
@@ -11,9 +12,11 @@ import pytest
 from click.testing import CliRunner
 
 import blurb
+from blurb.checkpoints import staged_checkpoint
 from blurb.cli import cli
 from blurb.execution import worker
 from blurb.learners import saved_models
+from blurb.learners.building import resolve_model
 from blurb.learners.finetuning import saved_models as finetuned
 from blurb.messages.errors import BlurbError, DataError, ModelError, SettingsError
 from blurb.store.record import read_predictions, write_predictions
@@ -226,11 +229,26 @@ def test_a_model_that_is_damaged_or_missing(played: blurb.Results, tmp_path: Pat
         blurb.load_model(tmp_path)
 
 
+@pytest.fixture(scope="module")
+def bare(checkpoint: Builder, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The finished trial of a run that kept no model."""
+    folder = tmp_path_factory.mktemp("bare") / "runs"
+    kept_none = fine_tuned(checkpoint("bert_uncased"), "biosses", folder, keep_model="none")
+    return kept_none.trial("m", "biosses")
+
+
+@pytest.fixture
+def trial(bare: Path, tmp_path: Path) -> Path:
+    """This trial in a store of the test's own."""
+    store = bare.parents[2]
+    return shutil.copytree(store, tmp_path / "runs") / bare.relative_to(store)
+
+
 @pytest.mark.costly
-def test_a_finished_trial_gets_its_model_later(checkpoint: Builder, tmp_path: Path) -> None:
+def test_a_finished_trial_gets_its_model_later(
+    trial: Path, checkpoint: Builder, tmp_path: Path
+) -> None:
     folder = checkpoint("bert_uncased")
-    results = fine_tuned(folder, "biosses", tmp_path / "runs", keep_model="none")
-    trial = results.trial("m", "biosses")
     assert not (trial / "model").exists()
     before = {path.name: path.read_bytes() for path in trial.iterdir()}
     fine_tuned(folder, "biosses", tmp_path / "runs")
@@ -243,12 +261,9 @@ def test_a_finished_trial_gets_its_model_later(checkpoint: Builder, tmp_path: Pa
 
 @pytest.mark.costly
 def test_in_another_environment_a_finished_trial_keeps_its_word(
-    checkpoint: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    trial: Path, checkpoint: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = checkpoint("bert_uncased")
-    trial = fine_tuned(folder, "biosses", tmp_path / "runs", keep_model="none").trial(
-        "m", "biosses"
-    )
     before = (trial / "DONE.json").read_bytes()
     real = worker.describe_environment
     monkeypatch.setattr(
@@ -266,12 +281,9 @@ def test_in_another_environment_a_finished_trial_keeps_its_word(
 
 @pytest.mark.costly
 def test_other_predictions_do_not_replace_the_stored_ones(
-    checkpoint: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    trial: Path, checkpoint: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = checkpoint("bert_uncased")
-    trial = fine_tuned(folder, "biosses", tmp_path / "runs", keep_model="none").trial(
-        "m", "biosses"
-    )
     columns = read_predictions(trial / "predictions.parquet")
     write_predictions(
         trial / "predictions.parquet", {**columns, "prediction": [0.5] * len(columns["id"])}
@@ -291,3 +303,108 @@ def test_what_trains_no_encoder_keeps_none(checkpoint: Builder, tmp_path: Path) 
         fine_tuned("baseline:majority", "biosses", tmp_path / "runs")
     with pytest.raises(BlurbError, match="probe"):
         fine_tuned(checkpoint("bert_uncased"), "biosses", tmp_path / "runs", protocol="probe")
+
+
+# Models that the caller has loaded, and tokenizers from elsewhere.
+
+
+BRIEFLY = {
+    "suite": "demo",
+    "protocol": "smoke",
+    "tasks": "biosses",
+    "leaderboard": None,
+    "progress": False,
+    "device": "cpu",
+}
+
+
+def loaded(folder: Path, kind: str = "AutoModel", **options: Any) -> tuple[Any, Any]:
+    import transformers
+
+    model = getattr(transformers, kind).from_pretrained(folder, **options)
+    return model, transformers.AutoTokenizer.from_pretrained(folder)
+
+
+@pytest.mark.costly
+def test_a_loaded_model_scores_what_its_folder_does(checkpoint: Builder, tmp_path: Path) -> None:
+    folder = checkpoint("bert_uncased")
+    model, tokenizer = loaded(folder)
+    model.train()
+    before = (
+        copy.deepcopy(model.state_dict()),
+        copy.deepcopy(model.config.to_dict()),
+        model.training,
+    )
+    ours = blurb.run(model, tokenizer=tokenizer, name="mine", output=tmp_path / "a", **BRIEFLY)
+    theirs = blurb.run(folder, name="mine", output=tmp_path / "b", **BRIEFLY)
+    assert ours.rows[0].values("biosses") == theirs.rows[0].values("biosses")
+    assert not ours.failed
+    (record,) = ours.rows[0].records_of("biosses").values()
+    assert record.provenance.revision == "in memory"
+    after = model.state_dict(), model.config.to_dict(), model.training
+    assert after[1:] == before[1:]
+    assert all((after[0][name] == value).all() for name, value in before[0].items())
+
+
+def test_a_loaded_model_is_saved_once(checkpoint: Builder) -> None:
+    model, tokenizer = loaded(checkpoint("bert_uncased"))
+    first = staged_checkpoint.of_loaded(model, tokenizer)
+    made = (first / "model.safetensors").stat().st_mtime_ns
+    assert staged_checkpoint.of_loaded(model, tokenizer) == first
+    assert (first / "model.safetensors").stat().st_mtime_ns == made
+    assert not [path for path in first.parent.iterdir() if path.name.startswith(".")]
+    with_head, _ = loaded(checkpoint("bert_uncased"), "AutoModelForSequenceClassification")
+    with_head.base_model.load_state_dict(model.state_dict(), strict=False)
+    assert (staged_checkpoint.of_loaded(with_head, tokenizer) / "config.json").is_file()
+
+
+def test_half_precision_stays_what_it_is(checkpoint: Builder) -> None:
+    import torch
+    from safetensors import safe_open
+
+    model, tokenizer = loaded(checkpoint("bert_uncased"), dtype=torch.bfloat16)
+    folder = staged_checkpoint.of_loaded(model, tokenizer)
+    with safe_open(folder / "model.safetensors", "pt") as file:
+        names = file.keys()
+        assert {file.get_tensor(name).dtype for name in names} == {torch.bfloat16}
+
+
+def test_models_that_cannot_be_used_are_named(checkpoint: Builder, tmp_path: Path) -> None:
+    import torch
+    from transformers import AutoConfig, AutoModel
+
+    folder = checkpoint("bert_uncased")
+    model, tokenizer = loaded(folder)
+    with pytest.raises(ModelError, match="tokenizer="):
+        blurb.run(model, output=tmp_path / "runs", **BRIEFLY)
+    with pytest.raises(ModelError, match="got Linear"):
+        blurb.run(torch.nn.Linear(2, 2), tokenizer=tokenizer, output=tmp_path / "runs", **BRIEFLY)
+    with torch.device("meta"):
+        empty = AutoModel.from_config(AutoConfig.from_pretrained(folder))
+    with pytest.raises(ModelError, match="meta"):
+        blurb.run(empty, tokenizer=tokenizer, output=tmp_path / "runs", **BRIEFLY)
+    model.config.quantization_config = {"load_in_8bit": True}
+    with pytest.raises(ModelError, match="quantised"):
+        blurb.run(model, tokenizer=tokenizer, output=tmp_path / "runs", **BRIEFLY)
+    del model.config.quantization_config
+    tokenizer.add_tokens([f"[more{number}]" for number in range(9)])
+    with pytest.raises(ModelError, match="tokenizer has"):
+        blurb.run(model, tokenizer=tokenizer, output=tmp_path / "runs", **BRIEFLY)
+    assert not (tmp_path / "runs").exists()
+
+
+def test_the_tokenizer_of_another_folder(checkpoint: Builder, tmp_path: Path) -> None:
+    """A checkpoint without its tokenizer, given that of its twin, is the twin."""
+    twin = checkpoint("bert_uncased")
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    for name in ("config.json", "model.safetensors"):
+        (bare / name).write_bytes((twin / name).read_bytes())
+    with pytest.raises(ModelError, match="--tokenizer"):
+        resolve_model(str(bare))
+    ours, theirs = resolve_model(str(bare), tokenizer=str(twin)), resolve_model(str(twin))
+    assert (ours.weights, ours.tokenizer, ours.name) == (theirs.weights, theirs.tokenizer, "bare")
+    with pytest.raises(ModelError, match="does not exist"):
+        resolve_model(str(bare), tokenizer=str(tmp_path / "nowhere"))
+    with pytest.raises(SettingsError, match="tokenizer="):
+        blurb.run("baseline:majority", tokenizer=str(twin), output=tmp_path / "runs", **BRIEFLY)

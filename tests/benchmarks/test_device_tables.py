@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import doctest
+import os
+import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
+import torch
 
 from benchmarks.bench import full_sets
-from benchmarks.device import cards, measure_tests, parts, runner
+from benchmarks.device import cards, measure_jobs, measure_rows, measure_tests, parts, runner
+from benchmarks.device.cells import Context, Unfinished
+from benchmarks.device.commands import sets_at_hand
 from benchmarks.device.measure_rows import mean_of_types
+from blurb import tasks
 
 
 def table(name: str, cells: dict[str, Any]) -> list[dict[str, str]]:
@@ -151,3 +158,119 @@ def test_the_examples_of_the_docstrings(module: ModuleType) -> None:
     tried = doctest.testmod(module)
     assert tried.attempted
     assert tried.failed == 0
+
+
+# Several trials at a time: what is known before the clock starts, and what their memory is. The command is made up.
+
+
+def test_rates_of_every_number_of_workers_are_known_before_it_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They depend on the threads of a worker: else one trial at a time is measured warm and four are measured cold."""
+    commands: list[Sequence[str]] = []
+    used = iter([(70, 80), (69, 80), *[(50, 80)] * 100])
+    monkeypatch.setattr(
+        measure_jobs, "ended", lambda context, command: not commands.append(command)
+    )
+    monkeypatch.setattr(
+        measure_jobs, "trials", lambda store: iter(range(8)) if store.name == "jobs" else iter([1])
+    )
+    found = measure_jobs.measure(Context(tmp_path, False, False, time.monotonic() + 60), 4)
+    rates, measured = commands
+    assert "--dry-run" in rates
+    assert "--dry-run" not in measured
+    for command in commands:
+        assert command[command.index("--jobs") + 1] == "4"
+        assert command[command.index("--seeds") + 1] == "8"
+    assert found["trials"] == 8
+
+    def sleeps(context: Context, command: Sequence[str]) -> bool:
+        time.sleep(1.2)
+        return True
+
+    monkeypatch.setattr(measure_jobs, "ended", sleeps)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: [2**30 * each for each in next(used)])
+    found = measure_jobs.measure(Context(tmp_path, False, False, time.monotonic() + 60), 4)
+    assert found["memory"] == pytest.approx(20)  # 10 GiB were taken before
+
+
+def test_a_service_that_a_killed_part_left_is_ended_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the control program would refuse to start a second one; afterwards nothing of ours runs on."""
+    control, log = tmp_path / measure_jobs.CONTROL, tmp_path / "log"
+    control.write_text(f'#!/bin/sh\necho "$CUDA_MPS_PIPE_DIRECTORY ${{1:-$(cat)}}" >> {log}\n')
+    control.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    pipe = tmp_path / "scratch" / "mps"
+    context = Context(tmp_path, False, True, time.monotonic() + 60)
+    found = measure_jobs.with_service(
+        context, lambda: {"pipe": os.environ["CUDA_MPS_PIPE_DIRECTORY"]}
+    )
+    assert found == {"pipe": str(pipe)}
+    assert log.read_text().splitlines() == [f"{pipe} quit", f"{pipe} -d", f"{pipe} quit"]
+    assert "CUDA_MPS_PIPE_DIRECTORY" not in os.environ
+
+
+# Whole rows: which datasets and seeds are asked for, and what their minutes are of. The command is made up.
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """All files but BioASQ's, and but the train set of EBM PICO."""
+    for task in tasks.all():
+        for split in tasks.SPLITS:
+            if task.name != "bioasq" and (task.name, split) != ("ebm-pico", "train"):
+                path = tmp_path / "data" / task.files[split]
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.touch()
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[str]]:
+    """The commands that would be run; the first does not end in time."""
+    commands: list[Sequence[str]] = []
+
+    def ended(context: Context, command: Sequence[str]) -> bool:
+        commands.append(command)
+        time.sleep(0.2)
+        return len(commands) > 1
+
+    monkeypatch.setattr(measure_rows, "ended", ended)
+    return commands
+
+
+def context(bundle: Path) -> Context:
+    (bundle / "scratch").mkdir(exist_ok=True)
+    return Context(bundle, False, False, time.monotonic() + 60)
+
+
+def value(command: Sequence[str], option: str) -> str:
+    return command[command.index(option) + 1]
+
+
+def test_a_dataset_without_its_train_set_is_left_out(data: Path) -> None:
+    names = [task.name for task in sets_at_hand(data)]
+    assert names == [task.name for task in tasks.all() if task.name not in ("ebm-pico", "bioasq")]
+
+
+def test_seeds_are_those_of_the_protocol_for_each_dataset(data: Path, asked: list[Any]) -> None:
+    """Ten for the two small sets that are there, five for the others."""
+    cells = list(measure_rows.cells(context(data.parent), "MiniLM", "standard"))
+    assert [cell.name for cell in cells] == [f"MiniLM, standard, {seed}" for seed in range(1, 11)]
+    with pytest.raises(Unfinished):
+        cells[0].measure()
+    cells[5].measure()
+    assert [value(command, "--seeds") for command in asked] == ["1", "6"]
+    assert value(asked[0], "--tasks") == ",".join(task.name for task in sets_at_hand(data))
+    assert value(asked[1], "--tasks") == "biosses,pubmedqa"
+    assert len(list(measure_rows.cells(context(data.parent), "MiniLM", "quick"))) == 1
+
+
+def test_minutes_are_of_all_calls(data: Path, asked: list[Any]) -> None:
+    cell = next(iter(measure_rows.cells(context(data.parent), "MiniLM", "quick")))
+    with pytest.raises(Unfinished) as first:
+        cell.measure()
+    assert cell.measure()["wall"] >= first.value.figures["wall"] + 0.2

@@ -34,6 +34,13 @@ def done(arguments: Sequence[str], folder: Path) -> str:
     return out
 
 
+def refused(arguments: Sequence[str], folder: Path) -> str:
+    """What a command says aside that must end with 2, and prints nothing."""
+    code, out, err = blurb(arguments, folder)
+    assert (code, out) == (2, ""), err
+    return err
+
+
 def run(*arguments: str) -> Result:
     """A command as click's runner has it."""
     return CliRunner().invoke(cli, arguments)

@@ -66,22 +66,6 @@ def test_probes_are_looked_at_by_their_examples(check: Callable[..., Printed]) -
     assert "pooled" not in fell.output
 
 
-def test_single_runs_are_judged_by_a_stated_deviation(
-    check: Callable[..., Printed], tmp_path: Path
-) -> None:
-    unknown = check("fell-once --baseline old-once --state looks.json --looks 40")
-    assert unknown.exit_code == 2
-    assert "no sd is stated" in unknown.output
-    assert not (tmp_path / "looks.json").exists()
-    stated = check("fell-once --baseline old-once --state looks.json --looks 40 --sd 2")
-    assert stated.exit_code == 1
-    assert "stated, not measured: 2 points" in stated.output
-    assert (
-        "sd is 2.0 in this series"
-        in check("equal-once --baseline old-once --state looks.json --sd 3").output
-    )
-
-
 @pytest.mark.parametrize(
     ("typed", "message"),
     [

@@ -49,15 +49,6 @@ def test_what_is_broken_ends_with_2_and_the_rest_is_prepared(tmp_path: Path) -> 
     assert [path.name for path in (tmp_path / "out").iterdir() if path.is_dir()] == ["HoC"]
 
 
-def test_a_cut_archive_ends_with_2_and_leaves_nothing(tmp_path: Path) -> None:
-    (tmp_path / "raw").mkdir()
-    (tmp_path / "raw" / "DDIextraction_2013.tar.gz").write_bytes(b"\x1f\x8b cut")
-    done = prepare("--raw", tmp_path / "raw", "--out", tmp_path / "out", "--tasks", "ddi")
-    assert done.exit_code == 2
-    assert "DDIextraction_2013.tar.gz: the archive is truncated or damaged" in done.stderr
-    assert not (tmp_path / "out").exists()
-
-
 def test_the_table_of_the_guide_is_the_registrys() -> None:
     guide = (ROOT / "docs" / "data.md").read_text(encoding="utf-8")
     rows = [

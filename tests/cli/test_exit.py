@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import signal
 import subprocess
 import sys
@@ -17,13 +16,10 @@ from click.testing import CliRunner
 
 from blurb.cli import cli
 from blurb.results import tables
-from blurb.store import row_trials as rows
-from blurb.store.store import Store
 from blurb.system import leases
 from blurb.system.files import read_json
 from tests.cli.in_process import blurb
 from tests.faults.commands import Command
-from tests.store.fakes import finish, row, trial
 
 LONG = shlex.split(
     "run scratch:tiny --suite demo --tasks bc2gm,jnlpba,ddi --device cpu --precision fp32 --set epochs=500"
@@ -177,57 +173,6 @@ def test_what_nobody_foresaw_is_2_with_its_traceback(
         assert result.exit_code == 2
         assert "ZeroDivisionError" in result.output
         assert "please report" in result.output
-
-
-@pytest.fixture
-def damaged(here: Path) -> Path:
-    """Two whole rows, and one trial of a third that was cut."""
-    store = Store(here / "runs")
-    for model in ("a", "b", "c"):
-        planned = [trial(seed=seed, weights=f"{model:w<64}") for seed in (1, 2)]
-        paths = [finish(store, model, each, 0.5 + each.seed / 100) for each in planned]
-        rows.write(store, row(model, *planned))
-    (paths[0] / "predictions.parquet").unlink()
-    (paths[0] / "predictions.parquet").write_bytes(b"cut")
-    os.utime(
-        paths[0], (1, 1)
-    )  # another time than when it was finished, however fast this machine is
-    return here
-
-
-@pytest.mark.extensions
-@pytest.mark.parametrize(
-    ("arguments", "code"),
-    [
-        (["leaderboard", "show", "--no-intervals", "--no-published"], 1),
-        (["rescore"], 1),
-        (["check", "a", "--baseline", "c"], 2),
-        (["export", "markdown", "--out", "x.md"], 1),
-    ],
-)
-def test_damage_is_told_once_and_the_rest_is_shown(
-    arguments: list[str], code: int, damaged: Path
-) -> None:
-    if arguments[0] == "rescore":  # what is no trial of blurb's own scorers stays out of it
-        shutil.rmtree(damaged / "runs" / "a")
-        shutil.rmtree(damaged / "runs" / "b")
-    result = CliRunner().invoke(cli, arguments)
-    assert result.exit_code == code, (result.output, result.exception)
-    assert result.stderr.count("predictions.parquet") == 1
-    assert "run its blurb run command again" in result.stderr
-    if arguments[0] == "leaderboard":
-        assert [name for name in "abc" if f" {name} quick" in result.stdout] == ["a", "b", "c"]
-
-
-def test_damage_of_a_row_that_is_not_compared_is_no_matter_of_a_check(damaged: Path) -> None:
-    result = CliRunner().invoke(cli, ["check", "a", "--baseline", "b"])
-    assert (result.exit_code, result.stderr) == (0, "")
-
-
-def test_without_damage_the_codes_are_0(damaged: Path) -> None:
-    shutil.rmtree(damaged / "runs" / "c")
-    for arguments in (["leaderboard", "show", "--no-intervals"], ["check", "a", "--baseline", "b"]):
-        assert CliRunner().invoke(cli, arguments).exit_code == 0
 
 
 def test_a_full_disk_leaves_nothing_aside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import blurb
 from blurb.cli import SECTIONS, cli
 from blurb.learners import building
 from blurb.messages import errors
-from blurb.messages.errors import BlurbError, ErrorGroup, UnknownName
+from blurb.messages.errors import BlurbError, ErrorGroup, Notice, UnknownName, notify
 from blurb.planning import trials
 from blurb.planning.options import RunOptions
 from blurb.planning.request import make_request
@@ -49,16 +50,6 @@ def test_keywords_of_python(typed: str, meant: str) -> None:
         BlurbError, match=f"no option or setting called '{typed}'. Did you mean '{meant}'"
     ):
         blurb.run("scratch:tiny", suite="demo", **{typed: "1"})
-
-
-def test_what_works_now() -> None:
-    assert (
-        CliRunner().invoke(cli, ["-V"], prog_name="blurb").output
-        == f"blurb, version {blurb.__version__}\n"
-    )
-    shown = CliRunner().invoke(cli, ["heads", "show", "bilstm"]).output
-    assert "hidden=" in shown
-    assert "blurb/heads/bilstm.py:" in shown
 
 
 def test_every_command_stands_in_one_section_of_the_help_and_fits() -> None:
@@ -207,3 +198,36 @@ def test_an_empty_store_is_not_called_a_wrong_option(tmp_path: Path) -> None:
             .invoke(cli, ["leaderboard", "show", "--output", str(tmp_path), *more])
             .exception
         )
+
+
+# Small things that people type or see once, each with the answer that it should have.
+
+
+@pytest.mark.extensions
+def test_a_text_that_is_missing_is_named_once() -> None:
+    with pytest.raises(BlurbError) as caught:
+        blurb.pretrain("out", "nosuch.txt")
+    assert str(caught.value).count("nosuch.txt") == 1
+
+
+@pytest.mark.extensions
+@pytest.mark.parametrize("text", ["60k", "60K", "0.06m", "0.06M"])
+def test_letters_of_numbers_of_words_have_no_case(text: str) -> None:
+    from blurb.extensions.lab.pretraining import request
+
+    assert request.words(text) == 60_000
+
+
+def test_scores_show_themselves_in_a_line(here: Path) -> None:
+    gold = blurb.load_dataset("gad", suite="demo")["test"]
+    scores = blurb.score("gad", {row["id"]: "1" for row in gold}, suite="demo")
+    assert repr(scores) == f"<Scores: gad {scores['gad'].score:.2f}>"
+
+
+def test_a_notice_shows_no_line_of_code() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        notify("Something is left out.")
+    (warning,) = caught
+    shown = warnings.formatwarning(warning.message, Notice, warning.filename, warning.lineno)
+    assert shown == "blurb:0: Notice: Something is left out.\n"

@@ -215,42 +215,6 @@ def test_what_is_used_again_meanwhile_stays(store: Store) -> None:
         assert folder.is_dir()
 
 
-def test_a_flipped_bit_is_found(store: Store) -> None:
-    assert run("worker").exit_code == 0
-    assert "4 trials verified; all are as they were stored." in run("runs", "verify").output
-    path = trials(store)[2].path
-    file = path / "predictions.parquet"
-    content, times = bytearray(file.read_bytes()), file.stat()
-    content[len(content) // 2] ^= 1
-    with file.open("r+b") as open_:
-        open_.write(content)
-    import os
-
-    os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))  # same size, same time
-    found = run("runs", "verify", "--format", "csv")
-    assert found.exit_code == 1
-    assert found.output.splitlines()[1] == f"{path},predictions.parquet"
-    assert "2 trials verified; all" in run("runs", "verify", trials(store)[0].model).output
-    (path / "spec.json").unlink()
-    assert "spec.json, predictions.parquet" in " ".join(run("runs", "verify").output.split())
-
-
-@pytest.mark.costly
-def test_what_verify_finds_the_same_command_repairs(store: Store) -> None:
-    """Although sizes and times, which the index believes, are as they were."""
-    import os
-
-    assert run("run", *ASKED).exit_code == 0
-    file = trials(store)[0].path / "predictions.parquet"
-    content, times = bytearray(file.read_bytes()), file.stat()
-    content[len(content) // 2] ^= 1
-    file.write_bytes(content)
-    os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
-    assert run("runs", "verify").exit_code == 1
-    assert run("run", *ASKED).exit_code == 0
-    assert run("runs", "verify").exit_code == 0
-
-
 def test_a_removed_row_is_run_by_no_worker(store: Store) -> None:
     (row, *_) = [one for one in trials(store) if one.model == "baseline:majority"]
     assert run("runs", "rm", row.model, "--yes").exit_code == 0

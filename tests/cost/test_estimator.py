@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
+import gc
+import itertools
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from click.testing import CliRunner
+from hypothesis import given, strategies as st
 
+from blurb import tasks
+from blurb.api.running import Throttled
+from blurb.cli import cli
+from blurb.cost import work
 from blurb.cost.estimator import Estimator, with_predictions
-from blurb.cost.work import TimedStep, count_work, sample_splits
+from blurb.cost.work import SplitSample, TimedStep, Work, count_work, sample_splits, time_step
 from blurb.execution.environment import describe_environment, threads_of
-from blurb.execution.estimate import TrialEstimate
+from blurb.execution.estimate import TrialEstimate, schedule_seconds
 from blurb.execution.job import Job
+from blurb.learners import building
+from blurb.messages.errors import StoreError
 from blurb.planning import trials
 from blurb.planning.trials import Planned
+from blurb.results.tables import rebuild
 from blurb.store.store import Store, read_json, write_json
+from blurb.store.trial import Trial
 from tests.conftest import Builder
 from tests.cost.settings import made_up_step
 from tests.planning.requests import request
-from tests.store.fakes import finish
+from tests.store.fakes import finish, stored, trial
 
 STEP = TimedStep(1.0, 0.01, 0.001)
 
@@ -141,3 +154,207 @@ def test_what_is_done_and_what_is_there_twice_costs_nothing(planned: Planned) ->
     found = Estimator(timed=False).estimate([planned, planned], 1)
     assert [one.done for one in found.trials] == [True, False, True, True]
     assert found.seconds == 30.0
+
+
+# What a finished sweep costs to look at and run again; wall time by simulation.
+
+
+def test_tables_ask_no_trial_for_its_hash_more_than_once(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned = [trial(seed=seed) for seed in range(1, 9)]
+    stored(store, "m", *planned)
+    asked = []
+    content = Trial.content.fget  # type: ignore[attr-defined]
+    monkeypatch.setattr(
+        Trial, "content", property(lambda self: asked.append(self) or content(self))
+    )
+    rebuild(store, tmp_path / "leaderboard.csv")
+    assert len(asked) <= len(planned)
+    assert (tmp_path / "results.csv").read_text().count("\n") == 1 + 8 * 4
+
+
+def test_no_garbage_is_collected_for_what_is_done(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = [
+        "run",
+        "baseline:majority",
+        "--suite",
+        "demo",
+        "--protocol",
+        "smoke",
+        "--tasks",
+        "gad,biosses",
+    ]
+    collected = []
+    collect = gc.collect
+    monkeypatch.setattr(
+        "blurb.execution.worker.gc.collect", lambda *given: collected.append(1) or collect(*given)
+    )
+    assert CliRunner().invoke(cli, command, catch_exceptions=False).exit_code == 0
+    assert len(collected) == 2
+    assert CliRunner().invoke(cli, command, catch_exceptions=False).exit_code == 0
+    assert len(collected) == 2
+
+
+def test_between_trials_the_tables_are_rebuilt_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr("blurb.api.running.time.monotonic", lambda: clock[0])
+    times: list[float] = []
+
+    def act() -> None:
+        times.append(clock[0])
+        clock[0] += 2  # what a rebuild takes
+        raise StoreError("told at the end")
+
+    throttled = Throttled(act)
+    for _ in range(200):
+        clock[0] += 1  # a trial a second
+        throttled()
+    gaps = [later - earlier for earlier, later in itertools.pairwise(times)]
+    assert times[0] >= Throttled.EVERY
+    assert min(gaps) >= Throttled.SHARE * 2
+    assert len(times) >= 4
+
+
+def simulated(waiting: list[int], workers: int) -> int:
+    """Second by second: a free lane takes the next trial."""
+    left, queue, now = [0] * workers, list(waiting), 0
+    while queue or any(left):
+        for lane, rest in enumerate(left):
+            if not rest and queue:
+                left[lane] = queue.pop(0)
+        left = [max(0, rest - 1) for rest in left]
+        now += 1
+    return now
+
+
+@given(st.lists(st.integers(1, 30), max_size=8), st.integers(1, 4))
+def test_the_wall_time_is_that_of_a_simulation(waiting: list[int], workers: int) -> None:
+    assert schedule_seconds(waiting, workers) == simulated(waiting, workers)
+
+
+@given(st.lists(st.integers(1, 30), min_size=1, max_size=5), st.integers(2, 3))
+def test_the_longest_first_is_within_a_third_of_the_best_order(
+    waiting: list[int], workers: int
+) -> None:
+    """Graham's bound for lists sorted by time: 4/3 - 1/(3 lanes)."""
+    best = min(schedule_seconds(order, workers) for order in itertools.permutations(waiting))
+    assert (
+        best
+        <= schedule_seconds(sorted(waiting, reverse=True), workers)
+        <= best * (4 / 3 - 1 / (3 * workers)) + 1e-9
+    )
+
+
+def test_without_trials_nothing_is_waited_for() -> None:
+    assert schedule_seconds([], 3) == 0
+
+
+# The work of a trial and its timed step. Oracles: batches counted by hand, a clock that is advanced by hand.
+
+
+SIZES = {"train": 96, "dev": 20, "test": 40}
+ALL = {"batch_size": 16, "epochs": 3, "max_train": 0, "max_eval": 0, "dev_sample": 0}
+
+
+def job(source: Any, store: Path, task: str = "gad", **settings: Any) -> Job:
+    asked = request(store, source, tasks_=task, overrides=settings, suite="demo")
+    return trials.prepare(asked).final[0]
+
+
+def of_ten(sizes: dict[tasks.Split, int]) -> dict[tasks.Split, SplitSample]:
+    """Splits whose examples all have ten sub-tokens, of which a quarter was sampled."""
+    return {
+        split: SplitSample(size, [{}] * (size // 4), np.full(size // 4, 10), np.arange(size // 4))
+        for split, size in sizes.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        # All passes over train, dev after each of them, test.
+        ({}, Work(3 * 960, 3 * 200 + 400)),
+        ({"select": "last"}, Work(3 * 960, 200 + 400)),
+        # 8 updates of 16 are a pass and a third: two looks at dev.
+        ({"max_updates": 8}, Work(8 * 160, 2 * 200 + 400)),
+        ({"max_updates": 999}, Work(3 * 960, 3 * 200 + 400)),
+        ({"max_train": 32, "max_eval": 8}, Work(3 * 320, 3 * 80 + 80)),
+        # Epochs are chosen on 5 of 20, and dev is read whole at the end.
+        ({"dev_sample": 5}, Work(3 * 960, 3 * 50 + 200 + 400)),
+        ({"head_init": "linear"}, Work(3 * 960, 3 * 200 + 400 + 960)),
+    ],
+)
+def test_the_work_of_fine_tuning(
+    settings: dict[str, Any], expected: Work, checkpoint: Builder, tmp_path: Path
+) -> None:
+    given = {"select": "best", "head_init": "random", **ALL, **settings}
+    planned = job(checkpoint("bert_uncased"), tmp_path, **given)
+    assert count_work(planned, of_ten(SIZES)) == pytest.approx(expected)  # type: ignore[arg-type]
+    assert expected.passes == 3 * expected.trained + expected.read
+
+
+def test_a_frozen_encoder_has_no_backward(checkpoint: Builder, tmp_path: Path) -> None:
+    asked = request(tmp_path, checkpoint("bert_uncased"), protocol_="probe", suite="demo")
+    probe = trials.prepare(asked).final[0]
+    assert count_work(probe, of_ten(SIZES)) == (0, 960 + 200 + 400)
+
+
+def test_padding_is_counted(tmp_path: Path, checkpoint: Builder) -> None:
+    planned = job(checkpoint("bert_uncased"), tmp_path, **{**ALL, "epochs": 1})
+    splits = of_ten(SIZES)
+    splits["train"] = SplitSample(16, [{}] * 16, np.array([5] * 15 + [50]), np.arange(16))
+    assert count_work(planned, splits).trained == 16 * 50
+
+
+def test_a_sample_is_spread_evenly_and_has_the_lengths_of_the_tokenizer(
+    checkpoint: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = building.resolve_model(str(checkpoint("bert_uncased")))
+    monkeypatch.setattr(work, "SAMPLE", 10_000)
+    whole = sample_splits(job(source, tmp_path))["train"]
+    assert len(whole.lengths) == whole.units
+    monkeypatch.setattr(work, "SAMPLE", 8)
+    part = sample_splits(job(source, tmp_path))["train"]
+    places = [int(place * whole.units / 8) for place in range(8)]
+    assert part.units == whole.units
+    assert part.lengths.tolist() == [whole.lengths[place] for place in places]
+    assert len(part.used(12)) == 12
+    assert len(part.used(0)) == whole.units
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize("kind", ["bert_uncased", "baseline:bilstm"])
+def test_a_step_is_what_the_clock_says_without_the_update(
+    kind: str, checkpoint: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A clock says 7, 1 and 2 seconds for start, gradients and pass, and 100 for what is between them."""
+    planned = job(kind if ":" in kind else checkpoint(kind), tmp_path, batch_size=6)
+    train = sample_splits(planned)["train"]
+    times = iter([0.0, 7.0, 107.0, 108.0, 208.0, 210.0])
+    monkeypatch.setattr(work, "clock", times.__next__)
+    threads = torch.get_num_threads()
+    step = time_step(planned, train, threads + 1)
+    tokens = (6 if ":" in kind else work.INPUTS) * float(np.median(train.lengths))
+    assert step == pytest.approx((7.0, 1 / tokens, 2 / tokens))
+    assert next(times, None) is None
+    assert torch.get_num_threads() == threads
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize("kind", ["roberta", "modernbert", "deberta", "t5", "albert"])
+@pytest.mark.parametrize("protocol", ["smoke", "probe"])
+def test_any_architecture_can_be_timed(
+    kind: str, protocol: str, checkpoint: Builder, tmp_path: Path
+) -> None:
+    given = {"pooling": "mean"} if protocol == "smoke" else {}
+    source = checkpoint(kind)
+    asked = request(
+        tmp_path, source, protocol_=protocol, suite="demo", tasks_="biosses", overrides=given
+    )
+    planned = trials.prepare(asked).final[0]
+    step = time_step(planned, sample_splits(planned)["train"], 1)
+    assert min(step.start, step.read) > 0
+    assert (step.trained > 0) is (protocol == "smoke")

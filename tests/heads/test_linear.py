@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
+import json
+import subprocess
+import sys
+
 import pytest
 import torch
 from torch import Tensor
 from torch.nn import functional
 
+import blurb.heads
 from blurb.heads import heads
 from blurb.heads._base import Head, OutputKind, Problem
-from blurb.messages.errors import UnknownName
+from blurb.messages.errors import SettingsError, UnknownName
 
 LABELS = ("a", "b", "c")
 
@@ -133,3 +140,101 @@ def test_the_shipped_heads_are_found_and_a_slip_is_understood() -> None:
     assert "linear" in heads.names()
     with pytest.raises(UnknownName, match=r"no head called 'liner'. Did you mean 'linear'"):
         heads.get("liner")
+
+
+# What the author of a head imports is what the documents and the errors name, and costs nothing until it is used.
+
+
+def test_the_contracts_can_be_imported_from_the_room() -> None:
+    from blurb.heads import Head, Pooling, Problem, heads, poolings
+
+    assert issubclass(heads.get("linear"), Head)
+    assert issubclass(poolings.get("mean"), Pooling)
+    assert dataclasses.is_dataclass(Problem)
+    assert all(hasattr(blurb.heads, name) for name in blurb.heads.__all__)
+    assert not hasattr(blurb.heads, "Hed")
+
+
+def test_heads_for_tags_alone_are_those_whose_classes_say_so() -> None:
+    declared = {name: blurb.heads.heads.get(name).kinds for name in blurb.heads.heads.built_in}
+    assert {name for name, kinds in declared.items() if kinds == ("tokens",)} == set(
+        blurb.heads.OF_TAGS
+    )
+
+
+def test_the_room_itself_stays_light() -> None:
+    code = "import blurb.heads, json, sys; print(json.dumps(sorted(sys.modules)))"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
+    assert not {"torch", "transformers", "blurb.heads._base"} & set(json.loads(loaded))
+
+
+def test_an_error_names_a_class_that_can_be_imported() -> None:
+    with pytest.raises(
+        SettingsError, match=r"fractions:Fraction is .* not a class below blurb.heads.Head"
+    ) as caught:
+        blurb.heads.heads.load("fractions:Fraction")
+    room, _, name = str(caught.value).rstrip(".").split()[-1].rpartition(".")
+    namespace: dict[str, object] = {}
+    exec(f"from {room} import {name}", namespace)
+    assert name in namespace
+
+
+# Losses over all places with the padding masked. Oracle: the words alone, chosen by their mask, as it was before.
+
+
+TAGS = ("O", "B", "I")
+
+
+def batch(seed: int, empty: bool) -> tuple[Tensor, Tensor, Tensor]:
+    """Features (6, 9, 16), tags and mask; one sentence without words where `empty`."""
+    draw = torch.Generator().manual_seed(seed)
+    lengths = torch.randint(1, 10, (6,), generator=draw)
+    lengths[0] = 9
+    if empty:
+        lengths[3] = 0
+    mask = torch.arange(9) < lengths.unsqueeze(1)
+    tags = torch.randint(0, 2, (6, 9), generator=draw)  # no I, so that every path obeys the scheme
+    return torch.randn(6, 9, 16, generator=draw), tags, mask
+
+
+def gradients(head: torch.nn.Module, loss: Tensor) -> list[Tensor]:
+    head.zero_grad()
+    loss.backward()
+    return [parameter.grad.clone() for parameter in head.parameters() if parameter.grad is not None]
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("empty", [False, True])
+def test_linear(seed: int, empty: bool) -> None:
+    features, tags, mask = batch(seed, empty)
+    head = heads.get("linear")(16, Problem("tokens", TAGS, "bio"), 0.0)
+    before = functional.cross_entropy(head(features)[mask], tags[mask], reduction="sum")
+    after = head.loss(features, tags, mask)
+    assert after.item() == pytest.approx(before.item(), rel=1e-6)
+    pairs = zip(
+        gradients(head, before), gradients(head, head.loss(features, tags, mask)), strict=True
+    )
+    assert all(torch.equal(one, other) for one, other in pairs)
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("empty", [False, True])
+def test_crf(seed: int, empty: bool) -> None:
+    features, tags, mask = batch(seed, empty)
+    head = heads.get("crf")(16, Problem("tokens", TAGS, "bio"), 0.0)
+    other = copy.deepcopy(head)
+    rows = mask[:, 0]
+    before = -other.chain.log_likelihood(other(features, mask)[rows], tags[rows], mask[rows]).sum()
+    after = head.loss(features, tags, mask)
+    assert after.item() == pytest.approx(before.item(), rel=1e-6)
+    pairs = list(zip(gradients(other, before), gradients(head, after), strict=True))
+    if empty:  # sums over a batch of another size
+        assert all(torch.allclose(one, two, rtol=1e-5, atol=1e-6) for one, two in pairs)
+    else:
+        assert all(torch.equal(one, two) for one, two in pairs)
+    best, confidence = head.eval().predict(features, mask)
+    assert (best[~mask] == 0).all()
+    assert (confidence[~mask] == 0).all()
+    assert torch.equal(best[rows], other.chain.decode(other(features, mask)[rows], mask[rows]))

@@ -148,9 +148,8 @@ def test_columns_is_obeyed_where_there_is_no_terminal_and_no_word_is_broken(tmp_
     assert [piece for piece in pieces if piece not in joined] == []
 
 
-def test_skill_below_zero_is_told_without_a_number(tmp_path: Path) -> None:
+def test_skill_below_zero_is_told_without_a_number(store: Store) -> None:
     """-995 % shouts louder than a score, and says nothing more."""
-    store = Store(tmp_path / "runs")
     stored(store, "lost", trial(), score=0.1)
     typed = [
         "leaderboard",
@@ -167,9 +166,8 @@ def test_skill_below_zero_is_told_without_a_number(tmp_path: Path) -> None:
 
 
 def test_a_note_of_many_rows_is_said_once_and_wraps_at_words(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = Store(tmp_path / "runs")
     for step in range(1, 13):
         planned = trial(weights=str(step).ljust(64, "0"))
         stored(store, f"checkpoint-{step}000", planned, score=0.8)
@@ -184,9 +182,8 @@ def test_a_note_of_many_rows_is_said_once_and_wraps_at_words(
     assert " ".join(note.split()).endswith("checkpoint-12000 quick lr=0.001: a note; one seed.")
 
 
-def test_rows_of_ones_own_come_before_the_published_ones(tmp_path: Path) -> None:
+def test_rows_of_ones_own_come_before_the_published_ones(store: Store) -> None:
     """A row that has no mean stood below fourteen rows of others, and its figure below that."""
-    store = Store(tmp_path / "runs")
     planned = trial(learner="external")
     stored(store, "my-tagger", planned, score=0.8)
     typed = ["leaderboard", "show", "--output", str(store.root), "--no-intervals"]

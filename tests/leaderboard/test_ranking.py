@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import multiprocessing
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +15,7 @@ from blurb.cli import cli
 from blurb.leaderboard import ranking
 from blurb.leaderboard.ranking import RankedRow
 from blurb.messages.errors import BlurbError, DataError
-from blurb.results import from_store, published, results_csv, schema as cells, tables
+from blurb.results import from_store, published, results_csv, tables
 from blurb.results.schema import KEY
 from blurb.row_files.references import file_rows
 from blurb.statistics.welch import half_width
@@ -173,28 +172,6 @@ def test_merging_gives_the_tables_of_the_whole(
         assert {key: value for key, value in mine[model].items() if key != "note"} == {
             key: value for key, value in row.items() if key != "note"
         }
-
-
-def test_a_conflict_names_both_places(
-    folder: Path, blurb: Callable[..., Result], tmp_path: Path
-) -> None:
-    text = (folder / "results.csv").read_text()
-    (tmp_path / "a.csv").write_text(text)
-    line = next(line for line in text.splitlines() if ",gad,relation,2,3,test,f1," in line)
-    (tmp_path / "b.csv").write_text(text.replace(line, re.sub(r",f1,\d", ",f1,1", line)))
-    error = blurb("merge", "a.csv", "b.csv", "--out", "merged").exception
-    assert isinstance(error, DataError)
-    assert "gad seed 2 test f1: value differs from a.csv:" in str(error)
-    assert not (tmp_path / "merged").exists()
-
-
-def test_a_name_is_no_formula_and_comes_back(folder: Path) -> None:
-    text = (folder / "leaderboard.csv").read_text()
-    assert "'=cmd|" in text
-    assert ",=cmd|" not in text
-    for cell in ("=1", "+a", "-x", "@y", "'=1", "plain", "-1.5", ""):
-        assert cells.undo_neutral(cells.neutral(cell)) == cell or cell == "'=1"
-    assert cells.neutral("-1.5") == "-1.5"
 
 
 def test_add_and_show_elsewhere(folder: Path, blurb: Callable[..., Result], tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,12 +13,13 @@ import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression, Ridge
 
+import blurb
 from blurb import tasks
 from blurb.data import read_split
 from blurb.execution.worker import execute_job
 from blurb.formulations import bind
-from blurb.learners import building
-from blurb.learners.base import Subset
+from blurb.learners import PREFIX, building, kinds
+from blurb.learners.base import Learner, Subset
 from blurb.learners.baselines import ngrams as bigrams
 from blurb.learners.baselines.features import TextComparison, WindowFeatures, cues
 from blurb.learners.baselines.ngrams import Bigrams
@@ -266,3 +269,171 @@ def test_a_trial_keeps_to_the_caps_of_its_protocol(data: Path, tmp_path: Path) -
     assert (job.path / "history.csv").read_text().splitlines()[0] == "strength,shift,dev"
     assert '"train_units": 64' in (job.path / "provenance.json").read_text()
     assert execute_job(job).status == "already done"
+
+
+# Baselines. Oracle: brute force, and published class counts.
+
+
+def _learn(kind: str, task: str, rows: list[dict[str, Any]]) -> Learner:
+    learner = building.learner(
+        resolve_model(f"baseline:{kind}"), bind(tasks.get(task)), "cpu", "fp32"
+    )
+    learner.fit(Subset(rows, ""), Subset([], ""), 1, lambda done, total: None)
+    return learner
+
+
+def _score(learner: Learner, rows: list[dict[str, Any]]) -> float:
+    formulation = learner.formulation
+    predicted, scores = learner.predict(Subset(rows, ""))
+    assert scores is None
+    documents = [row.get("doc_id") for row in rows]
+    return formulation.main_metric(
+        formulation.score([formulation.gold(row) for row in rows], predicted, documents)
+    )
+
+
+def _classes(counts: dict[str, int]) -> list[dict[str, Any]]:
+    return [{"label": label} for label, count in counts.items() for _ in range(count)]
+
+
+def test_majority_of_pubmedqa() -> None:
+    rows = _classes({"yes": 276, "no": 169, "maybe": 55})
+    assert _score(_learn("majority", "pubmedqa", rows), rows) == pytest.approx(0.552)
+
+
+def test_majority_of_gad() -> None:
+    rows = _classes({"1": 281, "0": 253})
+    assert _score(_learn("majority", "gad", rows), rows) == pytest.approx(0.6896, abs=5e-5)
+
+
+def test_majority_of_chemprot_is_false_and_scores_nothing_but_a_constant_scores_something() -> None:
+    rows = _classes(
+        {"false": 12315, "CPR:3": 663, "CPR:4": 1655, "CPR:5": 178, "CPR:6": 292, "CPR:9": 642}
+    )
+    assert _score(_learn("majority", "chemprot", rows), rows) == 0.0
+    gold = 663 + 1655 + 178 + 292 + 642
+    assert _score(_learn("constant", "chemprot", rows), rows) == pytest.approx(
+        2 * 1655 / (15745 + gold)
+    )
+
+
+def test_the_constant_is_the_best_of_all_constants() -> None:
+    rows = _classes({"0": 90, "1": 10})
+    learner = _learn("constant", "gad", rows)
+    assert _score(learner, rows) == pytest.approx(2 * 0.1 * 1 / 1.1)
+    assert set(learner.predict(Subset(rows, ""))[0]) == {"1"}
+
+
+def test_majority_of_similarity_is_the_mean_and_has_no_correlation() -> None:
+    rows = [{"text_a": "a", "text_b": "b", "score": score} for score in (0.0, 1.0, 4.0)]
+    learner = _learn("majority", "biosses", rows)
+    assert learner.predict(Subset(rows, ""))[0] == pytest.approx([5 / 3] * 3)
+    assert _score(learner, rows) == 0.0
+
+
+def test_words() -> None:
+    rows = [{"tokens": list("abcd"), "tags": ["O", "O", "O", "B-GENE"], "doc_id": None}] * 3
+    assert _learn("majority", "bc2gm", rows).predict(Subset(rows, ""))[0] == [["O"] * 4] * 3
+    assert _score(_learn("majority", "bc2gm", rows), rows) == 0.0
+    # All words B: four entities a sentence, of which one is right.
+    assert _score(_learn("constant", "bc2gm", rows), rows) == pytest.approx(2 * 1 / (4 + 1))
+
+
+def test_pico() -> None:
+    rows = [{"tokens": list("abc"), "tags": ["I-PAR", "I-OUT", "O"], "doc_id": "1"}]
+    assert _score(_learn("constant", "ebm-pico", rows), rows) == pytest.approx(
+        (2 * (1 / 3) / (1 / 3 + 1)) / 3
+    )
+
+
+def test_documents() -> None:
+    a, b = tasks.get("hoc").labels[:2]
+    rows = [
+        {"id": f"{doc}_s{i}", "doc_id": doc, "text": "x", "labels": labels}
+        for i, (doc, labels) in enumerate(
+            [("1", [a]), ("1", []), ("2", [a, b]), ("2", []), ("3", [])]
+        )
+    ]
+    assert _learn("majority", "hoc", rows).predict(Subset(rows, ""))[0] == [[]] * 5
+    learner = _learn("constant", "hoc", rows)
+    assert learner.predict(Subset(rows, ""))[0] == [[a]] * 5
+    assert _score(learner, rows) == pytest.approx(2 * 2 / (3 + 3))
+
+
+# No kind of learner is named outside of `blurb/learners`: what depends on a kind asks its declaration.
+
+
+ROOT = Path(blurb.__file__).parent
+OTHER_MEANINGS = {
+    "majority": (
+        "store/rescore.py",
+        "store/record.py",
+        "store/index.py",
+        "results/from_store.py",
+        "execution/job.py",
+        "results/results_csv.py",
+        "extensions/reports/stats.py",
+        "extensions/reports/cli/stats.py",
+        "cli/score.py",
+        "scoring/scores.py",
+    ),  # of the most frequent answer
+    "constant": (
+        "metrics/functions/pearson.py",
+        "regression/junit.py",
+    ),  # whether the predictions are all alike
+    "bigrams": (
+        "extensions/reports/stats.py",
+        "extensions/reports/cli/stats.py",
+    ),  # repeated words in the data
+    "probe": ("cost/budget.py",),  # a protocol
+    "encoder": ("checkpoints/adapter.py",),  # a part of the name of a layer
+}
+"""Words that name something else, by word: the files that have them."""
+
+
+def literals(file: Path) -> Iterator[tuple[int, str]]:
+    """Texts of the code with their lines; docstrings and help are aside."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    aside = {
+        id(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    } | {
+        id(help_text)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "setting"
+        for help_text in node.args[2:]
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in aside:
+            yield node.lineno, node.value
+
+
+def named(name: str, text: str) -> bool:
+    return text == name or text.partition(",")[0] == f"{PREFIX}{name}"
+
+
+@pytest.mark.extensions
+def test_no_kind_is_named_outside_of_its_room() -> None:
+    found = []
+    for file in sorted(ROOT.rglob("*.py")):
+        place = file.relative_to(ROOT).as_posix()
+        if place.startswith(("learners/", "heads/")):  # a head is called bilstm, too
+            continue
+        for line, text in literals(file):
+            found += [
+                f"{place}:{line}: {text!r}"
+                for name in (*kinds.names(), "")
+                if named(name, text) and name + text and place not in OTHER_MEANINGS.get(name, ())
+            ]
+    assert found == []
+
+
+def test_every_other_meaning_is_still_there() -> None:
+    for word, places in OTHER_MEANINGS.items():
+        for place in filter(
+            lambda place: (ROOT / place).exists() or not place.startswith("extensions/"), places
+        ):
+            assert any(text == word for _, text in literals(ROOT / place)), (word, place)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,19 +13,29 @@ import numpy as np
 import pytest
 import torch
 
-from blurb import tasks
+from blurb import data, formulations, tasks
 from blurb.checkpoints import Checkpoint
+from blurb.execution.worker import execute_job
 from blurb.formulations import bind
+from blurb.heads import poolings
 from blurb.heads.crf import CRF
 from blurb.heads.linear_chain_crf.model import Chain
+from blurb.inputs.relations import MARKERS, STRATEGIES
+from blurb.inputs.tagging import SCHEMES
 from blurb.learners import building
 from blurb.learners.base import History, Subset
 from blurb.learners.building import resolve_model
 from blurb.learners.finetuning.network import EncoderLearner, check
 from blurb.messages.errors import SettingsError, UnknownName
+from blurb.planning import trials
+from blurb.protocols import protocol
 from blurb.protocols.settings import Settings
+from blurb.store.record import read_predictions
+from blurb.store.store import Store, read_json
+from blurb.training.loop import Trainer
 from tests import checkpoints
 from tests.conftest import Builder
+from tests.planning.requests import request
 from tests.rewriting import rewrite
 
 TEXTS = checkpoints.texts(seed=11, size=12)
@@ -321,3 +332,253 @@ def test_a_chain_finds_entities_that_a_window_cuts(checkpoint: Builder, head: st
         chain.transitions[labels.index("B-GENE"), labels.index("I-GENE")] = 9.0
     (tags,) = learner.predict(units).answers
     assert tags == row["tags"]
+
+
+# One training step and predictions under every tagging scheme.
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_every_scheme_takes_a_step_and_predicts_bio(checkpoint: Builder, scheme: str) -> None:
+    rows = []
+    for number, text in enumerate(checkpoints.texts(seed=11, size=12)):
+        tokens = text.split(" ")
+        tags = ["I-PAR" if token[0].isupper() else "O" for token in tokens]
+        rows.append({"id": str(number), "doc_id": None, "tokens": tokens, "tags": tags})
+    settings = Settings(max_length=48, epochs=1, batch_size=12, warmup=0.0, tagging=scheme)
+    formulation = bind(tasks.get("ebm-pico"), settings)
+    learner = building.learner(
+        resolve_model(str(checkpoint("bert_uncased"))), formulation, "cpu", "fp32"
+    )
+    units = Subset(rows, key="tagging", name="train")
+    (epoch,) = learner.fit(units, units, 1, lambda done, total: None)
+    assert np.isfinite(epoch["loss"])
+    assert (
+        len(learner.trainer.network.head.problem.labels) == {"io": 4, "bio": 7, "bioul": 13}[scheme]
+    )
+    predicted, scores, *_ = learner.predict(units)
+    assert (
+        [len(row) for row in predicted]
+        == [len(row) for row in scores]
+        == [len(row["tokens"]) for row in rows]
+    )
+    assert {tag[0] for row in predicted for tag in row} <= set("OBI")
+    assert (
+        len({tag for row in predicted for tag in row}) > 1
+    )  # an untrained head: the conversion had work to do
+
+
+# Every legal relation input x pooling trains one step; the others are refused with what is possible.
+
+
+RELATIONS = [
+    {
+        "id": str(i),
+        "doc_id": None,
+        "text": f"{a} acts on {b} here",
+        "label": label,
+        "head": {"start": 0, "end": len(a), "type": "CHEMICAL"},
+        "tail": {"start": (start := len(a) + 9), "end": start + len(b), "type": "GENE"},
+    }
+    for i, (a, b, label) in enumerate(
+        [("aspirin", "COX-1", "CPR:4"), ("zinc", "p53", "false"), ("iron", "TF", "CPR:3")]
+    )
+]
+
+
+def fit(folder: Path, pooling: str, strategy: str) -> EncoderLearner:
+    task = tasks.get("chemprot")
+    settings = protocol.load_protocol_file("smoke").settings(
+        task, {"pooling": pooling, "relation_input": strategy, "epochs": 1, "max_train": 0}, 1
+    )
+    learner = EncoderLearner(
+        building.resolve_model(str(folder)), formulations.bind(task, settings), "cpu", "fp32"
+    )
+    units = Subset(RELATIONS, f"relation inputs {strategy}")
+    learner.fit(units, units, 1, lambda done, total: None)
+    predicted, scores, *_ = learner.predict(units)
+    assert set(predicted) <= set(task.labels)
+    assert scores is not None
+    assert np.isfinite(scores).all()
+    return learner
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize(
+    "pooling", [name for name in poolings.names() if not poolings.get(name).needs_pair]
+)
+def test_one_step(pooling: str, strategy: str, checkpoint: Builder) -> None:
+    if poolings.get(pooling).needs_markers and strategy not in MARKERS:
+        with pytest.raises(SettingsError, match=r"no markers.*Possible values: attention, .*cls"):
+            fit(checkpoint("bert_uncased"), pooling, strategy)
+        return
+    fit(checkpoint("bert_uncased"), pooling, strategy)
+
+
+@pytest.mark.parametrize("kind", ["bert_cased", "roberta", "deberta", "modernbert"])
+def test_markers_are_tokens_of_their_own_in_every_vocabulary(
+    kind: str, checkpoint: Builder
+) -> None:
+    learner = fit(checkpoint(kind), "entity-start", "typed-markers")
+    ids = learner.tokenizer.inner.convert_tokens_to_ids(["[CHEMICAL]", "[GENE]"])
+    features = learner.formulation.features(RELATIONS, learner.tokenizer, 64)
+    for row in range(len(features)):
+        assert features.ids[row][features.entities[row, :, 0]].tolist() == ids
+    assert learner.trainer.network.encoder.get_input_embeddings().weight.shape[0] > max(ids)
+
+
+def test_poolings_of_entities_are_for_relations() -> None:
+    document = formulations.bind(tasks.get("hoc"))
+    assert not document.has_entities
+    assert not document.needs_original
+
+
+def test_gad_has_no_original() -> None:
+    with pytest.raises(
+        SettingsError, match=r"no original text\. Possible for relation_input: dummify"
+    ):
+        _ = formulations.bind(tasks.get("gad"), {"relation_input": "original"}).needs_original
+    assert not formulations.bind(tasks.get("gad"), {"relation_input": "markers"}).needs_original
+    assert formulations.bind(tasks.get("ddi"), {"relation_input": "markers"}).needs_original
+
+
+# Settings of short fine-tunings through a trial: the start of the head, the dev sample, what is refused.
+
+
+DATA = Path(__file__).parents[1] / "golden" / "data"
+
+
+def trial(checkpoint: Path, store: Path, task: str, **overrides: Any) -> tuple[str, dict[str, Any]]:
+    """Runs one and gives its hash and the facts of its provenance."""
+    source = building.resolve_model(str(checkpoint))
+    given = {"data": DATA, "raw": DATA, "overrides": {"epochs": 2, "batch_size": 4, **overrides}}
+    job = trials.job(
+        request(store, source, tasks_=task, protocol_="standard", **given),
+        source,
+        tasks.get(task),
+        1,
+    )
+    outcome = execute_job(job)
+    assert outcome.status == "done", outcome.message
+    return job.trial.hash, read_json(
+        Store(store).path(source.name, task, job.trial.hash) / "provenance.json"
+    )["facts"]
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize(
+    ("task", "pooling"),
+    [
+        ("ncbi-disease", "cls"),
+        ("gad", "cls-mean-mentions"),
+        ("hoc", "cls-mean"),
+        ("biosses", "mean"),
+        ("pubmedqa", "cls"),
+    ],
+)
+def test_every_kind_of_task_starts_from_a_fit(
+    task: str, pooling: str, checkpoint: Builder, tmp_path: Path
+) -> None:
+    settings = {
+        "head_init": "linear",
+        "head_lr": 1e-3,
+        "pooling": pooling,
+        "max_updates": 4,
+        "dev_sample": 3,
+    }
+    hash_, facts = trial(checkpoint("bert_uncased"), tmp_path, task, **settings)
+    assert facts["head_start"]["rows"] >= 12
+    assert 3 <= facts["choosing_units"] <= 6
+    plain = {**settings, "head_init": "random", "head_lr": 0.0, "max_updates": 0, "dev_sample": 0}
+    assert trial(checkpoint("bert_uncased"), tmp_path, task, **plain)[0] != hash_
+
+
+def test_a_linear_start_needs_the_linear_head(checkpoint: Builder) -> None:
+    source, task = building.resolve_model(str(checkpoint("bert_uncased"))), tasks.get("gad")
+    for head in ("bilstm", "bilstm,hidden=32"):
+        with pytest.raises(
+            SettingsError, match="head_init 'linear' supports only the head 'linear', not 'bilstm"
+        ):
+            check(source, bind(task, {"head": head, "head_init": "linear"}))
+
+
+@pytest.mark.parametrize(
+    ("select", "sample", "passes"), [("best", 0, 3), ("last", 0, 1), ("best", 3, 3), ("last", 3, 1)]
+)
+def test_dev_is_not_predicted_again(
+    checkpoint: Builder, monkeypatch: pytest.MonkeyPatch, select: str, sample: int, passes: int
+) -> None:
+    """What the chosen weights said of dev is what they say. Oracle: the same weights, asked again."""
+    calls = []
+    predict = Trainer.predict
+    monkeypatch.setattr(
+        Trainer, "predict", lambda self, features: calls.append(features) or predict(self, features)
+    )
+    task, source = tasks.get("gad"), building.resolve_model(str(checkpoint("bert_uncased")))
+    settings = {"epochs": 3, "batch_size": 4, "lr": 1e-3, "select": select, "dev_sample": sample}
+    chosen = protocol.load_protocol_file("standard").settings(task, settings, source.parameters)
+    learner = EncoderLearner(source, bind(task, chosen), "cpu", "fp32")
+    splits = data.load_task(task, DATA).splits
+    train, dev = (Subset(list(splits[name]), name, name=name) for name in ("train", "dev"))
+    for _ in range(2):  # a second fit does not answer with what the first one knew
+        calls.clear()
+        learner.fit(train, dev, 1, lambda done, total: None)
+        assert len(calls) == passes
+        answers, scores, *_ = learner.predict(dev)
+        assert len(calls) == passes + (sample > 0)
+        again, confidence, *_ = learner._predict(dev)
+        assert answers == again
+        assert scores == confidence
+        learner.formulation = bind(task, replace(chosen, lr=2e-3))
+
+
+@pytest.mark.parametrize("value", ["halfway", ""])
+def test_another_start_is_refused(value: str) -> None:
+    with pytest.raises(SettingsError, match="head_init must be one of random, linear"):
+        Settings(max_length=32, head_init=value)
+
+
+def test_a_sample_of_dev() -> None:
+    rows = [{"id": str(number), "doc_id": f"d{number // 3}"} for number in range(30)]
+    dev = Subset(rows, "dev", name="dev")
+    assert dev.sample(0, 1) is dev
+    assert dev.sample(30, 1) is dev
+    assert dev.sample(99, 1) is dev  # more than there are: all of them
+    drawn = dev.sample(10, 1)
+    assert len(drawn.used) == 10
+    assert [row["id"] for row in drawn.used] == sorted((row["id"] for row in drawn.used), key=int)
+    assert dev.sample(10, 1).chosen == drawn.chosen
+    assert dev.sample(10, 2).chosen != drawn.chosen
+    whole = dev.sample(10, 1, whole=True)
+    documents = {row["doc_id"] for row in whole.used}
+    assert len(whole.used) == 12  # four documents of three
+    assert sum(row["doc_id"] in documents for row in rows) == 12
+    part = Subset(rows, "dev", list(range(0, 30, 2)), "dev").sample(5, 1)
+    assert part.chosen is not None
+    assert set(part.chosen) <= set(range(0, 30, 2))
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize("model", ["encoder", "baseline"])
+def test_the_units_that_are_scored_may_be_the_same_for_all_seeds(
+    checkpoint: Builder, tmp_path: Path, model: str
+) -> None:
+    source = building.resolve_model(
+        "baseline:majority" if model == "baseline" else str(checkpoint("bert_uncased"))
+    )
+
+    def ids(seed: int, **overrides: int) -> tuple[str, list[str]]:
+        short = (
+            {"epochs": 1, "max_train": 8, **overrides}
+            if model == "encoder"
+            else {"max_train": 8, **overrides}
+        )
+        asked = request(tmp_path, source, protocol_="standard", data=DATA, overrides=short)
+        job = trials.job(asked, source, tasks.get("gad"), seed)
+        assert execute_job(job).status in ("done", "already done")
+        return job.trial.hash, read_predictions(job.path / "predictions.parquet")["id"]
+
+    assert ids(1, max_eval=4, eval_seed=7)[1] == ids(2, max_eval=4, eval_seed=7)[1]
+    assert ids(1, max_eval=4)[1] != ids(2, max_eval=4)[1]
+    assert ids(1, max_eval=4, eval_seed=2)[1] == ids(2, max_eval=4)[1]
+    assert ids(1, eval_seed=7)[0] == ids(1)[0]  # it draws nothing: no other trial
+    assert ids(1, max_eval=4, eval_seed=7)[0] != ids(1, max_eval=4)[0]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import re
+import shlex
 import shutil
 from pathlib import Path
 from typing import Any
@@ -21,10 +23,13 @@ from blurb.learners.finetuning import saved_models
 from blurb.learners.finetuning.network import EncoderLearner, check
 from blurb.messages.errors import ModelError, SettingsError
 from blurb.protocols.settings import Settings
+from blurb.results import from_store
+from blurb.store.store import Store
 from blurb.training.resuming import learning_parameters, weights_of
 from tests import checkpoints
 from tests.checkpoints import reweigh
-from tests.conftest import Builder
+from tests.cli.in_process import done
+from tests.conftest import ROOT, Builder
 from tests.learners.test_encoder import ROWS
 
 LORA = {"adapter": "lora", "lora_rank": 4, "lora_alpha": 8.0, "lora_dropout": 0.0}
@@ -363,3 +368,33 @@ def test_lora_reaches_what_full_tuning_reaches(checkpoint: Builder) -> None:
     history = learner.fit(units, units, 1, lambda done, total: None)
     assert history[0]["loss"] > 0.6 > 0.3 > history[-1]["loss"]
     assert math.isfinite(history[-1]["loss"])
+
+
+# The commands of docs/large-models.md run, with a tiny decoder and the demo suite.
+
+
+PAGE = ROOT / "docs" / "large-models.md"
+RUN = ["--suite", "demo", "--tasks", "ncbi-disease,gad,biosses", "--protocol", "smoke"]
+
+
+@pytest.mark.costly
+def test_its_commands_run(checkpoint: Builder, others: Path, tmp_path: Path) -> None:
+    decoder = str(checkpoint("llama"))
+    named = {"Qwen/Qwen3-Embedding-0.6B": decoder, "ORG/BASE": decoder, "./adapter": str(others)}
+    lines = re.findall(r"^    (blurb .*)$", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert len(lines) == 5
+    for line in lines:
+        words = [named.get(word, word) for word in shlex.split(line)[1:]]
+        if words[0] == "run":
+            words = [word for word in words if word not in ("--data", "DATA")] + RUN
+        if "--base" in words and words[0] == "run":
+            words += ["--pooling", "last"]
+        done(words, tmp_path)
+    rows = from_store.read(Store(tmp_path / "runs"))
+    overrides = {tuple(sorted(row.configuration.overrides.items())) for row in rows}
+    assert overrides == {
+        (("adapter", "lora"), ("pooling", "last")),
+        (("adapter", "lora"), ("attention", "bidirectional"), ("pooling", "mean")),
+        (("pooling", "last"),),
+    }
+    assert len({row.weights for row in rows}) == 2

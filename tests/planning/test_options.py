@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
+from transformers import BertModel
 
 import blurb
 from blurb.cli._made import WithSettings, click_command
@@ -31,6 +32,7 @@ from blurb.protocols.settings import FIELDS
 from blurb.store import row_trials
 from blurb.store.store import Store
 from tests.cli.in_process import ran
+from tests.conftest import Builder
 
 RUN = [
     "run",
@@ -280,3 +282,34 @@ def test_tags_are_of_the_row_and_of_no_identity(tmp_path: Path) -> None:
 def test_no_model_at_all_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(BlurbError, match=r"There is no model to run; name a MODEL"):
         blurb.run([], "gad", suite="demo", output=tmp_path / "runs", progress=False)
+
+
+# `--checkpointing on` is refused before anything is written where it cannot be, and is nothing to a baseline.
+
+
+def _asked(store: Path, model: str) -> list[str]:
+    options = RunOptions(
+        model=model,
+        suite="demo",
+        tasks="gad",
+        protocol="smoke",
+        output=store,
+        device="cpu",
+        checkpointing="on",
+    )
+    return [job.checkpointing for job in trials.prepare(make_request(options)[0]).final]
+
+
+def test_it_is_refused_before_anything_is_written(
+    checkpoint: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = str(checkpoint("bert_uncased"))
+    assert _asked(tmp_path / "runs", model) == ["on"]
+    monkeypatch.setattr(BertModel, "supports_gradient_checkpointing", False)
+    with pytest.raises(BlurbError, match=r"--checkpointing on: bert_uncased does not support it"):
+        _asked(tmp_path / "runs", model)
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_baseline_runs_as_it_would(tmp_path: Path) -> None:
+    assert _asked(tmp_path / "runs", "baseline:bilstm") == ["auto"]

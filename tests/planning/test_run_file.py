@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import blurb
-from blurb.messages.errors import BlurbError, SettingsError
+from blurb.messages.errors import BlurbError
 from blurb.planning import trials
 from blurb.planning.options import RunOptions
 from blurb.planning.request import make_request
@@ -123,19 +123,3 @@ def test_from_python_and_the_command_line(tmp_path: Path) -> None:
     assert command(["run", "--config", "run.toml", "--format", "toml"], tmp_path)[0] == 2
     with pytest.raises(BlurbError, match="no such file"):
         blurb.run(config=tmp_path / "none.toml")
-
-
-@pytest.mark.parametrize(
-    ("line", "option"),
-    [
-        ('head = "evil.py:Head"', "--head"),
-        ('engine = "evil:Engine,count=4"', "--engine"),
-        ('[set]\npooling = "./evil.py:Pooling"', "--pooling"),
-        ("trust_remote_code = true", "--trust-remote-code"),
-    ],
-)
-def test_a_file_runs_no_code(line: str, option: str, tmp_path: Path) -> None:
-    with pytest.raises(
-        SettingsError, match=rf"run\.toml: a file runs no code.*type {option} instead"
-    ):
-        read(tmp_path, f'model = "baseline:majority"\n{line}\n')

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import statistics
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -96,8 +95,7 @@ def test_what_can_be_afforded_says_what_it_finds() -> None:
         planned(Aim(hours=1.0), {"gad": GAD})
 
 
-def test_time_is_what_the_runs_of_a_store_took(tmp_path: Path) -> None:
-    store = Store(tmp_path / "runs")
+def test_time_is_what_the_runs_of_a_store_took(store: Store) -> None:
     play(store, "old", {"gad": 0.85, "hoc": 0.8})
     play(store, "other", {"gad": 0.85}, (1, 2, 3, 4))
     plan = blurb.plan(["old", "other"], detect=3.0, hours=1.0, output=store.root)

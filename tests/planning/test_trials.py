@@ -25,7 +25,7 @@ from blurb.planning.request import Request
 from blurb.planning.steps import check_row_names
 from blurb.protocols import protocol
 from blurb.store import row_trials as rows
-from blurb.store.store import Store, read_json, write_json
+from blurb.store.store import Store, read_json
 from blurb.system import leases
 from tests.planning.requests import request as requested
 from tests.store import fakes
@@ -263,28 +263,6 @@ def test_trials_of_other_hashes_stay_and_only_those_of_one_kind_make_a_row(tmp_p
     assert set(store.glob("first/gad/*")) >= first | {outcome.job.path}
     run(replace(asked, overrides={"pooling": "mean", "lr": 0.5}), Played())
     assert len(rows.read(Store(store))) == 2
-
-
-@pytest.mark.costly
-def test_damage_is_run_again_and_metrics_alone_are_computed_again(tmp_path: Path) -> None:
-    """With baselines, really run; the bytes on disk say what was written anew."""
-    asked = request(tmp_path, MAJORITY, CONSTANT, tasks_="gad,biosses")
-    outcomes = run(asked)
-    assert [outcome.status for outcome in outcomes] == ["done"] * 4
-    one, two, three, four = (outcome.job.path for outcome in outcomes)
-    whole = {path: path.read_bytes() for path in tmp_path.glob("*/*/*/metrics.json")}
-    assert len(whole) == 4
-    (one / "metrics.json").write_text("{}")
-    (two / "predictions.parquet").write_bytes(b"cut")
-    write_json(three / "metrics.json", {**read_json(three / "metrics.json"), "metrics_version": 0})
-    Store(tmp_path).seal(three)  # as it would be after a release whose metrics were others
-    kept = {path: (path / "log.txt").stat().st_mtime_ns for path in (one, two, three, four)}
-    statuses = [outcome.status for outcome in run(asked)]
-    assert statuses == ["already done", "done", "already done", "already done"]
-    assert {path: path.read_bytes() for path in whole} == whole
-    again = {path for path in kept if (path / "log.txt").stat().st_mtime_ns != kept[path]}
-    assert again == {two}
-    assert all(Store(tmp_path).is_done(path) for path in kept)
 
 
 def searching(tmp_path: Path, *sources: ModelSource, **changes: Any) -> Request:

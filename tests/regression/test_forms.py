@@ -5,20 +5,30 @@ from __future__ import annotations
 import json
 import math
 import re
+import shlex
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner, Result
 from defusedxml import ElementTree
 from hypothesis import example, given, strategies as st
 from scipy import stats
 
 from blurb import records
-from blurb.regression import DatasetDecision, Decision, Outcome, Rules, forms, junit
-from blurb.regression.decision import Turn
-from blurb.results.comparison import PAIRED, ScoreComparison
+from blurb.cli import cli
+from blurb.leaderboard import intervals
+from blurb.regression import DatasetDecision, Decision, Outcome, Rules, decide_check, forms
+from blurb.regression.rules import Limit
+from blurb.results import tables
+from blurb.results.comparison import PAIRED, ScoreComparison, compare_rows
+from blurb.results.row import Row
 from blurb.statistics.welch import WelchComparison, welch_test
+from blurb.store.store import Store
+from tests.results import invented
+from tests.results.played import play
 
 PASS, REGRESSION, CANNOT = Outcome.PASS, Outcome.REGRESSION, Outcome.CANNOT_JUDGE
 BEFORE, AFTER = [80.1, 80.3, 80.2], [79.0, 79.4, 79.1]
@@ -113,73 +123,6 @@ def test_json_has_everything() -> None:
     )
 
 
-def test_a_row_of_a_table_leaves_out_what_is_not_known() -> None:
-    assert len(forms.COLUMNS) == 8
-    cells = [dict(zip(forms.COLUMNS, forms.cells(finding), strict=True)) for finding in FINDINGS]
-    assert cells[0] == {
-        "dataset": "score",
-        "baseline": "80.20",
-        "candidate": "79.17",
-        "difference": "-1.03",
-        "runs": "3 / 3",
-        "p (drop)": "0.250",
-        "outcome": "pass",
-        "why": "",
-    }
-    assert cells[1]["why"] == "fell by 1.03 points; below 80"
-    assert (
-        cells[2]["baseline"],
-        cells[2]["difference"],
-        cells[2]["p (drop)"],
-        cells[2]["runs"],
-    ) == ("", "", "", "0 / 3")
-
-
-def test_junit_counts_what_it_holds() -> None:
-    root = parsed(DECISION)
-    (suite,) = root.findall("testsuite")
-    for node in (root, suite):
-        assert (node.get("tests"), node.get("failures"), node.get("errors")) == ("3", "1", "1")
-    cases = suite.findall("testcase")
-    assert [(case.get("classname"), case.get("name")) for case in cases] == [
-        ("new quick", "score"),
-        ("new quick", "gad"),
-        ("new quick", "hoc"),
-    ]
-    assert [[child.tag for child in case] for case in cases] == [
-        ["properties", "system-out"],
-        ["properties", "system-out", "failure"],
-        ["properties", "system-out", "error"],
-    ]
-    (failure,), (error,) = root.iter("failure"), root.iter("error")
-    assert (failure.get("message"), failure.get("type")) == (
-        "fell by 1.03 points; below 80",
-        "regression",
-    )
-    assert (error.get("message"), error.get("type")) == (
-        "the baseline does not have it",
-        "cannot judge",
-    )
-    assert error.text == error.get("message")
-    assert (
-        cases[0].findtext("system-out")
-        == "baseline 80.20, candidate 79.17, difference -1.03, runs 3 / 3, p (drop) 0.250"
-    )
-    assert properties(suite) == {
-        "test": "runs", "baseline": "old quick", "split": "dev", "rule": "or", "level": "0.01",
-    }  # fmt: skip
-    assert properties(cases[1]) == {
-        name: str(value)
-        for name, value in records.of(forms.FindingRecord, FINDINGS[1]).items()
-        if name in junit.FIGURES
-    }
-    assert properties(cases[2]) == {
-        "candidate_score": "70.0",
-        "baseline_runs": "0",
-        "candidate_runs": "3",
-    }
-
-
 def test_junit_has_times_where_somebody_looked_at_the_clock() -> None:
     assert not [
         node for node in parsed(DECISION).iter() if {"time", "timestamp"} & set(node.keys())
@@ -192,37 +135,6 @@ def test_junit_has_times_where_somebody_looked_at_the_clock() -> None:
         "1.235",
         "1.235",
     )
-
-
-TURN = Turn(3, 40, 0.00125, 0.05, 0.00375)
-
-
-def test_every_form_says_which_look_it_is_what_it_rests_on_and_what_is_judged() -> None:
-    variance = "The variance between runs is pooled over 3 checkpoints (6 degrees of freedom)."
-    decision = replace(DECISION, turn=TURN, variance=variance, scope="Each side | rests on one.")
-    assert records.of(forms.Check, decision)["look"] == {
-        "number": 3, "looks": 40, "level": 0.00125, "spent": 0.00375, "repeated": False, "refused": "",
-    }  # fmt: skip
-    assert (records.of(forms.Check, decision)["level"], decision.level) == (0.01, 0.00125)
-    text = forms.job_summary(decision)
-    for sentence in (
-        "Look 3 of 40. Its level is 0.00125; 0.00375 of 0.05 is spent.",
-        variance,
-        "Each side",
-    ):
-        assert sentence in text
-    (suite,) = parsed(decision).findall("testsuite")
-    found = properties(suite)
-    assert (found["look"], found["looks"], found["level"], found["spent"]) == (
-        "3",
-        "40",
-        "0.00125",
-        "0.00375",
-    )
-    assert (found["level_of_series"], found["variance"]) == ("0.05", variance)
-    assert "again" in replace(TURN, repeated=True).text
-    assert "of 40" not in replace(TURN, looks=None).text
-    assert replace(TURN, refused="because").text == ""
 
 
 def test_a_variance_that_is_stated_has_no_degrees_of_freedom_in_json() -> None:
@@ -251,14 +163,6 @@ def test_the_units_that_fell_most_are_listed_and_the_rest_are_counted() -> None:
     few = of(DatasetDecision(line("gad"), REGRESSION, 0.004, ("fell",), units(1)))
     assert "more\n" not in forms.job_summary(few)
     assert "1 example worse by" in forms.job_summary(few)
-
-
-def test_github_gets_an_error_a_regression_and_a_warning_for_what_is_open() -> None:
-    assert forms.workflow_commands(DECISION) == [
-        "::error title=blurb gad::fell by 1.03 points; below 80",
-        "::warning title=blurb hoc::the baseline does not have it",
-    ]
-    assert forms.workflow_commands(of(FINDINGS[0])) == []
 
 
 def test_probes_are_said_to_be_judged_by_another_test() -> None:
@@ -333,6 +237,183 @@ def test_no_name_and_no_reason_breaks_a_table_of_markdown(
         assert "<" not in row
 
 
-def test_the_alignment_of_a_table_has_its_columns() -> None:
-    _, _, _, _, head, rule, *_ = forms.job_summary(DECISION).splitlines()
-    assert rule.count("|") == head.count("|") == len(forms.COLUMNS) + 1
+# What is said beside a pass, and where the examples are. Oracle: the figures of the rows, by hand.
+
+
+def row(model: str, values: list[float], task: str = "gad") -> Row:
+    return invented.row(model, {task: values}, split="dev")
+
+
+FAR = [20.0, 60.0]
+"""Two runs that are far from each other, as the guide warns of."""
+
+
+def test_a_large_drop_that_passes_is_said_with_the_limit_that_would_judge_it() -> None:
+    (finding,) = decide_check(row("new", FAR), row("old", [79.0, 81.0]), Rules()).findings
+    assert finding.outcome is Outcome.PASS
+    assert finding.hint.startswith("passes with a drop of 40.00 points")
+    assert (
+        f"{finding.line.comparison.detectable_at(0.1):.2f} points are seen in four of five cases"
+        in finding.hint
+    )
+    assert "with 2 / 2 runs" in finding.hint
+    limit = float(re.findall(r"--max-drop ([\d.]+)", finding.hint)[0])
+    judged = decide_check(row("new", FAR), row("old", [79.0, 81.0]), Rules(default=Limit(limit)))
+    assert (limit, judged.outcome) == (5.0, Outcome.REGRESSION)
+
+
+@pytest.mark.parametrize("drop", [2.0, 2.01, 2.5, 3.0, 3.7, 5.0, 5.2, 30.0])
+def test_the_limit_that_is_named_is_one_that_the_drop_breaks(drop: float) -> None:
+    old = [80.0, 80.0 + 3 * drop, 80.0 - 3 * drop]
+    (finding,) = decide_check(
+        row("new", [value - drop for value in old]), row("old", old), Rules()
+    ).findings
+    limit = float(re.findall(r"--max-drop ([\d.]+)", finding.hint)[0])
+    assert 1.0 <= limit < drop
+    assert limit <= 5.0
+
+
+def test_small_drops_rises_and_judged_ones_have_no_hint() -> None:
+    for values in ([79.0, 81.0, 78.5], [90.0, 70.0, 95.0]):
+        assert (
+            decide_check(row("new", values), row("old", [79.0, 81.0, 80.0]), Rules())
+            .findings[0]
+            .hint
+            == ""
+        )
+    assert (
+        decide_check(row("new", FAR), row("old", [79.0, 81.0]), Rules(default=Limit(50.0)))
+        .findings[0]
+        .hint
+        == ""
+    )
+    fell = decide_check(
+        row("new", [50.0, 50.1, 50.2]), row("old", [80.0, 80.1, 80.2]), Rules()
+    ).findings[0]
+    assert (fell.outcome, fell.hint) == (Outcome.REGRESSION, "")
+
+
+@pytest.fixture
+def folder(here: Path) -> Path:
+    """`good`, `bad`, and `odd`, of which one run of three is far off."""
+    store = Store(here / "my runs")
+    play(store, "good", {"gad": 0.9, "biosses": 0.9})
+    play(store, "bad", {"gad": 0.4, "biosses": 0.9})
+    tables.rebuild(store, here / "leaderboard.csv")
+    return here
+
+
+def blurb(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, list(arguments), catch_exceptions=False)
+
+
+@pytest.mark.extensions
+def test_the_command_that_shows_the_examples_works_as_it_stands(folder: Path) -> None:
+    result = blurb("check", "bad", "--baseline", "good", "--output", "my runs")
+    assert result.exit_code == 1
+    (line,) = (
+        line for line in result.output.splitlines() if line.startswith("The examples: blurb ")
+    )
+    typed = shlex.split(line.removeprefix("The examples: blurb "))
+    assert typed == [
+        "diff",
+        "bad",
+        "good",
+        "--task",
+        "gad",
+        "--split",
+        "dev",
+        "--output",
+        "my runs",
+    ]
+    assert blurb(*typed).exit_code == 0
+    assert "bad quick is worse than good quick on gad." in result.output
+    assert result.output.splitlines()[-1] == "regression"
+
+
+def test_a_table_says_that_it_has_no_examples(folder: Path) -> None:
+    for sides in (("results.csv:bad", "results.csv:good"), ("results.csv:bad", "my runs:good")):
+        result = blurb("check", sides[0], "--baseline", sides[1])
+        assert (result.exit_code, "A table alone has no examples" in result.output) == (1, True)
+        assert "blurb diff" not in result.output
+
+
+def test_intervals_end_where_the_metric_ends() -> None:
+    wide = invented.row("m", {"gad": [5.0, 99.0], "biosses": [-90.0, 95.0], "hoc": [1.0, 100.0]})
+    values = intervals.numbers(wide)
+    assert values["gad"].interval == (0.0, 100.0)
+    assert values["biosses"].interval == (-100.0, 100.0)
+    assert values["hoc"].interval == (0.0, 100.0)
+    lines = {line.name: line for line in compare_rows(wide, wide, "test", with_units=False)}
+    assert lines["gad"].interval == (-100.0, 100.0)
+    assert lines["biosses"].interval == (-200.0, 200.0)
+
+
+def test_the_mean_of_one_dataset_has_the_interval_of_the_dataset(folder: Path) -> None:
+    """On the page BIOSSES had 76.6 to 90.1, and the mean of its type, the same number, 76.6 to 90.2."""
+    several = invented.row(
+        "m", {"biosses": [80.0, 83.0, 90.0], "hoc": [70.0, 71.0, 75.0], "ebm-pico": [60.0, 65.0]}
+    )
+    values = intervals.numbers(several)
+    for kind, task in (("similarity", "biosses"), ("document", "hoc"), ("pico", "ebm-pico")):
+        assert values[kind] == values[task]
+    from blurb.results import from_store
+
+    for one in from_store.read(Store(folder / "my runs")):
+        stored = intervals.numbers(one)
+        assert stored["similarity"] == stored["biosses"]
+
+
+def test_one_sign_everywhere(folder: Path) -> None:
+    """Candidate minus baseline, first minus second: in both commands, in text and JSON."""
+    checked = json.loads(
+        blurb(
+            "check",
+            "bad",
+            "--baseline",
+            "good",
+            "--output",
+            "my runs",
+            "--split",
+            "test",
+            "--format",
+            "json",
+        ).output
+    )
+    compared = json.loads(
+        blurb("compare", "bad", "good", "--output", "my runs", "--format", "json").output
+    )
+    for one in checked["findings"]:
+        (two,) = (line for line in compared if line["name"] == one["name"])
+        assert one["difference"] == pytest.approx(two["difference"], abs=1e-6)
+        assert one["difference"] == pytest.approx(
+            one["candidate_score"] - one["baseline_score"], abs=1e-5
+        )
+        assert two["difference"] == pytest.approx(two["first_score"] - two["other_score"])
+    assert {line["name"]: line["verdict"] for line in compared}["gad"] == "lower"
+    text = blurb("compare", "bad", "good", "--output", "my runs").output
+    assert "bad quick is lower than good quick on gad." in text
+    assert text.startswith("bad quick minus good quick, test\n")
+    assert blurb("check", "bad", "--baseline", "good", "--output", "my runs").output.startswith(
+        "bad quick minus good quick, dev\n"
+    )
+
+
+def test_every_form_says_what_was_passed_over(folder: Path) -> None:
+    typed = (
+        "check",
+        "good",
+        "--baseline",
+        "good",
+        "--output",
+        "my runs",
+        "--across",
+        "protocol",
+        "--across",
+        "recipe",
+    )
+    told = blurb(*typed, "--junit", "j.xml", "--summary", "s.md").output
+    for text in (told, Path("s.md").read_text()):
+        assert "Judged across protocol, recipe, as asked for." in text
+    assert '<property name="across" value="protocol, recipe"' in Path("j.xml").read_text()
+    assert json.loads(blurb(*typed, "--format", "json").output)["across"] == ["protocol", "recipe"]

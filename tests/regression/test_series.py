@@ -340,6 +340,7 @@ def test_the_power_of_and_is_one_half_where_the_true_drop_is_the_tolerance() -> 
 @pytest.mark.parametrize(
     "bad",
     [{"looks": 0}, {"looks": 2.5}, {"looks": True}, {"sd": 0.0}, {"sd": -1.0}, {"sd": math.nan}, {"rule": "xor"},
+     {"level": math.nan}, {"level": 1.0}, {"split": "tset"},
      {"rule": "and", "level": 0.0}],
 )  # fmt: skip
 def test_rules_that_cannot_be(bad: dict[str, Any]) -> None:

@@ -18,12 +18,16 @@ from blurb.leaderboard import ranking
 from blurb.learners import protocol_learner
 from blurb.protocols import protocol
 from blurb.protocols.settings import DEFAULTS, Settings, in_groups
-from blurb.results import groups, published, results_csv
+from blurb.results import comparison, from_store, groups, published, results_csv
 from blurb.results.row import Row
+from blurb.results.tables import rebuild
+from blurb.row_files.references import file_rows
 from blurb.store.store import Store
+from tests.cli.in_process import ran
 from tests.conftest import ROOT
 from tests.results import invented, played
-from tests.results.test_comparability import CASES, row
+from tests.results.played import CONFIGURATION, play
+from tests.results.test_comparison import USES, known_row
 
 RESULTS = ROOT / "docs" / "results"
 SHARED = {
@@ -59,11 +63,11 @@ def named(one: Row, name: str) -> Row:
 
 
 @pytest.mark.parametrize(
-    ("words", "other"), [one[:2] for one in CASES], ids=[one[0] for one in CASES]
+    ("words", "other"), [one[:2] for one in USES], ids=[one[0] for one in USES]
 )
 def test_who_is_ranked_beside_a_row(words: str, other: Row) -> None:
     """Rows that a check refuses are never ranked together; what is unknown has no rank."""
-    found = ranks(named(row(), "one"), named(other, "two"))
+    found = ranks(named(known_row(), "one"), named(other, "two"))
     first, second = (found[name][0].removeprefix("probe ") for name in ("one", "two"))
     if words in HIDDEN:
         assert (first, second) == ("1", "")
@@ -76,7 +80,7 @@ def test_who_is_ranked_beside_a_row(words: str, other: Row) -> None:
 def test_each_protocol_has_its_place(name: str) -> None:
     made = protocol.load_protocol_file(name)
     one = named(
-        row(
+        known_row(
             protocol=made.name, protocol_hash=made.hash, learner=protocol_learner.kind_of(made).name
         ),
         "mine",
@@ -91,9 +95,9 @@ def test_each_protocol_has_its_place(name: str) -> None:
 
 
 def test_a_user_s_file_is_no_protocol_of_a_paper() -> None:
-    one = named(row(protocol="standard@0123abcd"), "mine")
+    one = named(known_row(protocol="standard@0123abcd"), "mine")
     assert ranks(one)["mine"][1] == "standard@0123abcd"
-    sketch = named(row(protocol="sketch@0123abcd"), "mine")
+    sketch = named(known_row(protocol="sketch@0123abcd"), "mine")
     assert ranks(sketch)["mine"] == ("1", "sketch@0123abcd")
 
 
@@ -143,7 +147,7 @@ def test_rows_that_are_ranked_apart_have_headings_of_their_own() -> None:
         "metrics": {"metrics_version": "2"},
         "code": {"plugins": "head=0123456789ab"},
     }
-    rows = [named(row(**facts), name) for name, facts in parts.items()]
+    rows = [named(known_row(**facts), name) for name, facts in parts.items()]
     headings = {name: heading for name, (_, heading) in ranks(rows[0], *rows).items()}
     plain = headings.pop("one")
     assert headings == {
@@ -156,10 +160,12 @@ def test_rows_that_are_ranked_apart_have_headings_of_their_own() -> None:
 
 def test_the_name_of_a_protocol_of_papers_is_no_place_among_them() -> None:
     paper = protocol.load_protocol_file("paper")
-    assert ranks(named(row(protocol="paper", protocol_hash=paper.hash), "mine"))["mine"][1] == ""
-    smoke = row(protocol="paper", protocol_hash=protocol.load_protocol_file("smoke").hash)
-    capped = row(protocol="paper", protocol_hash=paper.hash, max_eval="64", eval_seed="1")
-    shortened = row(protocol="paper", protocol_hash=paper.hash, max_train="100")
+    assert (
+        ranks(named(known_row(protocol="paper", protocol_hash=paper.hash), "mine"))["mine"][1] == ""
+    )
+    smoke = known_row(protocol="paper", protocol_hash=protocol.load_protocol_file("smoke").hash)
+    capped = known_row(protocol="paper", protocol_hash=paper.hash, max_eval="64", eval_seed="1")
+    shortened = known_row(protocol="paper", protocol_hash=paper.hash, max_train="100")
     assert {ranks(named(other, "mine"))["mine"][1] for other in (smoke, capped, shortened)} == {
         "paper"
     }
@@ -231,7 +237,7 @@ def test_the_committed_rows_have_the_means_that_they_had() -> None:
 
 
 def test_a_row_with_fewer_seeds_than_planned_has_no_rank() -> None:
-    one = named(row(), "one")
+    one = named(known_row(), "one")
     short = replace(one, datasets={"gad": replace(one.datasets["gad"], planned=5)}, label="short")
     found = ranks(one, short)
     assert (found["one"][0], found["short"][0]) == ("1", "")
@@ -290,3 +296,76 @@ def resolved() -> dict[str, str]:
         )
         found[made.name] = hashlib.sha256(text.encode()).hexdigest()[:16]
     return found
+
+
+# Rows that were scored on a part of the units: shown, with their note, and never the best of anything.
+
+
+CAPPED = {"head": "linear", "pooling": "cls", "max_train": 64, "max_eval": 64}
+NOTE = "at most 64 training examples; at most 64 dev and test examples"
+
+
+@pytest.fixture
+def folder(here: Path) -> Path:
+    """A row of 64 units that is better than any, and a whole one."""
+    store = Store(here / "runs")
+    play(
+        store,
+        "tiny",
+        {"gad": 1.0},
+        configuration=replace(CONFIGURATION, protocol="smoke"),
+        settings=CAPPED,
+    )
+    play(store, "whole", {"gad": 0.5}, configuration=replace(CONFIGURATION, protocol="standard"))
+    rebuild(store, here / "leaderboard.csv")
+    return here
+
+
+def test_it_is_never_ranked(folder: Path) -> None:
+    entries = [
+        ranking.entry(each, resampled=False) for each in from_store.read(Store(folder / "runs"))
+    ]
+    ranks = {one.entry.name.split()[0]: one.rank for one in ranking.in_parts(entries, "gad")}
+    assert ranks == {"whole": "1", "tiny": ""}
+    result = CliRunner().invoke(cli, ["leaderboard", "show", "--no-intervals", "--sort", "gad"])
+    assert f"tiny smoke: not ranked: rows of smoke have no rank; {NOTE}." in result.output
+
+
+@pytest.mark.extensions
+@pytest.mark.parametrize("form", ["markdown", "latex"])
+def test_it_is_never_bold_and_says_why(form: str, folder: Path) -> None:
+    result = CliRunner().invoke(
+        cli, ["export", form, "--published", "gu2021"], catch_exceptions=False
+    )
+    assert "100.00" in result.output or "99." in result.output
+    for bold in ("**100.00**", "**99.", r"\textbf{100.00}", r"\textbf{99."):
+        assert bold not in result.output
+    assert NOTE in result.output
+
+
+@pytest.mark.extensions
+@pytest.mark.parametrize("form", ["model-index", "eval-results"])
+def test_a_card_carries_the_note(form: str, folder: Path) -> None:
+    out = folder / "out"
+    ran(["export", form, "tiny", "--out", str(out)])
+    text = " ".join((out if out.is_file() else out / "blurb.yaml").read_text().split())
+    assert NOTE in text
+
+
+def test_it_is_compared_with_no_whole_row(folder: Path) -> None:
+    sides = {each.model: each for each in from_store.read(Store(folder / "runs"))}
+    files = {each.model: each for each in file_rows(folder / "results.csv")}
+    for tiny, whole in ((sides["tiny"], sides["whole"]), (files["tiny"], sides["whole"])):
+        line = next(
+            one
+            for one in comparison.compare_rows(whole, tiny, "test", with_units=False)
+            if one.name == "gad"
+        )
+        assert (
+            line.reason == "different examples were scored: all in one row, at most 64 in the other"
+        )
+    result = CliRunner().invoke(
+        cli, ["check", "tiny", "--baseline", "whole", "--split", "test", "--format", "json"]
+    )
+    assert result.exit_code == 2
+    assert "different examples" in json.dumps(json.loads(result.stdout))

@@ -169,7 +169,7 @@ def test_a_missing_column_is_named(column: str, path: Path) -> None:
 
 @pytest.mark.parametrize("column", leaderboard_csv.NUMBERS)
 def test_what_is_no_number_is_told_with_its_line_and_column(column: str, path: Path) -> None:
-    for text in ("x", "nan", "inf", "8o.1"):
+    for text in ("x", "nan", "inf", "8o.1", "٨٠", "8_0", "0x50"):
         edited(path, 3, **{column: text})
         assert re.search(rf"^{re.escape(str(path))}:3: {column}\b", told(path))
 
@@ -261,8 +261,7 @@ def test_whatever_comes_back_is_read_or_told(path: Path) -> None:
     assert 100 < len(refused) < 300
 
 
-def test_tasks_of_ones_own_have_columns_behind_the_fixed_ones(tmp_path: Path) -> None:
-    store = Store(tmp_path / "runs")
+def test_tasks_of_ones_own_have_columns_behind_the_fixed_ones(store: Store, tmp_path: Path) -> None:
     planned = [trial(seed=seed) for seed in (1, 2)]
     stored(store, "m", *planned)
     (mine,) = from_store.read(store)

@@ -123,8 +123,7 @@ def test_probes_are_told_apart_by_their_units(folder: Path) -> None:
 
 
 @pytest.mark.costly
-def test_a_whole_row_of_probes_has_a_judged_score(tmp_path: Path) -> None:
-    store = Store(tmp_path)
+def test_a_whole_row_of_probes_has_a_judged_score(store: Store) -> None:
     probe(store, "good", dict.fromkeys(NAMES, 0.9))
     probe(store, "bad", dict.fromkeys(NAMES, 0.6))
     rows = {row.model: row for row in from_store.read(store)}

@@ -173,9 +173,8 @@ def test_what_is_not_there_is_told_with_what_is_near() -> None:
 
 
 def test_a_model_with_the_name_of_a_file_or_folder_here_is_the_one_of_the_store(
-    made: Path, tmp_path: Path
+    made: Path, store: Store
 ) -> None:
-    store = Store(tmp_path / "runs")
     for model in ("other", "results.csv", "other:c"):
         fill(store, model)
     for model in ("other", "results.csv", "other:c"):
@@ -196,19 +195,8 @@ def test_a_path_may_have_colons(tmp_path: Path) -> None:
         assert named(reference).model == "c"
 
 
-def test_damage_is_told_and_the_row_is_read_without_it(tmp_path: Path) -> None:
-    shutil.copytree("runs", tmp_path / "runs")
-    path = next((tmp_path / "runs" / "a" / "gad").glob("*/predictions.parquet"))
-    path.write_bytes(b"cut")
-    told: list[BlurbError] = []
-    assert resolve("a", tmp_path / "runs", told.append).run_counts == [1]
-    assert len(told) == 1
-    assert str(path.parent) in str(told[0])
-
-
-def test_a_name_that_no_file_can_have_is_that_of_a_row(tmp_path: Path) -> None:
+def test_a_name_that_no_file_can_have_is_that_of_a_row(store: Store) -> None:
     """The name of a row with long overrides has more letters than a file's may have."""
-    store = Store(tmp_path / "runs")
     long = replace(fakes.CONFIGURATION, overrides={"head": "my_head.py:Head," + "x" * 300})
     fill(store, "m", fakes.CONFIGURATION, long)
     (row,) = (one for one in from_store.read(store) if "x" * 300 in one.name)
@@ -241,9 +229,8 @@ AWKWARD = (
 )
 
 
-def test_a_name_means_the_row_that_it_means_among_all_rows(tmp_path: Path) -> None:
+def test_a_name_means_the_row_that_it_means_among_all_rows(store: Store) -> None:
     """Oracle: `pick` among all rows, of names that begin with, or are spelt as, the beginning of others."""
-    store = Store(tmp_path / "runs")
     twice = (fakes.CONFIGURATION, replace(fakes.CONFIGURATION, precision="bf16"))
     for model in AWKWARD:
         with store.locked():

@@ -18,7 +18,7 @@ from blurb import tasks
 from blurb.corpora import demo
 from blurb.messages.errors import BlurbError
 from blurb.scoring import decoding, requests
-from tests.cli.in_process import blurb as command
+from tests.cli.in_process import blurb as command, done
 
 NAMES = ("ncbi-disease", "gad", "biosses")
 Gold = dict[str, str]
@@ -356,9 +356,7 @@ def test_answers_in_several_files(gold: Gold, tmp_path: Path) -> None:
         "--format",
         "csv",
     ]
-    code, out, err = command(typed, tmp_path)
-    assert code == 0, err
-    assert [row.split(",")[3] for row in out.splitlines()[1:]] == ["100"] * 3
+    assert [row.split(",")[3] for row in done(typed, tmp_path).splitlines()[1:]] == ["100"] * 3
     assert [each.score for each in blurb.score(None, files, suite="demo")] == [
         each.score for each in score(tmp_path / "all.jsonl", lines)
     ]
@@ -421,8 +419,7 @@ def test_a_row_that_is_mostly_unanswered_says_so(
         == 0
     )
     for shown in (["--sort", "gad"], ["--sort", "gad", "--format", "json"], ["--datasets"]):
-        code, out, err = command(["leaderboard", "show", *shown], tmp_path)
-        assert code == 0, err
+        out = done(["leaderboard", "show", *shown], tmp_path)
         assert (share in " ".join(out.split())) == told, shown
     row = json.loads(
         command(["leaderboard", "show", "--sort", "gad", "--format", "json"], tmp_path)[1]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import blurb
@@ -14,7 +17,7 @@ from blurb.corpora import demo
 from blurb.data.loading import read_split
 from blurb.learners import EXTERNAL
 from blurb.row_files.references import row_of
-from tests.cli.in_process import blurb as command
+from tests.cli.in_process import blurb as command, done, refused
 from tests.scoring.test_forms import answers
 
 GAD = tasks.get("gad")
@@ -75,10 +78,7 @@ def test_commands_take_it_as_any_row(store: Path) -> None:
         ["leaderboard", "html", "--out", "page.html"],
         ["doctor", "runs"],
     ):
-        code, out, err = command(
-            [*asked, *(["--output", str(store)] if asked[0] != "doctor" else [])], store.parent
-        )
-        assert code == 0, (asked, out, err)
+        done([*asked, *(["--output", str(store)] if asked[0] != "doctor" else [])], store.parent)
 
 
 def test_a_check_on_dev_says_what_it_can_compare(store: Path) -> None:
@@ -110,14 +110,11 @@ def test_equal_predictions_are_one_trial_and_others_take_its_place(tmp_path: Pat
 
 
 def test_it_is_no_learner_that_can_be_run(tmp_path: Path) -> None:
-    code, _, err = command(["run", f"baseline:{EXTERNAL.name}", "--suite", "demo"], tmp_path)
-    assert code == 2
-    assert f"There is no baseline called '{EXTERNAL.name}'" in err
-    (tmp_path / "p.toml").write_text(f'learner = "{EXTERNAL.name}"\n')
-    code, _, err = command(
-        ["run", "scratch:tiny", "--suite", "demo", "--protocol", "p.toml"], tmp_path
+    assert f"There is no baseline called '{EXTERNAL.name}'" in refused(
+        ["run", f"baseline:{EXTERNAL.name}", "--suite", "demo"], tmp_path
     )
-    assert code == 2
+    (tmp_path / "p.toml").write_text(f'learner = "{EXTERNAL.name}"\n')
+    refused(["run", "scratch:tiny", "--suite", "demo", "--protocol", "p.toml"], tmp_path)
 
 
 def test_no_torch_is_loaded(tmp_path: Path) -> None:
@@ -146,3 +143,145 @@ def test_the_constant_answer_that_others_print_as_micro_f1(
     assert scored.score == 0.0
     assert round(scored.all_classes.accuracy, 1) == printed
     assert scored.verdict == "identical"
+
+
+# Probabilities in the place of labels, and predictions on dev beside those on test.
+
+
+def write(path: Path, predictions: dict[str, Any]) -> str:
+    lines = (json.dumps({"id": key, "prediction": value}) for key, value in predictions.items())
+    path.write_text("\n".join(lines) + "\n")
+    return str(path)
+
+
+def test_the_most_probable_label_counts(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    labels = tasks.get("chemprot").labels
+    units = read_split(tasks.get("chemprot"), demo.prepare(), "test")
+    shares = random.dirichlet([0.3] * len(labels), len(units)).round(3)
+    given = {
+        unit["id"]: dict(zip(labels, map(float, row), strict=True))
+        for unit, row in zip(units, shares, strict=True)
+    }
+    chosen = {
+        unit["id"]: labels[int(row.argmax())] for unit, row in zip(units, shares, strict=True)
+    }
+    found = blurb.score("chemprot", write(tmp_path / "shares.jsonl", given), suite="demo")[0]
+    expected = blurb.score("chemprot", chosen, suite="demo")[0]
+    assert (found.figures, found.predictions) == (expected.figures, expected.predictions)
+
+
+def test_labels_of_a_document_count_above_a_half() -> None:
+    random = np.random.default_rng(1)
+    task = tasks.get("hoc")
+    units = read_split(task, demo.prepare(), "test")
+    shares = random.random((len(units), len(task.labels)))
+    given = [dict(zip(task.labels, map(float, row), strict=True)) for row in shares]
+    chosen = [
+        [label for label, share in zip(task.labels, row, strict=True) if share > 0.5]
+        for row in shares
+    ]
+    assert (
+        blurb.score("hoc", given, suite="demo")[0].figures
+        == blurb.score("hoc", chosen, suite="demo")[0].figures
+    )
+
+
+@pytest.mark.parametrize(
+    ("task", "value", "told"),
+    [
+        (
+            "gad",
+            {"0": 87.3, "1": 12.7},
+            "87.3 of '0' is no probability, which is from 0 to 1. Divide percentages by 100.",
+        ),
+        ("gad", {"0": 0.9, "1": 0.9}, "the probabilities of the labels have the sum 1.8, not 1."),
+        ("gad", {"0": -0.1, "1": 1.1}, "-0.1 of '0' is no probability"),
+        ("gad", {"0": "0.5", "1": 0.5}, "'0.5' of '0' is no probability"),
+        ("gad", {"no": 0.9, "yes": 0.1}, "is no label of gad"),
+        ("gad", {}, "there are no probabilities of labels"),
+        ("hoc", {}, "there are no probabilities of labels"),
+        ("hoc", {"sustaining proliferative signaling": 55}, "Divide percentages by 100."),
+    ],
+)
+def test_what_is_no_probability_is_refused_with_its_line(
+    task: str, value: Any, told: str, tmp_path: Path
+) -> None:
+    units = read_split(tasks.get(task), demo.prepare(), "test")
+    given: dict[str, Any] = dict(
+        zip([unit["id"] for unit in units], answers(task, units), strict=True)
+    )
+    given[units[2]["id"]] = value
+    write(tmp_path / "shares.jsonl", given)
+    words = ["score", "--task", task, "--predictions", "shares.jsonl", "--suite", "demo"]
+    err = refused(words, tmp_path)
+    assert told in " ".join(err.split())
+    assert "shares.jsonl:3" in err
+
+
+@pytest.mark.extensions
+def test_predictions_on_dev_are_stored_beside_those_on_test(tmp_path: Path) -> None:
+    for task in ("gad", "biosses"):
+        given = {
+            split: dict(zip([unit["id"] for unit in units], answers(task, units), strict=True))
+            for split in ("dev", "test")
+            for units in [read_split(tasks.get(task), demo.prepare(), split)]  # type: ignore[arg-type]
+        }
+        for split in given:
+            (tmp_path / split).mkdir(exist_ok=True)
+            write(tmp_path / split / f"{task}.jsonl", given[split])
+        dev = blurb.score(task, given["dev"], suite="demo", split="dev")[0]
+        test = blurb.score(task, given["test"], suite="demo")[0]
+        words = [
+            "score",
+            "--predictions",
+            "test",
+            "--dev",
+            "dev",
+            "--suite",
+            "demo",
+            "--add",
+            "tool",
+        ]
+        assert command(words, tmp_path)[0] == 0
+        (row,) = blurb.load_results(tmp_path / "runs").rows
+        assert row.means("dev")[task] == pytest.approx(dev.score, abs=1e-12)
+        assert row.means("test")[task] == pytest.approx(test.score, abs=1e-12)
+    done(["export", "row", "tool", "--output", "runs", "--out", "row"], tmp_path)
+    out = done(["leaderboard", "verify", "row", "--suite", "demo", "--format", "json"], tmp_path)
+    assert [figure["split"] for figure in json.loads(out)["figures"]] == ["dev", "test"] * 2
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--predictions", "gad.jsonl", "--dev", "gad.jsonl"], "Predictions on dev are for add"),
+        (["--predictions", "gad.jsonl", "--dev", "gad.jsonl", "--add", "tool"], "gad.jsonl"),
+    ],
+)
+def test_bad_predictions_on_dev_store_nothing(words: list[str], told: str, tmp_path: Path) -> None:
+    units = read_split(tasks.get("gad"), demo.prepare(), "test")
+    write(
+        tmp_path / "gad.jsonl",
+        dict(zip([unit["id"] for unit in units], answers("gad", units), strict=True)),
+    )
+    assert told in refused(["score", "--task", "gad", "--suite", "demo", *words], tmp_path)
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_row_of_test_alone_is_shown_without_dev(tmp_path: Path) -> None:
+    units = read_split(tasks.get("gad"), demo.prepare(), "test")
+    blurb.score("gad", answers("gad", units), suite="demo", add="tool", output=tmp_path / "runs")
+    out = done(["runs", "show", "tool", "--format", "json"], tmp_path)
+    assert json.loads(out)[0]["dev"] is None
+
+
+def test_numbers_of_any_width_are_numbers() -> None:
+    """A model has its probabilities in float32, of which JSON knows nothing."""
+    units = read_split(tasks.get("gad"), demo.prepare(), "test")
+    given = [{"0": np.float32(0.25), "1": np.float32(0.75)} for _ in units]
+    plain = [{"0": 0.25, "1": 0.75} for _ in units]
+    assert (
+        blurb.score("gad", given, suite="demo")[0].figures
+        == blurb.score("gad", plain, suite="demo")[0].figures
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
 
 import numpy as np
@@ -10,7 +11,24 @@ import pytest
 from scipy import stats
 
 from blurb.statistics.levels import holm
-from blurb.statistics.welch import combine_tests, half_width, t_critical, two_sided, welch_test
+from blurb.statistics.pooled import (
+    RunVariance,
+    Squares,
+    bartlett_p,
+    compare,
+    pool_variance,
+    stated_variance,
+)
+from blurb.statistics.welch import (
+    WelchComparison,
+    combine_tests,
+    equivalence_margin,
+    half_width,
+    p_beyond,
+    t_critical,
+    two_sided,
+    welch_test,
+)
 from tests.conftest import ROOT
 from tests.rewriting import csv_lines
 
@@ -179,3 +197,119 @@ def test_a_known_variance_of_examples_makes_the_tail_no_freer(ratio: float, most
     ]
     below = np.mean([p is not None and p < 0.05 / 6 for p in found])
     assert below <= most + 2 * np.sqrt(most * (1 - most) / draws)
+
+
+# The variance within checkpoints: against SciPy's tests, and Student's test where there are two checkpoints.
+
+
+def series(seed: int, checkpoints: int, runs: int) -> list[list[float]]:
+    return np.random.default_rng(seed).normal(80, 1, (checkpoints, runs)).tolist()
+
+
+def test_two_checkpoints_are_students_test() -> None:
+    first, other = [80.0, 81.5, 79.2], [78.0, 79.5, 80.1, 79.9]
+    variance = pool_variance([Squares.of(first), Squares.of(other)])
+    assert variance is not None
+    found = compare(first, other, variance)
+    expected = stats.ttest_ind(first, other)
+    assert found.p == pytest.approx(expected.pvalue)
+    assert found.interval == pytest.approx(tuple(expected.confidence_interval()), rel=1e-5)
+
+
+def test_more_checkpoints_are_the_error_of_an_analysis_of_variance() -> None:
+    """Within-group mean square of a one-way layout, by its definition."""
+    scores = series(1, 6, 3)
+    variance = pool_variance([Squares.of(one) for one in scores])
+    within = sum(sum((value - np.mean(one)) ** 2 for value in one) for one in scores) / (6 * 2)
+    assert variance == RunVariance(pytest.approx(within), 12)
+    found = compare(scores[0], scores[1], RunVariance(within, 12))
+    t = (np.mean(scores[0]) - np.mean(scores[1])) / math.sqrt(within * 2 / 3)
+    assert found.p_drop == pytest.approx(stats.t.cdf(t, 12))
+
+
+def test_a_stated_deviation_is_a_z_test() -> None:
+    found = compare([78.0, 79.0], [80.0], stated_variance(0.7))
+    assert found.p_drop == pytest.approx(stats.norm.cdf(-1.5 / (0.7 * math.sqrt(1.5))))
+    assert found.interval == pytest.approx(
+        tuple(stats.norm.interval(0.95, -1.5, 0.7 * math.sqrt(1.5))), abs=1e-5
+    )
+
+
+@pytest.mark.parametrize(("checkpoints", "runs"), [(2, 3), (5, 3), (20, 5)])
+def test_homogeneity_is_bartletts_test(checkpoints: int, runs: int) -> None:
+    scores = series(2, checkpoints, runs)
+    scores[0] = [80 + 3 * (value - 80) for value in scores[0]]
+    assert bartlett_p([Squares.of(one) for one in scores]) == pytest.approx(
+        stats.bartlett(*scores).pvalue
+    )
+
+
+def test_single_runs_say_nothing_of_the_variance() -> None:
+    assert pool_variance([]) is None
+    assert pool_variance([Squares.of([80.0]), Squares.of([])]) is None
+    assert Squares.of([80.0]).sd is None
+    several = [Squares.of(one) for one in series(3, 3, 3)]
+    assert bartlett_p(several[:1]) is None
+    assert bartlett_p([*several, Squares.of([80.0])]) == bartlett_p(several)
+    assert bartlett_p([*several, Squares.of([80.0, 80.0])]) is None  # log of nothing
+    assert compare([80.0], [], stated_variance(1.0)).difference is None
+    assert compare([79.0, 79.0], [80.0], RunVariance(0.0, 1)).p is None
+
+
+# Equivalence within a margin. Oracles: SciPy's Welch test, shifted to both margins, and its rate in simulations.
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_two_one_sided_tests_of_scipy_agree(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    first, other = random.normal(80, 0.7, 4).tolist(), random.normal(80.2, 1.1, 5)
+    reached = equivalence_margin(welch_test(first, other.tolist()))
+    for margin in (reached * 0.99, reached * 1.01):
+        above = stats.ttest_ind(first, other + margin, equal_var=False, alternative="less").pvalue
+        below = stats.ttest_ind(
+            first, other - margin, equal_var=False, alternative="greater"
+        ).pvalue
+        assert (max(above, below) < 0.05) == (margin > reached)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_beyond_a_margin_as_scipy_says(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    first, other = random.normal(80, 0.7, 4).tolist(), random.normal(82, 1.1, 5)
+    beyond = p_beyond(welch_test(first, other.tolist()), 1.0)
+    expected = stats.ttest_ind(first, other - 1.0, equal_var=False, alternative="less").pvalue
+    assert beyond == pytest.approx(expected, abs=1e-9)
+
+
+def test_runs_at_the_margin_pass_in_five_per_cent_and_equal_ones_mostly() -> None:
+    random = np.random.default_rng(0)
+
+    def share(difference: float, runs: int) -> float:
+        passed = 0
+        for _ in range(1_000):
+            reached = equivalence_margin(
+                welch_test(
+                    *(random.normal(mean, 0.5, runs).tolist() for mean in (80 + difference, 80))
+                )
+            )
+            passed += reached is not None and reached < 1.0
+        return passed / 1_000
+
+    assert share(1.0, 5) < 0.07
+    assert share(0.0, 7) > 0.8
+    assert (
+        share(0.0, 2) < share(0.0, 3) < share(0.0, 5)
+    )  # few runs prove little, where p > 0.05 would pass more
+
+
+def test_without_variance_and_without_knowledge() -> None:
+    assert (
+        equivalence_margin(WelchComparison(None))
+        is p_beyond(WelchComparison(None), 1.0)
+        is equivalence_margin(WelchComparison(0.3))
+        is None
+    )
+    assert (p_beyond(WelchComparison(1.5, 0.0), 1.0), p_beyond(WelchComparison(0.5, 0.0), 1.0)) == (
+        0.0,
+        1.0,
+    )

@@ -292,9 +292,3 @@ def test_what_is_done_is_believed_without_hashes(
     assert rescore.is_done(store, path)
     assert rescore.is_current(store, path)
     assert not rescore.is_done(store, path.with_name("0" * 16))
-
-
-def test_the_start_of_a_command_loads_no_arrow() -> None:
-    code = "import sys, blurb.store.store, blurb.store.index, blurb.results.from_store; print('pyarrow' in sys.modules)"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "False"

@@ -247,13 +247,6 @@ def test_only_a_trial_whose_metrics_alone_are_damaged_needs_no_training(
     assert store.is_done(path) is (name == "metrics.json")
 
 
-def test_metrics_that_are_a_folder_need_training(store: Store) -> None:
-    path = trial_of(store, "gad")
-    (path / "metrics.json").unlink()
-    (path / "metrics.json").mkdir()
-    assert rescore.is_done(store, path) is False
-
-
 def test_metrics_of_another_version_are_computed_before_a_trial_counts_as_done(
     store: Store,
 ) -> None:

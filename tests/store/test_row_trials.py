@@ -19,11 +19,8 @@ from blurb.store import row_trials as rows
 from blurb.store.store import Store
 from tests.store.fakes import CONFIGURATION, finish, row, stored, trial
 
-GOLDEN = Path(__file__).parents[1] / "golden" / "store"
 
-
-def test_rows_are_merged_by_task_and_seed_but_never_across_data(tmp_path: Path) -> None:
-    store = Store(tmp_path)
+def test_rows_are_merged_by_task_and_seed_but_never_across_data(store: Store) -> None:
     rows.write(store, row("m", trial("gad", 1), trial("ddi", 1), trial("ddi", 2), trial("hoc", 1)))
     merged = rows.write(store, row("m", trial("gad", 2), trial("ddi", 1, data="new")))
     assert set(merged.trials["gad"]) == {1, 2}
@@ -49,16 +46,6 @@ def test_the_key_has_what_decides_and_no_words() -> None:
     reworded = replace(first, configuration=replace(CONFIGURATION, note="other words"))
     assert reworded.key == first.key
     assert reworded.configuration == first.configuration
-
-
-def test_the_golden_store_has_a_row_for_each_model_and_configuration() -> None:
-    found = from_store.read(Store(GOLDEN))
-    names = [(one.model, one.configuration.text) for one in found]
-    assert len(names) == len(set(names)) == 6
-    golden = next(one for one in found if one.complete and one.model == "golden-encoder")
-    assert golden.score == pytest.approx(22.28, abs=0.005)  # as in golden/leaderboard.csv
-    assert golden.recipe == "1"
-    assert golden.tokenizer.startswith("a5f35f9d18b6")
 
 
 DAMAGES = {
@@ -142,8 +129,7 @@ def test_a_damaged_row_is_put_together_from_its_trials(tmp_path: Path) -> None:
     assert set(found.records) == {"gad", "ddi"}  # the third has other weights
 
 
-def test_datasets_of_other_plug_in_code_leave_the_row(tmp_path: Path) -> None:
-    store = Store(tmp_path)
+def test_datasets_of_other_plug_in_code_leave_the_row(store: Store) -> None:
     old = [trial("gad", plugins={"head": "a"}), trial("ddi", plugins={"head": "a"}), trial("hoc")]
     rows.write(
         store,
@@ -155,8 +141,7 @@ def test_datasets_of_other_plug_in_code_leave_the_row(tmp_path: Path) -> None:
     assert rows.read(store) == [found]
 
 
-def test_a_damaged_trial_is_told_and_the_others_stand(tmp_path: Path) -> None:
-    store = Store(tmp_path)
+def test_a_damaged_trial_is_told_and_the_others_stand(store: Store) -> None:
     paths = [finish(store, "m", trial(seed=seed), 0.5) for seed in (1, 2, 3)]
     rows.write(store, row("m", *(trial(seed=seed) for seed in (1, 2, 3))))
     (paths[0] / "predictions.parquet").unlink()

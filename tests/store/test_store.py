@@ -6,7 +6,6 @@ import contextlib
 import json
 import shutil
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,27 +20,8 @@ from blurb.system import leases
 from tests.store.fakes import finish, row, stored, trial
 
 
-def test_identity_covers_every_field() -> None:
-    first = trial()
-    changes: list[dict[str, object]] = [
-        {"task": "ddi"},
-        {"weights": "other"},
-        {"tokenizer": "other"},
-        {"data": "other"},
-        {"seed": 2},
-        {"precision": "bf16"},
-        {"settings": {**first.settings, "head": "crf"}},
-        {"recipe": 99},
-        {"plugins": {"head": "0f"}},
-    ]
-    hashes = {replace(first, **change).hash for change in changes}  # type: ignore[arg-type]
-    assert len(hashes | {first.hash}) == len(changes) + 1
-    assert replace(first, settings=dict(reversed(list(first.settings.items())))).hash == first.hash
-
-
 @pytest.mark.parametrize("name", [*FILES, "DONE.json"])
-def test_a_changed_or_missing_file_makes_a_trial_undone(tmp_path: Path, name: str) -> None:
-    store = Store(tmp_path)
+def test_a_changed_or_missing_file_makes_a_trial_undone(store: Store, name: str) -> None:
     path = finish(store, "m", trial(), 0.5)
     assert store.is_done(path)
     with (path / name).open("ab") as file:
@@ -53,8 +33,7 @@ def test_a_changed_or_missing_file_makes_a_trial_undone(tmp_path: Path, name: st
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_file_that_is_neither_there_nor_listed_is_damage(tmp_path: Path, name: str) -> None:
-    store = Store(tmp_path)
+def test_a_file_that_is_neither_there_nor_listed_is_damage(store: Store, name: str) -> None:
     path = finish(store, "m", trial(), 0.5)
     done = json.loads((path / "DONE.json").read_text())
     del done["sha256"][name]
@@ -63,8 +42,7 @@ def test_a_file_that_is_neither_there_nor_listed_is_damage(tmp_path: Path, name:
     assert store.damage(path) == [name]
 
 
-def test_an_error_while_writing_leaves_nothing(tmp_path: Path) -> None:
-    store = Store(tmp_path)
+def test_an_error_while_writing_leaves_nothing(store: Store) -> None:
     path = store.path("m", "gad", "ab" * 8)
 
     def interrupted() -> None:
@@ -77,8 +55,7 @@ def test_an_error_while_writing_leaves_nothing(tmp_path: Path) -> None:
     assert list(path.parent.iterdir()) == []
 
 
-def test_a_trial_without_all_files_is_not_sealed(tmp_path: Path) -> None:
-    store = Store(tmp_path)
+def test_a_trial_without_all_files_is_not_sealed(store: Store) -> None:
     with (
         pytest.raises(StoreError, match=r"metrics\.json"),
         store.writing(store.path("m", "gad", "ab" * 8)),
@@ -86,8 +63,7 @@ def test_a_trial_without_all_files_is_not_sealed(tmp_path: Path) -> None:
         pass
 
 
-def test_what_was_written_is_read_back(tmp_path: Path) -> None:
-    store = Store(tmp_path)
+def test_what_was_written_is_read_back(store: Store) -> None:
     planned = trial()
     record = store.read(finish(store, "org/model:x", planned, 0.25))
     assert record.trial == planned
@@ -95,8 +71,7 @@ def test_what_was_written_is_read_back(tmp_path: Path) -> None:
     assert record.score("test", baseline=True) == 0.2
 
 
-def test_deep_json_is_damage_and_not_a_traceback(tmp_path: Path) -> None:
-    store = Store(tmp_path)
+def test_deep_json_is_damage_and_not_a_traceback(store: Store) -> None:
     path = finish(store, "m", trial(), 0.5)
     (path / "DONE.json").write_text("[" * 100_000)
     assert store.damage(path) == ["DONE.json"]
@@ -263,9 +238,8 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("begins", ["a row", "a trial", "a lease"])
 def test_whatever_is_written_first_makes_the_store_one_of_this_schema(
-    begins: str, tmp_path: Path
+    begins: str, store: Store
 ) -> None:
-    store = Store(tmp_path / "runs")
     assert not store.root.exists()
     if begins == "a row":
         rows.write(store, row("m", trial()))

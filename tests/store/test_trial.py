@@ -12,6 +12,7 @@ import pytest
 
 from blurb import learners, tasks
 from blurb.messages.errors import StoreError
+from blurb.store import record
 from blurb.store.trial import LATER, PROVENANCE, Configuration, Provenance, Trial, read_provenance
 from blurb.tasks import Task
 from blurb.tasks._file import READER
@@ -142,9 +143,6 @@ def test_a_task_of_a_file_is_that_of_then() -> None:
 
 def test_what_nobody_said_is_not_known() -> None:
     assert Provenance().truncated("test") is None
-    assert Provenance(
-        facts={"predicted": {"learner": "probe", "type": "qa", "seconds": 3}}
-    ).predicted == ("probe", "qa", 3.0)
     assert Provenance(facts={"train_seconds": float("nan")}).train_seconds is None
 
 
@@ -155,3 +153,59 @@ def test_damage_is_told_with_the_file(tmp_path: Path, content: str) -> None:
     (tmp_path / PROVENANCE).write_text(content, encoding="utf-8")
     with pytest.raises(StoreError, match=r"provenance\.json"):
         read_provenance(tmp_path)
+
+
+# Stored answers are held against the type of their task before anything reads them.
+
+
+NER, CLASSES, DOCUMENTS, NUMBERS = "bc5-chem", "gad", "hoc", "biosses"
+LABEL = tasks.get(DOCUMENTS).labels[0]
+FIT: list[tuple[str, Any, Any]] = [
+    (NER, ["B-Chemical", "O"], ["O", "I-Chemical"]),
+    (NER, [], []),
+    (CLASSES, "1", "0"),
+    (DOCUMENTS, [LABEL], []),
+    (NUMBERS, 1.0, -3.5),
+]
+UNFIT: list[tuple[str, Any, Any]] = [
+    (NER, ["B-Chemical"], ["O", "O"]),
+    (NER, ["X"], ["O"]),
+    (NER, "O", "O"),
+    (NER, [["O"]], [["O"]]),
+    (NER, [None], ["O"]),
+    (NER, None, None),
+    (CLASSES, 1, 1),
+    (CLASSES, ["1"], ["1"]),
+    (CLASSES, "1", None),
+    (DOCUMENTS, LABEL, LABEL),
+    (DOCUMENTS, [1], []),
+    (NUMBERS, 1.0, float("nan")),
+    (NUMBERS, "1", "1"),
+    (NUMBERS, 1.0, None),
+    (NUMBERS, True, 1.0),
+]
+
+
+def _check(task: str, gold: Any, prediction: Any, unit: Any = "a", document: Any = None) -> None:
+    columns = {"id": [unit], "doc_id": [document], "gold": [gold], "prediction": [prediction]}
+    record.check(tasks.get(task), columns, Path("trial"))
+
+
+@pytest.mark.parametrize(("task", "gold", "prediction"), FIT)
+def test_answers_of_a_type(task: str, gold: Any, prediction: Any) -> None:
+    _check(task, gold, prediction, document="d")
+
+
+@pytest.mark.parametrize(("task", "gold", "prediction"), UNFIT)
+def test_answers_of_another_type(task: str, gold: Any, prediction: Any) -> None:
+    with pytest.raises(
+        StoreError,
+        match=r"^trial: the predictions \(.*(gold|prediction).*\) are not those of a task",
+    ):
+        _check(task, gold, prediction)
+
+
+@pytest.mark.parametrize(("unit", "document"), [(1, None), (["a"], None), (None, None), ("a", 2)])
+def test_ids_that_are_no_texts(unit: Any, document: Any) -> None:
+    with pytest.raises(StoreError, match=r"the predictions \((id|doc_id)\)"):
+        _check(CLASSES, "1", "1", unit, document)

@@ -339,8 +339,7 @@ def test_a_write_that_fails_leaves_the_last_one(
     assert [each.name for each in checkpoints.folder_of(place.path).iterdir()] == [f"{12:09d}"]
 
 
-def test_they_go_with_the_row_of_their_trial(tmp_path: Path) -> None:
-    store = Store(tmp_path / "runs")
+def test_they_go_with_the_row_of_their_trial(store: Store) -> None:
     with store.locked():
         store.claim("m")
     path = store.path("m", "gad", trial("gad").hash)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import shutil
 from pathlib import Path
 
@@ -132,13 +131,6 @@ def test_a_merged_table_keeps_the_plan_of_each(here: Path) -> None:
     found = run("check", BIGRAMS, "--baseline", f"m/results.csv:{BIGRAMS}", "--max-drop", "100")
     assert found.exit_code == 2
     assert "1 of 3 seeds" in found.output
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
-def test_rules_that_are_a_pipe_are_not_waited_for(here: Path) -> None:
-    os.mkfifo("blurb-check.toml")
-    found = run("check", BIGRAMS, "--baseline", f"../base/runs:{BIGRAMS}")
-    assert "this is a pipe or a device" in str(found.exception)
 
 
 @pytest.mark.extensions

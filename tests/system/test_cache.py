@@ -54,14 +54,6 @@ def test_clear_asks_and_knows_its_kinds(folder: Path) -> None:
         CliRunner().invoke(cli, ["cache", "clear", "feature"], catch_exceptions=False)
 
 
-def test_info_tells_where_it_is(folder: Path) -> None:
-    result = CliRunner().invoke(cli, ["cache", "info"])
-    assert str(folder) in result.output.replace("\n", "")
-    assert CliRunner().invoke(cli, ["cache", "info", "--format", "csv"]).output.splitlines()[1] == (
-        "features,tokenised data,1,1000"
-    )
-
-
 def test_features_may_be_asked_for_while_the_cache_is_emptied(folder: Path) -> None:
     features = Features(ids=Ragged.of([[1, 2]]), example_index=np.array([0]))
 

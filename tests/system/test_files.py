@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import pyarrow.parquet
 import pytest
 
-from blurb.messages.errors import StoreError
-from blurb.system import files
+from blurb import tasks
+from blurb.messages.errors import SettingsError, StoreError
+from blurb.protocols import protocol, settings
+from blurb.regression import rules
+from blurb.store.record import read_predictions
+from blurb.system import files, parquet, text_files
 from blurb.system.files import FORGOTTEN, hidden_name, new_folder, remove_forgotten, replacing_file
 
 
@@ -77,3 +85,135 @@ def test_an_infinite_number_is_not_written(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"b\.json: cannot be written"):
         files.write_json(tmp_path / "b.json", files.read_json(tmp_path / "a.json"))
     assert not (tmp_path / "b.json").exists()
+
+
+# Every reader of a user's TOML file refuses what is none in one sentence with the name of the file.
+
+
+READERS: dict[str, Callable[[str], Any]] = {
+    "task file": tasks.load,
+    "protocol": protocol.load_protocol_file,
+    "rules": lambda name: rules.load_rules(Path(name)),
+}
+BAD = {
+    "digits": (b"seeds = " + b"9" * 5_000, "invalid TOML"),
+    "brackets": (b"seeds = " + b"[" * 100_000, "nested too deeply"),
+    "no TOML": (b"a = 1\nb =\n", "line 2"),
+    "no UTF-8": (b"a = 1\nb = '\xff'\n", ":2: this line is not UTF-8"),
+    "too large": (b"#" * (text_files.MOST_BYTES + 1), "too large"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+@pytest.mark.parametrize("reader", READERS)
+def test_what_is_no_toml_is_told(reader: str, case: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.toml"
+    content, message = BAD[case]
+    path.write_bytes(content)
+    with pytest.raises(SettingsError) as caught:
+        READERS[reader](str(path))
+    assert str(path) in str(caught.value)
+    assert message in str(caught.value)
+    assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_no_file_and_a_folder_are_told(reader: str, tmp_path: Path) -> None:
+    for path, message in (
+        (tmp_path / "none.toml", "no such file|there is no such|does not exist"),
+        (tmp_path / "a.toml", ""),
+    ):
+        if not message:
+            path.mkdir()
+        with pytest.raises(SettingsError, match=message or "cannot read|does not exist") as caught:
+            READERS[reader](str(path))
+        assert "Errno" not in str(caught.value)
+
+
+def test_a_byte_order_mark_is_no_part_of_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "x.toml"
+    path.write_bytes("\ufeffsplit = 'test'\n".encode())
+    assert rules.load_rules(path).split == "test"
+
+
+def test_a_number_of_hundreds_of_digits_is_no_float(tmp_path: Path) -> None:
+    path = tmp_path / "x.toml"
+    for reader, text in (("rules", "max_drop = "), ("protocol", "[all]\nlr = ")):
+        path.write_text(text + "9" * 400)
+        with pytest.raises(SettingsError, match=r"must be a number, at least 0.* \(got 999"):
+            READERS[reader](str(path))
+
+
+@pytest.mark.parametrize("value", ["9" * 5_000, "[" * 100_000])
+def test_a_setting_may_be_nonsense_too(value: str) -> None:
+    with pytest.raises(SettingsError, match="epochs must be a whole number"):
+        settings.parse_overrides({"epochs": value})
+
+
+# What comes out of a Parquet file is limited. The oracle is Arrow's own reader, and sizes that are counted by hand.
+
+
+LONG = "y" * 1_000_000
+
+
+def write(path: Path, **columns: object) -> Path:
+    pyarrow.parquet.write_table(pyarrow.table(columns), path, compression="zstd")  # type: ignore[arg-type]
+    return path
+
+
+def repeated(text: str, count: int) -> pyarrow.Array:
+    return pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * count), pyarrow.array([text]))
+
+
+def test_ordinary_content_comes_out_as_arrow_has_it(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "x.parquet",
+        id=["a", "b", "a"],
+        tags=[["O", "B"], [], ["O"]],
+        scores=[[[0.5, 0.25]], [], [[1.0]]],
+        gold=[{"x": "é"}, None, {"x": "y"}],
+        number=[1, 2, None],
+    )
+    expected = pyarrow.parquet.read_table(path).to_pydict()
+    assert parquet.columns(path) == expected
+    assert parquet.columns(io.BytesIO(path.read_bytes()), ("number", "id")) == {
+        name: expected[name] for name in ("number", "id")
+    }
+    with pytest.raises(ValueError, match="it has 3 rows; at most 2 are expected"):
+        parquet.columns(path, rows=2)
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_text_that_is_repeated_counts_each_time(nested: bool, tmp_path: Path) -> None:
+    texts = repeated(LONG, 40)
+    cells = (
+        pyarrow.ListArray.from_arrays(pyarrow.array(range(41), pyarrow.int32()), texts)
+        if nested
+        else texts
+    )
+    path = write(tmp_path / "x.parquet", prediction=cells)
+    assert path.stat().st_size < 5_000
+    with pytest.raises(ValueError, match="more than 30,000,000 bytes"):
+        parquet.columns(path, size=30_000_000)
+    assert len(parquet.columns(path, size=50_000_000)["prediction"]) == 40
+
+
+def test_a_list_of_many_values_is_refused_by_their_number(tmp_path: Path) -> None:
+    tags = pyarrow.ListArray.from_arrays(
+        pyarrow.array([0, 5_000_000], pyarrow.int32()), repeated("O", 5_000_000)
+    )
+    with pytest.raises(ValueError, match="more than 100,000,000 bytes"):
+        parquet.columns(write(tmp_path / "x.parquet", tags=tags), size=100_000_000)
+
+
+def test_the_store_of_a_stranger_has_no_bomb(tmp_path: Path) -> None:
+    """Before it was unpacked whole: a hundred million rows of one label are some hundred kilobytes."""
+    path = tmp_path / "predictions.parquet"
+    rows = pyarrow.table(
+        {"split": pyarrow.repeat("test", 5_000_000), "id": pyarrow.repeat("x", 5_000_000)}
+    )
+    with pyarrow.parquet.ParquetWriter(path, rows.schema, compression="zstd") as writer:
+        for _ in range(3):
+            writer.write_table(rows, row_group_size=5_000_000)
+    with pytest.raises(StoreError, match=r"15,000,000 rows; at most 10,000,000 are expected"):
+        read_predictions(path)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, strategies as st
 
 from blurb.checkpoints import ModelSource
 from blurb.execution import environment, job
@@ -19,7 +20,14 @@ from blurb.execution.data_sources import DataSource
 from blurb.execution.engine import Launch, Sweep
 from blurb.execution.engines import local
 from blurb.execution.engines.local import LocalEngine
-from blurb.execution.job import Job, OnFinished, OnProgress, TrialOutcome, TrialProgress
+from blurb.execution.job import (
+    Job,
+    OnFinished,
+    OnProgress,
+    TrialOutcome,
+    TrialProgress,
+    pack_trials,
+)
 from tests.store import fakes
 
 
@@ -174,3 +182,62 @@ def test_every_lane_has_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     assert environment.gpus_for(jobs[2:]) == []
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     assert environment.gpus_for(jobs) == []
+
+
+# Trials in parts: oracle is brute force over what a packing must hold.
+
+
+def test_examples() -> None:
+    assert pack_trials([50, 10, 40, 200, 60], limit=100) == [[3], [0, 2], [4, 1]]
+    assert pack_trials([0, 0, 0, 0, 0], limit=100) == [[0, 1, 2, 3], [4]]
+    assert pack_trials([1, 1, 1], limit=100, most=2) == [[0, 1], [2]]
+    assert pack_trials([], limit=100) == []
+
+
+@given(st.lists(st.floats(0, 500), max_size=40), st.floats(1, 200), st.integers(0, 5))
+def test_every_trial_is_in_one_part_that_has_room(
+    seconds: list[float], limit: float, most: int
+) -> None:
+    parts = pack_trials(seconds, limit, most)
+    assert sorted(index for part in parts for index in part) == list(range(len(seconds)))
+    expected = [one or limit / 4 for one in seconds]
+    totals = [sum(expected[index] for index in part) for part in parts]
+    assert all(
+        total <= limit * (1 + 1e-9) or len(part) == 1
+        for total, part in zip(totals, parts, strict=True)
+    )
+    assert all(0 < len(part) <= (most or len(seconds)) for part in parts)
+    assert totals == sorted(totals, reverse=True)
+    if not most:  # no two parts could be one
+        assert sum(total <= limit / 2 for total in totals) <= 1
+
+
+@given(st.lists(st.integers(1, 50), max_size=60), st.integers(1, 200), st.integers(0, 5))
+def test_each_trial_goes_into_the_emptiest_part_that_has_room(
+    seconds: list[int], limit: int, most: int
+) -> None:
+    """Oracle: worst-fit decreasing by looking at all parts; whole numbers, so that sums do not round."""
+    parts: list[list[int]] = []
+    used: list[int] = []
+    for index in sorted(range(len(seconds)), key=lambda index: -seconds[index]):
+        fits = [at for at, total in enumerate(used) if total + seconds[index] <= limit]
+        fits = [at for at in fits if len(parts[at]) < (most or 100)]
+        if not fits:
+            parts.append([])
+            used.append(0)
+            fits = [len(parts) - 1]
+        place = min(fits, key=lambda at: (used[at], at))
+        parts[place].append(index)
+        used[place] += seconds[index]
+    assert pack_trials(seconds, limit, most) == sorted(
+        parts, key=lambda part: -sum(seconds[index] for index in part)
+    )
+
+
+@pytest.mark.extensions
+def test_blocks_of_an_array() -> None:
+    from blurb.extensions.clusters._slurm_script import arrays, offsets
+
+    assert arrays(2500, 0, 1001) == ["0-1000", "0-1000", "0-497"]
+    assert offsets(arrays(2500, 0, 1001)) == [("0-1000", 0), ("0-1000", 1001), ("0-497", 2002)]
+    assert offsets(arrays(3, 2, 2)) == [("0-1%2", 0), ("0-0%2", 2)]

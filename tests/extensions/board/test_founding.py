@@ -20,7 +20,7 @@ from blurb import tasks
 from blurb.corpora import demo
 from blurb.data.loading import read_split
 from blurb.extensions.board import boards, ledger
-from tests.cli.in_process import blurb as command
+from tests.cli.in_process import blurb as command, done, refused
 from tests.scoring.test_forms import answers
 
 GH = """#!/bin/sh
@@ -41,8 +41,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert "Written: board/ledger.jsonl" in out
     units = read_split(tasks.get("gad"), demo.prepare(), "test")
     blurb.score("gad", answers("gad", units), suite="demo", add="tool", output=folder / "runs")
-    code, _, err = command(["export", "row", "tool", "--output", "runs", "--out", "row"], folder)
-    assert code == 0, err
+    done(["export", "row", "tool", "--output", "runs", "--out", "row"], folder)
     (folder / "bin").mkdir()
     (folder / "bin" / "gh").write_text(GH)
     (folder / "bin" / "gh").chmod(0o755)
@@ -322,8 +321,7 @@ def test_a_hostile_board_is_refused(change: Callable[[Path], None], folder: Path
         ["verify", "board", "--suite", "demo"],
         ["html", "--board", "board", "--out", "page.html"],
     ):
-        code, out, err = command(["leaderboard", *words], folder)
-        assert (code, out) == (2, "")
+        err = refused(["leaderboard", *words], folder)
         assert "Traceback" not in err
         assert "board/" in err
     assert not (folder / "page.html").exists()
@@ -342,7 +340,5 @@ def test_bad_input_writes_nothing(words: list[str], told: str, tmp_path: Path) -
     if not words:
         (tmp_path / "board").mkdir()
         (tmp_path / "board" / "notes.txt").touch()
-    code, out, err = command(["leaderboard", "init", "board", *words], tmp_path)
-    assert (code, out) == (2, "")
-    assert told in err
+    assert told in refused(["leaderboard", "init", "board", *words], tmp_path)
     assert not (tmp_path / "board" / ledger.FILE).exists()

@@ -25,7 +25,7 @@ from blurb.messages.errors import DataError
 from blurb.results import from_store
 from blurb.results.comparability import Use
 from blurb.store.store import Store
-from tests.cli.in_process import blurb as command, done
+from tests.cli.in_process import blurb as command, done, refused
 from tests.extensions.board.test_verification import seal
 from tests.rewriting import rewrite
 from tests.scoring.test_forms import answers
@@ -178,9 +178,9 @@ def test_a_table_tells_who_recomputed(made: Path) -> None:
     assert notes["good"][1].startswith("recomputed by The board (20")
     assert notes["edited"][0] is None
     assert notes["edited"][1].startswith("claimed; not recomputed by The board (20")
-    code, out, err = command(["leaderboard", "show", "--board", "runs"], made)
-    assert (code, out) == (2, "")
-    assert "is no board, as it has no ledger.jsonl" in err
+    assert "is no board, as it has no ledger.jsonl" in refused(
+        ["leaderboard", "show", "--board", "runs"], made
+    )
 
 
 def test_withdrawn_rows_stay_on_the_page(folder: Path) -> None:
@@ -244,15 +244,7 @@ def test_a_copy_under_another_name_is_told_and_reproduces_nothing(folder: Path) 
         assert all("not reproduced by other: " in problem for problem in problems)
         for row in json.loads(out)["rows"]:
             assert row["level"] == "recomputed"
-    code, _, err = command([*verify, "--reproduced", "one=nobody"], folder)
-    assert (code, "nobody" in err) == (2, True)
-
-
-def test_the_same_files_under_another_name_are_refused(folder: Path) -> None:
-    asked = ["leaderboard", "submit", "board", "good", "--as", "copy", "--by", "X"]
-    code, _, err = command(asked, folder)
-    assert (code, "on the board already, as good" in err) == (2, True)
-    assert not (folder / "board" / "rows" / "copy").exists()
+    assert "nobody" in refused([*verify, "--reproduced", "one=nobody"], folder)
 
 
 def test_the_same_predictions_in_other_files_are_told(folder: Path) -> None:
@@ -267,8 +259,7 @@ def test_files_that_were_changed_are_not_scored_again(folder: Path) -> None:
     edit(folder / "board" / "rows" / "good", of_an_older_version)
     before = (folder / "board" / ledger.FILE).read_text()
     again = ["leaderboard", "rescore", "board", "good", "--suite", "demo", "--by", "The board"]
-    code, _, err = command(again, folder)
-    assert (code, "its files are not those of its last entry" in err) == (2, True)
+    assert "its files are not those of its last entry" in refused(again, folder)
     assert (folder / "board" / ledger.FILE).read_text() == before
 
 
@@ -297,27 +288,9 @@ def test_a_hostile_entry_is_refused_with_its_line(
     with (folder / "board" / ledger.FILE).open("a") as file:
         file.write(json.dumps(entry) + "\n")
     for words in (VERIFY, ("leaderboard", "show", "--board", "board")):
-        code, out, err = command(words, folder)
-        assert (code, out) == (2, "")
+        err = refused(words, folder)
         assert told in err
         assert "ledger.jsonl:7" in err
-
-
-def test_a_mistyped_data_folder_records_nothing(folder: Path) -> None:
-    before = (folder / "board" / ledger.FILE).read_text()
-    (folder / "empty").mkdir()
-    code, out, err = command(
-        ["leaderboard", "verify", "board", "--data", "empty", "--record", "The board"], folder
-    )
-    assert (code, out) == (2, "")
-    assert "empty" in err
-    assert (folder / "board" / ledger.FILE).read_text() == before
-
-
-def test_a_release_that_is_not_there_checks_nothing(folder: Path) -> None:
-    code, out, err = command([*VERIFY[:-2], "--since", "nowhere.jsonl"], folder)
-    assert (code, out) == (2, "")
-    assert "nowhere.jsonl: there is no such ledger" in err
 
 
 def test_a_claimed_row_fails_until_the_ledger_says_so(folder: Path) -> None:
@@ -342,8 +315,7 @@ def test_a_row_is_scored_again_by_a_newer_version(folder: Path) -> None:
     assert command(VERIFY, folder)[0] == 0
     assert rows(folder)["old"].level is Level.RECOMPUTED
     assert rows(folder)["old"].scores.means() == rows(folder)["good"].scores.means()
-    code, _, err = command(again, folder)
-    assert (code, "scored it" in err) == (2, True)
+    assert "scored it" in refused(again, folder)
     assert sorted(path.name for path in (folder / "board" / "rows").iterdir()) == [
         "base",
         "edit",

@@ -20,7 +20,7 @@ from blurb.data.loading import read_split
 from blurb.extensions.board.consistency import FATAL, SignalKind
 from blurb.extensions.board.verification import Level, verify
 from blurb.row_files.writing import MANIFEST
-from tests.cli.in_process import blurb as command, done
+from tests.cli.in_process import blurb as command, done, refused
 from tests.golden import schemas
 from tests.scoring.test_forms import answers
 
@@ -267,85 +267,48 @@ def test_the_command_says_the_level_with_its_exit_code(rows: Path, tmp_path: Pat
     assert json.loads(out)["level"] == "claimed"
 
 
-def hostile_name(about: dict[str, Any]) -> None:
-    about["model"] = "<script>alert(1)</script>"
-
-
-def markup_in_an_override(about: dict[str, Any]) -> None:
-    about["overrides"] = {"lr": ["<b onload=1>"]}
-
-
-def a_formula(about: dict[str, Any]) -> None:
-    about["model"] = "=cmd|' /C calc'!A0"
-
-
-def by_another_metric(about: dict[str, Any]) -> None:
-    about["runs"][0]["metric"] = "precision"
-
-
-def without_figures(about: dict[str, Any]) -> None:
-    about["runs"][0] |= {"dev": {}, "test": {}}
-
-
-def above_a_hundred(about: dict[str, Any]) -> None:
-    about["runs"][0]["test"][about["runs"][0]["metric"]] = 1.5
-
-
-def a_text_as_limit(about: dict[str, Any]) -> None:
-    about["runs"][0]["settings"]["max_eval"] = "ten"
-
-
-def of_a_setting_that_is_none(about: dict[str, Any]) -> None:
-    about["runs"][0]["settings"]["epochs"] = "many"
-
-
-def no_number(about: dict[str, Any]) -> None:
-    about["runs"][0]["test"]["f1"] = float("inf")
-
-
-def hostile_task(about: dict[str, Any]) -> None:
-    about["runs"][0]["task"] = "../../etc/passwd"
-
-
-def a_run_twice(about: dict[str, Any]) -> None:
-    about["runs"].append(about["runs"][0])
-
-
-def a_text_as_figure(about: dict[str, Any]) -> None:
-    about["runs"][0]["test"] = {"f1": "=1+1"}
-
-
-def of_a_later_schema(about: dict[str, Any]) -> None:
-    about["schema"] = 2
-
-
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("place", "value", "told"),
     [
-        (hostile_name, "row.json: model must be 1 to 200 ordinary characters"),
-        (markup_in_an_override, "has control characters or markup: '<b onload=1>'"),
-        (a_formula, "row.json: model must be 1 to 200 ordinary characters"),
-        (by_another_metric, "no f1 on test"),
-        (without_figures, "no f1 on test"),
-        (above_a_hundred, "a figure that cannot be, on test"),
-        (a_text_as_limit, "must be whole numbers"),
-        (of_a_setting_that_is_none, "row.json: ncbi-disease, seed 1: settings: epochs must be"),
-        (no_number, "has the number Infinity"),
-        (hostile_task, "is no dataset of blurb"),
-        (a_run_twice, "listed twice"),
-        (a_text_as_figure, "row.json"),
-        (of_a_later_schema, "schema 2; this blurb reads 1"),
+        (
+            ["model"],
+            "<script>alert(1)</script>",
+            "row.json: model must be 1 to 200 ordinary characters",
+        ),
+        (["model"], "=cmd|' /C calc'!A0", "row.json: model must be 1 to 200 ordinary characters"),
+        (
+            ["overrides"],
+            {"lr": ["<b onload=1>"]},
+            "has control characters or markup: '<b onload=1>'",
+        ),
+        (["schema"], 2, "schema 2; this blurb reads 1"),
+        (["runs", 0, "task"], "../../etc/passwd", "is no dataset of blurb"),
+        (["runs", 0, "metric"], "precision", "no f1 on test"),
+        (["runs", 0, "test"], {}, "no f1 on test"),
+        (["runs", 0, "test"], {"f1": "=1+1"}, "row.json"),
+        (["runs", 0, "test", "f1"], 1.5, "a figure that cannot be, on test"),
+        (["runs", 0, "test", "f1"], float("inf"), "has the number Infinity"),
+        (["runs", 0, "settings", "max_eval"], "ten", "must be whole numbers"),
+        (
+            ["runs", 0, "settings", "epochs"],
+            "many",
+            "row.json: ncbi-disease, seed 1: settings: epochs must be",
+        ),
+        (["runs", 1, "seed"], 1, "listed twice"),
     ],
 )
 def test_a_hostile_description_is_refused(
-    change: Callable[[dict[str, Any]], None], told: str, rows: Path, tmp_path: Path
+    place: list[str | int], value: object, told: str, rows: Path, tmp_path: Path
 ) -> None:
-    code, out, err = command(
-        ["leaderboard", "verify", "--suite", "demo", str(forge(rows, tmp_path, change))],
+    def about(content: Any) -> None:
+        for step in place[:-1]:
+            content = content[step]
+        content[place[-1]] = value
+
+    assert told in refused(
+        ["leaderboard", "verify", "--suite", "demo", str(forge(rows, tmp_path, about))],
         tmp_path / "empty",
     )
-    assert (code, out) == (2, "")
-    assert told in err
 
 
 def linked(row: Path) -> None:
@@ -390,11 +353,9 @@ def test_hostile_files_are_refused(
 ) -> None:
     row = forge(rows, tmp_path)
     change(row)
-    code, out, err = command(
+    assert told in refused(
         ["leaderboard", "verify", "--suite", "demo", str(row)], tmp_path / "empty"
     )
-    assert (code, out) == (2, "")
-    assert told in err
 
 
 def many_rows(path: Path) -> pyarrow.Table:

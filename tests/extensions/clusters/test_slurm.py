@@ -75,6 +75,14 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return said
 
 
+@pytest.fixture
+def queued(site: Path) -> Path:
+    """The folder of a sweep whose two parts were submitted as jobs 1 and 2."""
+    assert blurb(*RUN, "--engine", "slurm,trials=2").returncode == 0
+    (folder,) = sweeps.folders(Path("runs"))
+    return folder
+
+
 def blurb(*arguments: str) -> SimpleNamespace:
     """The command in this process; 2 and its message for an error."""
     found = CliRunner().invoke(cli, [*arguments])
@@ -171,13 +179,11 @@ def test_a_site_that_refuses_is_quoted_and_what_it_took_is_known(site: Path) -> 
     assert json.loads((folder / sweeps.PARTS).read_text())["submitted"] == ["1"]
 
 
-def test_a_part_that_is_not_there(site: Path) -> None:
-    assert blurb(*RUN, "--engine", "slurm,trials=2").returncode == 0
-    (folder,) = sweeps.folders(Path("runs"))
-    assert len(sweeps.jobs_of_parts(folder, [1], ())) == 2
+def test_a_part_that_is_not_there(queued: Path) -> None:
+    assert len(sweeps.jobs_of_parts(queued, [1], ())) == 2
     for number in (2, -1):
         with pytest.raises(StoreError, match=f"has no part {number}: it has 2 parts"):
-            sweeps.jobs_of_parts(folder, [number], ())
+            sweeps.jobs_of_parts(queued, [number], ())
 
 
 @pytest.mark.slow
@@ -214,28 +220,26 @@ def test_near_the_time_limit_a_part_saves_itself_and_is_queued_again(
         assert len(list(csv.DictReader(file))) == 1
 
 
-def test_jobs_that_are_queued_keep_their_trials_whatever_is_run_meanwhile(site: Path) -> None:
-    assert blurb(*RUN, "--engine", "slurm,trials=2").returncode == 0
-    (folder,) = sweeps.folders(Path("runs"))
-    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+def test_jobs_that_are_queued_keep_their_trials_whatever_is_run_meanwhile(
+    queued: Path, site: Path
+) -> None:
+    before = {path.name: path.read_bytes() for path in queued.iterdir()}
     (site / "alive").write_text("1\n")
     assert blurb(*RUN, "--engine", "slurm,trials=2").returncode == 2
     turned = [RUN[0], RUN[2], RUN[1], *RUN[3:]]
     assert blurb(*turned, "--engine", "slurm,trials=1", "--print").returncode == 2
-    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
-    assert all(job.resume for job in sweeps.read(folder))
-    assert sweeps.folders(Path("runs")) == [folder]
+    assert {path.name: path.read_bytes() for path in queued.iterdir()} == before
+    assert all(job.resume for job in sweeps.read(queued))
+    assert sweeps.folders(Path("runs")) == [queued]
 
 
 @pytest.mark.costly
-def test_what_failed_is_submitted_again(site: Path) -> None:
-    assert blurb(*RUN, "--engine", "slurm,trials=2").returncode == 0
-    (folder,) = sweeps.folders(Path("runs"))
-    for job in sweeps.read(folder):
+def test_what_failed_is_submitted_again(queued: Path) -> None:
+    for job in sweeps.read(queued):
         job.path.parent.mkdir(parents=True, exist_ok=True)
         failure_of(job.path).write_text('{"message": "a bad node"}')
     assert blurb(*RUN, "--engine", "slurm,trials=2").returncode == 0
-    assert "2 trials done here" in blurb("worker", "--sweep", str(folder), "--part", "0").stdout
+    assert "2 trials done here" in blurb("worker", "--sweep", str(queued), "--part", "0").stdout
 
 
 @pytest.mark.costly
@@ -253,20 +257,18 @@ def test_after_a_refusal_the_rest_can_be_submitted(site: Path) -> None:
 
 
 @pytest.mark.costly
-def test_logs_stay_until_gc_and_while_jobs_are_queued(site: Path) -> None:
-    assert blurb(*RUN, "--engine", "slurm,trials=2").returncode == 0
-    (folder,) = sweeps.folders(Path("runs"))
-    (folder / "1_0.log").write_text("done")
+def test_logs_stay_until_gc_and_while_jobs_are_queued(queued: Path, site: Path) -> None:
+    (queued / "1_0.log").write_text("done")
     assert blurb("worker").returncode == 0
     assert sweeps.folders(Path("runs")) == []
     (site / "alive").write_text("2\n")
     assert "0 leftovers" in blurb("gc").stdout
-    assert (folder / "1_0.log").exists()
-    late = blurb("worker", "--sweep", str(folder), "--part", "1")
+    assert (queued / "1_0.log").exists()
+    late = blurb("worker", "--sweep", str(queued), "--part", "1")
     assert (late.returncode, "0 trials done here" in late.stdout) == (0, True)
     (site / "alive").write_text("")
     assert "1 leftover removed" in blurb("gc").stdout
-    assert not folder.exists()
+    assert not queued.exists()
 
 
 @pytest.mark.parametrize(

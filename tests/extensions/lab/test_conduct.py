@@ -11,23 +11,28 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import blurb
+from blurb import metrics
 from blurb.corpora import demo
 from blurb.extensions.lab.pretraining import pretrain
 from blurb.extensions.lab.pretraining.request import PretrainingCorpus
 from blurb.extensions.lab.study import conduct, findings, parts, reading, spec
 from blurb.extensions.lab.study.spec import Study, Variant
-from blurb.messages.errors import DataError
+from blurb.messages.errors import BlurbError, DataError
 from blurb.results.comparison import compare_rows
 from blurb.results.row import Row
 from blurb.row_files.reading import RowFiles
+from blurb.statistics.bootstrap import Clusters, difference_variance
 from blurb.system import leases
 from blurb.system.files import write_json
 from blurb.system.lease_records import LeaseRecord
 from blurb.training.hardware import choose_device
 from blurb.training.precision import choose_precision
+from tests.cli.in_process import blurb as command, refused
+from tests.extensions.lab.test_findings import VALUES, variant
 from tests.system.other_machines import Clock, Elsewhere
 
 SMALL = """
@@ -279,3 +284,155 @@ def test_who_has_lost_a_part_puts_nothing_in_place(
     assert there == ({Path("untrained-1"), Path("untrained-1/smoke")} if last == 2 else set())
     assert (out / "work" / "untrained-1" / "pretrained").is_dir()  # it is the other's now
     assert LeaseRecord.parse((out / "work" / "untrained-1.lease").read_bytes()) is not None
+
+
+# Studies: their files, the command, the call.
+
+
+@pytest.mark.parametrize("name", spec.ready())
+def test_the_shipped_studies_can_be_made(name: str) -> None:
+    study = spec.read(name)
+    assert study.runs >= 3
+    assert len(study.variants) >= 4
+    assert len({task.type for task in study.tasks}) >= 4
+    assert [variant.recipe.words for variant in study.variants if variant.name == "untrained"] == [
+        0
+    ]
+    assert all(
+        variant.recipe.words >= 60_000_000
+        for variant in study.variants
+        if variant.name != "untrained"
+    )
+
+
+TWO = "[variants.a]\n[variants.b]\nwhole_word = true\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("[variants.a]\n", "at least two"),
+        (f"mask = 1\n{TWO}", "There is no key called 'mask'"),
+        (
+            f"{TWO}maskrate = 0.3\n",
+            "variants.b: There is no key called 'maskrate'. Did you mean 'mask_rate'?",
+        ),
+        (f"{TWO}mask_rate = 1.0\n", "variants.b: mask_rate must be above 0 and below 1"),
+        (f"{TWO}batch = true\n", "variants.b: batch must be a whole number"),
+        (f"{TWO}vocabulary = '8k'\n", "variants.b: vocabulary must be a whole number"),
+        (f"reference = 'c'\n{TWO}", "c"),
+        (f"runs = 0\n{TWO}", "runs must be at least 1 and at most 100"),
+        (f"words = 'many'\n{TWO}", "is no number of words"),
+        (f"protocols = ['fast']\n{TWO}", "fast"),
+        (f"tasks = ['gadd']\n{TWO}", "gadd"),
+        (f"protocols = []\n{TWO}", "protocols must name at least one"),
+        (f"protocols = ['standard']\n{TWO}", "standard has 10 seeds"),
+        (f"text = 5\n{TWO}", "text must be a text or a list of texts"),
+        (f"floors = 'bigrams'\n{TWO}", "floors are baselines, such as baseline:NAME"),
+        ("variants = 5\n", "variants must be a table"),
+    ],
+)
+def test_a_study_that_cannot_be_made(tmp_path: Path, content: str, told: str) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text(content)
+    with pytest.raises(BlurbError) as caught:
+        spec.read(file)
+    assert told in str(caught.value)
+
+
+def test_a_study_that_is_not_there(tmp_path: Path) -> None:
+    for name, told in (("vocabularies", "vocabulary"), (str(tmp_path / "x.toml"), "no such file")):
+        with pytest.raises(BlurbError, match=told):
+            spec.read(name)
+
+
+def test_the_command(tmp_path: Path) -> None:
+    code, out, _ = command(
+        ["study", "masking", "--dry-run", "--output", str(tmp_path / "out")], tmp_path
+    )
+    assert (code, out.splitlines()[-1][:42]) == (
+        0,
+        "15 of 15 pretrainings are missing in " + str(tmp_path)[:5],
+    )
+    assert "whole-word, pretraining 3: 60,000,000 words" in out
+    for words, told in (
+        (["study", "maskings"], "masking"),
+        (["study", "masking", "--output", str(tmp_path / "out")], "add --data"),
+        (["study", "masking", "--read", "--output", str(tmp_path / "out")], "no finished part"),
+    ):
+        assert told in refused(words, tmp_path)
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_front_door(here: Path) -> None:
+    for call, told in (
+        (lambda: blurb.pretrain("encoder", "missing.txt"), "missing.txt"),
+        (lambda: blurb.pretrain("encoder", "train"), "train"),
+        (lambda: blurb.pretrain("encoder", "train", masking=0.3), "masking"),
+    ):
+        with pytest.raises(BlurbError, match=told):
+            call()
+    assert "masking" not in repr(blurb.study("masking", run=False).rows)
+    assert list(here.iterdir()) == []
+
+
+# Pretrainings and test examples crossed: against the Multi-Bootstrap, written out as its paper says.
+
+
+RUNS, EXAMPLES, DRAWS = 12, 400, 4_000
+
+
+def answers(rate: float, generator: np.random.Generator, hard: np.ndarray) -> np.ndarray:
+    """Right or wrong, (runs, examples): some runs are better, some examples are harder for all."""
+    better = generator.normal(0, 0.3, RUNS)[:, None]
+    return (generator.normal(rate, 1, (RUNS, EXAMPLES)) + better + hard > 0).astype(float)
+
+
+def multi_bootstrap(
+    first: np.ndarray, other: np.ndarray, generator: np.random.Generator
+) -> np.ndarray:
+    """Differences: pretrainings of each side and the examples of both are drawn with replacement (their section 3)."""
+    differences = np.empty(DRAWS)
+    for draw in range(DRAWS):
+        examples = generator.integers(EXAMPLES, size=EXAMPLES)
+        means = [
+            side[generator.integers(RUNS, size=RUNS)][:, examples].mean() for side in (first, other)
+        ]
+        differences[draw] = means[0] - means[1]
+    return 100 * differences
+
+
+def test_the_variance_is_that_of_the_multi_bootstrap() -> None:
+    generator = np.random.default_rng(3)
+    hard = generator.normal(0, 1, EXAMPLES)
+    sides = [answers(0.5, generator, hard), answers(0.2, generator, hard)]
+    accuracy = metrics.get("accuracy")
+    counts = [np.stack([side, np.ones_like(side)], -1) for side in sides]
+    names = tuple(map(str, range(EXAMPLES)))
+    clusters = [Clusters(accuracy, each, names, "examples") for each in counts]
+    assert clusters[0].scores == pytest.approx(100 * sides[0].mean(1))
+    ours = difference_variance(*clusters, "test") + sum(
+        each.scores.var(ddof=1) / RUNS for each in clusters
+    )
+    theirs = multi_bootstrap(*sides, generator).var()
+    # Theirs draws R runs with replacement, so that the part of the runs is (R - 1) / R, and has their interaction with
+    # the examples a second time.
+    assert ours == pytest.approx(theirs, rel=0.15)
+
+
+def test_the_choice_of_examples_makes_intervals_wider() -> None:
+    rows = {name: variant(name) for name in VALUES}
+    alone = list(reading.reading("b", reading.compared(rows, "b")))
+    crossed = list(
+        reading.reading("b", reading.compared(rows, "b", lambda first, other, dataset: (4.0, 500)))
+    )
+    half = [float(line.split("± ")[1].split(",")[0]) for line in (alone[0], crossed[0])]
+    assert half[0] < half[1]
+    assert (
+        list(
+            reading.reading(
+                "b", reading.compared(rows, "b", lambda first, other, dataset: (0.0, 0))
+            )
+        )
+        == alone
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from safetensors import SafetensorError
 from transformers import BertTokenizerFast
 
 from blurb.extensions.lab.pretraining import inputs, models, trainer
@@ -20,6 +22,7 @@ from blurb.extensions.lab.pretraining.recipe import Recipe
 from blurb.extensions.lab.pretraining.request import PretrainingCorpus
 from blurb.extensions.lab.pretraining.trainer import collate, flops, loss
 from blurb.messages.errors import BlurbError, SettingsError
+from blurb.system.files import full_disks_told, seal_folder
 from tests.extensions.lab.conftest import SMALL
 
 
@@ -279,3 +282,48 @@ def test_a_setting_that_came_later_changes_no_hash_before_it_is_used() -> None:
     """The hash of a recipe of 926b335d, which had the first version."""
     assert Recipe(version=1).hash("text") == "530eac3039d58f21"
     assert Recipe(vocabulary_of="general").hash("text") != Recipe().hash("text")
+
+
+# Folders of other names among the checkpoints of a pretraining, and disks that are full while one is written.
+
+
+ODD = (
+    "checkpoint-old",
+    "checkpoint-500 (copy)",
+    "checkpoint-500.bak",
+    "checkpoint--3",
+    "checkpoint-0",
+    "checkpoint-",
+)
+
+
+def test_folders_of_other_names_are_left_alone(tmp_path: Path) -> None:
+    for name in ("checkpoint-2", "checkpoint-10", *ODD):
+        (tmp_path / name).mkdir()
+        for moment in trainer.MOMENTS:
+            (tmp_path / name / moment).write_text("x")
+        seal_folder(tmp_path / name)
+    (tmp_path / "checkpoint-99").write_text("a file")
+    assert trainer.last_complete(tmp_path) == tmp_path / "checkpoint-10"
+    assert sorted(trainer._saved(tmp_path)) == [2, 10]
+    assert all((tmp_path / name).is_dir() for name in ODD)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        RuntimeError("[enforce fail at inline_container.cc:672] . unexpected pos 302400 vs 302288"),
+        SafetensorError(
+            "Error while serializing: I/O error: No space left on device (os error 28)"
+        ),
+    ],
+)
+def test_a_full_disk_is_told_by_its_name(error: Exception, tmp_path: Path) -> None:
+    with (
+        pytest.raises(OSError, match="No space left on device") as caught,
+        full_disks_told(tmp_path),
+    ):
+        raise error
+    assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, str(tmp_path))
+    with pytest.raises(RuntimeError, match="shapes"), full_disks_told(tmp_path):
+        raise RuntimeError("shapes cannot be multiplied")

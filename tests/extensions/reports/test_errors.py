@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import random
 from pathlib import Path
 from types import SimpleNamespace
 
+import pandas
 import pytest
 from click.testing import CliRunner
 from sklearn.metrics import confusion_matrix
 
+import blurb
 from blurb import metrics, tasks
 from blurb.cli import cli
 from blurb.corpora import demo
@@ -19,10 +22,13 @@ from blurb.data import read_split
 from blurb.extensions.reports import errors
 from blurb.extensions.reports.errors.entities import pairs
 from blurb.inputs.tagging import Span, decode_spans, tags
+from blurb.messages.errors import BlurbError
+from blurb.row_files.references import find_trial
 from blurb.store.record import read_predictions
 from blurb.store.store import Store
-from tests.cli.in_process import ran
+from tests.cli.in_process import done, ran
 from tests.results.played import NAMES, play
+from tests.scoring.test_forms import answers
 
 
 @pytest.fixture(scope="module")
@@ -233,3 +239,92 @@ def test_a_task_file_that_is_not_at_hand_any_more(
     )
     output = run(here, "baseline:majority", "--task", f"{name}x")[1]
     assert f"Did you mean '{name}'" in output
+
+
+# `blurb.errors` and `blurb.diff` have what the commands print as CSV, also of predictions of another tool.
+
+
+TASKS = ("ncbi-disease", "gad", "biosses", "hoc")
+
+
+@pytest.fixture(scope="module")
+def tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two tools with answers to four datasets."""
+    folder = tmp_path_factory.mktemp("mistakes") / "runs"
+    for name in TASKS:
+        rows = read_split(tasks.get(name), demo.prepare(), "test")
+        found = answers(name, rows)
+        blurb.score(name, found, suite="demo", add="one", output=folder)
+        blurb.score(name, found[::-1] if name in ("gad", "biosses") else [[*each] for each in gold(rows)], suite="demo",
+                    add="other", output=folder, gold_as_predictions=True)  # fmt: skip
+    return folder
+
+
+def gold(rows: list[dict[str, list[str]]]) -> list[list[str]]:
+    return [row["tags"] if "tags" in row else row["labels"] for row in rows]
+
+
+def printed(folder: Path, *words: str) -> pandas.DataFrame:
+    out = done([*words, "--format", "csv", "--output", str(folder)], folder.parent)
+    return pandas.read_csv(io.StringIO(out), keep_default_na=False, dtype=str)
+
+
+@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize("text", [False, True])
+def test_they_are_the_tables_of_the_commands(name: str, text: bool, tools: Path) -> None:
+    data = demo.prepare() if text else None
+    asked = ["--data", str(data), "--with-text"] if text else []
+    for table, words in (
+        (blurb.errors("one", name, data=data, output=tools), ["errors", "one"]),
+        (blurb.diff("one", "other", name, data=data, output=tools), ["diff", "one", "other"]),
+    ):
+        there = printed(tools, *words, "--task", name, *asked)
+        assert list(table.columns) == list(there.columns)
+        assert len(table) == len(there) > 0
+        for column in table.columns:
+            assert [
+                f"{cell:.6g}" if isinstance(cell, float) else str(cell) for cell in table[column]
+            ] == list(there[column])
+
+
+def test_they_are_chosen_as_in_any_table(tools: Path) -> None:
+    table = blurb.diff("one", "other", "ncbi-disease", output=tools)
+    assert set(table[table.outcome == "only B right"].kind_b) == {"right"}
+
+
+def test_text_of_other_data_is_doubted(tools: Path, tmp_path: Path) -> None:
+    golden = Path(__file__).parents[2] / "golden" / "data"
+    with pytest.warns(UserWarning, match="The trial used other data than this"):
+        blurb.errors("one", "gad", data=golden, output=tools)
+
+
+def test_the_confusion_of_classes_is_that_of_scikit_learn(tools: Path) -> None:
+    record = find_trial("other", tools, "gad", None)
+    columns = record.predictions("test")
+    table = blurb.confusion("other", "gad", output=tools)
+    assert list(table.index) == list(table.columns) == list(record.task.labels)
+    expected = confusion_matrix(columns["gold"], columns["prediction"], labels=record.task.labels)
+    assert table.to_numpy().tolist() == expected.tolist()
+
+
+def test_the_confusion_of_entities_has_every_one_once(tools: Path) -> None:
+    columns = find_trial("one", tools, "ncbi-disease", None).predictions("test")
+    right, given = (
+        sum(tag[0] == "B" for tags in columns[name] for tag in tags)
+        for name in ("gold", "prediction")
+    )
+    table = blurb.confusion("one", "ncbi-disease", output=tools)
+    assert (table.loc["Disease"].sum(), table["Disease"].sum(), table.loc["none", "none"]) == (
+        right,
+        given,
+        0,
+    )
+    missed = blurb.errors("one", "ncbi-disease", output=tools).kind.value_counts()
+    assert table.loc["Disease", "none"] == missed.get("missed", 0)
+    assert table.loc["none", "Disease"] == missed.get("spurious", 0)
+
+
+@pytest.mark.parametrize("name", ["biosses", "hoc"])
+def test_of_numbers_and_several_labels_there_is_none(name: str, tools: Path) -> None:
+    with pytest.raises(BlurbError, match="there is no confusion matrix"):
+        blurb.confusion("one", name, output=tools)

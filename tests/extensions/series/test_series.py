@@ -4,24 +4,34 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
-from blurb.extensions.series import conduct
+from blurb.extensions.reports.html import svg
+from blurb.extensions.reports.html.collect import collect
+from blurb.extensions.reports.html.render import render
+from blurb.extensions.series import conduct, page
+from blurb.extensions.series.api import checkpoint_rows
+from blurb.extensions.series.api.checkpoint_rows import Scoring
 from blurb.extensions.series.curves import Curve, Family, Point, Scored, Step
 from blurb.extensions.series.series import PICTURE, Series
-from blurb.messages.errors import BlurbError
+from blurb.messages.errors import BlurbError, DataError
+from blurb.results import from_store
 from blurb.results.dataset_scores import DatasetScores, Figure, Measure, Run
 from blurb.results.row import Origin, Row, RowIdentity
 from blurb.statistics import smoothing
 from blurb.statistics.smoothing import needs_log_axis
 from blurb.store.trial import Configuration
 from blurb.terminal.output import list_written
+from tests.results import invented
 
 DATASETS = ("gad", "hoc")
 
@@ -353,3 +363,176 @@ def test_no_spreadsheet_executes_the_name_of_a_run(tmp_path: Path) -> None:
     Series(tuple(scored), ("gad",), "sketch").write(tmp_path, picture=False)
     with (tmp_path / "series.csv").open(newline="") as file:
         assert {line["run"] for line in csv.DictReader(file)} == {"'=1+1"}
+
+
+# The curves of checkpoints on the page, from the table that `blurb series` writes.
+
+
+HEAD = "run,step,words,tokens,protocol,dataset,measure,split,value,half,runs,trend,trend_half,noise"
+WHAT = (
+    ("sketch", "gad", "score"), ("sketch", "gad", "loss"), ("quick", "gad", "score"), ("", "bits per byte", "figure"),
+)  # fmt: skip
+POINTS = ((1, 60.0, 2.0), (10, 62.0, 1.0), (100, 65.0, 1.0), (1000, 66.0, 2.0))
+LINES = [
+    f"{run},{step},,,{protocol},{dataset},{measure},dev,{value},,1,{value},{half},0.5"
+    for run in ("a", "b<c>")
+    for protocol, dataset, measure in WHAT
+    for step, value, half in POINTS
+]
+
+
+def _write(folder: Path, lines: list[str]) -> Path:
+    (folder / "series.csv").write_text("\n".join([HEAD, *lines]) + "\n")
+    return folder
+
+
+def test_scores_of_all_checkpoints_and_figures_are_charts(tmp_path: Path) -> None:
+    charts = page.SeriesFolder(_write(tmp_path, LINES)).charts()
+    assert [(chart.title, chart.logarithmic) for chart in charts] == [
+        ("gad", True),
+        ("bits per byte", True),
+    ]
+    assert [run for run, _ in charts[0].runs] == ["a", "b<c>"]
+    assert charts[0].runs[0][1] == [
+        (1, 60, 60, (58, 62)),
+        (10, 62, 62, (61, 63)),
+        (100, 65, 65, (64, 66)),
+        (1000, 66, 66, (64, 68)),
+    ]
+
+
+def test_points_stand_where_their_numbers_are(tmp_path: Path) -> None:
+    """On a logarithmic axis the steps 1, 10, 100, 1,000 are at equal distances; a higher score is higher up."""
+    drawn = svg.series(page.SeriesFolder(_write(tmp_path, LINES)).charts()[0])
+    spots = re.findall(r'<circle class="dot" cx="([\d.]+)" cy="([\d.]+)"', drawn)[:4]
+    x, y = ([float(one[place]) for one in spots] for place in (0, 1))
+    assert x[1] - x[0] == pytest.approx(x[2] - x[1], abs=0.2)
+    assert x[2] - x[1] == pytest.approx(x[3] - x[2], abs=0.2)
+    assert y == sorted(y, reverse=True)
+    assert (y[0] - y[1]) / (y[1] - y[2]) == pytest.approx(2 / 3, abs=0.02)
+    assert "b&lt;c&gt;" in drawn
+    assert "b<c>" not in drawn
+
+
+def test_the_page_has_them(tmp_path: Path) -> None:
+    drawn = render(collect(tmp_path / "none", series=page.SeriesFolder(_write(tmp_path, LINES))))
+    assert '<a href="#series">Checkpoints</a>' in drawn
+    assert "a is blue, b&lt;c&gt; is grey." in drawn
+    assert drawn.count('class="r0"') == 2
+
+
+def test_what_is_no_such_table(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"no series\.csv here"):
+        page.SeriesFolder(tmp_path).charts()
+    with pytest.raises(DataError, match=r"series\.csv:2: step, value and trend must be numbers"):
+        page.SeriesFolder(_write(tmp_path, [LINES[0].replace("60.0", "high")])).charts()
+    (tmp_path / "series.csv").write_text("run,step\n")
+    with pytest.raises(DataError, match="columns are missing: protocol"):
+        page.SeriesFolder(tmp_path).charts()
+
+
+# The rows of checkpoints in a store: of the weights, the suite, the precision and the seeds that were asked for.
+
+
+STEP = Step("a", 1, ".")
+Read = Callable[..., tuple[Row | None, Scoring]]
+
+
+def _row(
+    values: list[float], weights: str = "now", suite: str = "blurb", precision: str = "fp32"
+) -> Row:
+    configuration = Configuration("sketch", "0" * 64, {}, precision, suite, "")
+    return invented.named(
+        made_row("a@1", {"gad": values}), weights=weights, configuration=configuration
+    )
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Read:
+    monkeypatch.setattr(
+        checkpoint_rows, "Checkpoint", lambda folder: SimpleNamespace(weights_hash="now")
+    )
+
+    def rows(there: list[Row], **trials: Any) -> tuple[Row | None, Scoring]:
+        monkeypatch.setattr(from_store, "read", lambda store: there)
+        scoring = Scoring(["gad"], "sketch", "dev", tmp_path, trials)
+        return scoring.read([STEP], "sketch").get("a@1"), scoring
+
+    return rows
+
+
+def test_a_row_of_other_weights_is_told_and_not_shown(read: Read) -> None:
+    row, scoring = read([_row([60.0], weights="before")])
+    assert row is None
+    assert scoring.told == [
+        "a@1: the store has the scores of other weights; without --read it is scored."
+    ]
+
+
+def test_rows_are_of_the_suite_and_precision_that_were_asked_for(read: Read) -> None:
+    there = [_row([60.0]), _row([70.0], suite="demo"), _row([80.0], precision="bf16")]
+    for trials, value in (
+        ({"suite": "demo"}, 70),
+        ({"precision": "bf16"}, 80),
+        ({"precision": "fp32"}, 60),
+    ):
+        row, scoring = read(there, **trials)
+        assert row.means("dev")["gad"] == pytest.approx(value)
+        assert not scoring.notes
+    _, scoring = read(there)
+    (note,) = scoring.notes
+    assert note.startswith(
+        "The store has rows by sketch fp32, sketch bf16; each checkpoint shows its first"
+    )
+
+
+def test_seeds_of_a_search_are_no_part_of_a_series(read: Read) -> None:
+    """`blurb bisect` leaves more fine-tunings of some checkpoints, whose mean would be drawn beside single runs."""
+    row, _ = read([_row([60.0, 10.0, 0.0])])
+    assert row.values("gad", "dev") == [60.0]  # sketch has one seed
+    row, _ = read([_row([60.0, 10.0, 0.0])], seeds=2)
+    assert row.values("gad", "dev") == pytest.approx([60.0, 10.0])
+
+
+def test_a_checkpoint_that_is_none_does_not_end_a_watch(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from blurb.messages.errors import ErrorGroup, ModelError, SettingsError
+
+    scoring = Scoring(["gad"], "sketch", "dev", tmp_path, {})
+    errors: list[Exception] = [
+        ModelError("no tokenizer."),
+        ErrorGroup([ModelError("a."), ModelError("b.")]),
+    ]
+
+    def score(self: Scoring, steps: object, protocol: str) -> SimpleNamespace:
+        raise errors.pop(0)
+
+    monkeypatch.setattr(Scoring, "score", score)
+    assert scoring.of_step(STEP) is None
+    assert scoring.of_step(STEP) is None
+    assert len(scoring.told) == 2
+    errors.append(SettingsError("no data."))
+    with pytest.raises(SettingsError):
+        scoring.of_step(STEP)
+
+
+@pytest.mark.parametrize(
+    ("trials", "there"),
+    [
+        ({}, True),
+        ({"seeds": 2}, False),
+        ({"lr": 0.01}, False),
+        ({"seeds": "auto"}, False),
+        ({"device": "cpu"}, True),
+    ],
+)
+def test_only_what_this_call_would_score_is_there_already(
+    read: Read, trials: dict[str, Any], there: bool
+) -> None:
+    """`--budget` takes the rest for unscored, and what is done costs no time."""
+    from blurb.training import hardware, precision as precisions
+
+    own = precisions.choose_precision("auto", hardware.choose_device("cpu"))
+    _, scoring = read([_row([60.0], precision=own)], **trials)
+    assert bool(scoring.stored([STEP])) is there

@@ -6,6 +6,7 @@ import csv
 import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -14,9 +15,15 @@ from blurb.cli import cli
 from blurb.corpora import demo
 from blurb.data.loading import read_split
 from blurb.data.schema import input_texts
+from blurb.extensions.reports import errors
+from blurb.results import published
+from blurb.store.store import Store
 from blurb.tasks import SPLITS, select_tasks
+from tests.cli.in_process import ran
 from tests.conftest import Builder
 from tests.data import samples
+from tests.extensions.reports.html import reading
+from tests.results.played import play
 
 
 def run(*arguments: object) -> tuple[int, str, str]:
@@ -138,3 +145,100 @@ def test_a_task_from_a_file_is_audited_and_measured(
         (1, {"no": 1, "yes": 0}, 0.0),
         (1, {"no": 1, "yes": 0}, 0.0),
     ]
+
+
+# `blurb diff`: what it prints and writes from the golden stores, text only where it is asked for, and bad input.
+
+
+GOLDEN = Path(__file__).parents[3] / "golden"
+MINE = "golden-encoder standard batch_size=16 epochs=40 lr=0.01"
+DATA = ("--data", str(GOLDEN / "data"))
+WORD = {"ebm-pico": "walking", "chemprot": "outpatients", "hoc": "apoptosis", "biosses": "BUMBROL2"}
+"""A word of each dataset's text."""
+
+
+def diff(*arguments: str, rows: tuple[str, str] = (MINE, "baseline:majority")) -> str:
+    result = CliRunner().invoke(cli, ["diff", *rows, "--output", str(GOLDEN / "store"), *arguments])
+    return result.output + str(result.exception or "")
+
+
+@pytest.mark.parametrize("name", WORD)
+def test_text_only_where_it_is_asked_for(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    common = ("--task", name, "--limit", "100")
+    assert WORD[name] not in diff(*common)
+    piped = diff(*common, *DATA)
+    assert WORD[name] not in piped
+    assert "The text is left out" in piped
+    assert WORD[name] in diff(*common, *DATA, "--with-text")
+    assert "reads the text from the data; add --data" in diff(*common, "--with-text")
+    for form in ("csv", "json"):
+        assert WORD[name] not in diff(*common, *DATA, "--format", form)
+        assert WORD[name] in diff(*common, *DATA, "--format", form, "--with-text")
+    monkeypatch.setattr(errors, "sys", SimpleNamespace(stdout=SimpleNamespace(isatty=lambda: True)))
+    assert WORD[name] in diff(*common, *DATA)
+
+
+@pytest.mark.costly
+def test_a_trial_that_is_run_again_gives_the_same_answers(here: Path) -> None:
+    """As docs/long-runs.md says to check one; a network, as nothing else here depends on its seed."""
+    model = "baseline:bilstm,hidden=8,width=8"
+    asked = (
+        "run",
+        model,
+        "--suite",
+        "demo",
+        "--protocol",
+        "smoke",
+        "--tasks",
+        "gad",
+        "--seeds",
+        "1",
+    )
+    for more in ((), ("--output", "again", "--leaderboard", "again/leaderboard.csv")):
+        ran([*asked, *more])
+    before, now = (
+        next(Path(store).glob("*/gad/*/predictions.parquet")) for store in ("runs", "again")
+    )
+    assert before.read_bytes() == now.read_bytes()
+    found = CliRunner().invoke(cli, ["diff", model, f"again:{model}", "--task", "gad"])
+    assert "No differences: A and B give the same answers." in found.output
+
+
+# `blurb leaderboard html`: one file, whole or not at all.
+
+
+def page(*arguments: str) -> tuple[int, str, BaseException | None]:
+    result = CliRunner().invoke(cli, ["leaderboard", "html", "--out", *arguments])
+    return result.exit_code, result.output, result.exception
+
+
+def test_a_file_that_cannot_be_written_is_named_as_it_was_asked_for(tmp_path: Path) -> None:
+    play(Store(tmp_path / "runs"), "mine", {"gad": 0.9}, seeds=(1,))
+    code, _, error = page("/proc/x.html", "--output", str(tmp_path / "runs"), "--no-published")
+    assert code == 1
+    assert str(error).startswith("/proc/x.html: cannot be written: ")
+    assert ".x.html" not in str(error)
+    assert page(str(tmp_path / "x.html"), "--output", str(tmp_path / "runs"), "--no-published")[
+        1
+    ].endswith("x.html: 1 own row.\n")
+
+
+def test_the_page_of_the_repository_is_sound() -> None:
+    path = Path(__file__).parents[4] / "docs" / "results" / "leaderboard.html"
+    text = path.read_text(encoding="utf-8")
+    ranked, probes = (
+        [one.text for one in table.children if one.attributes.get("scope") == "row"]
+        for table in reading.Page(text).all("table", class_="main")
+    )
+    own = [
+        one
+        for one in ranked
+        if one.startswith(("all-mpnet-base-v2", "all-MiniLM-L6-v2", "baseline:"))
+    ]
+    assert {f"all-MiniLM-L6-v2{name}" for name in ("quick@2", "sketch", "standard")} <= set(own)
+    assert own[0] == "all-mpnet-base-v2quick@2"
+    assert len(ranked) == len(own) + len(published.shipped())
+    assert probes == ["all-MiniLM-L6-v2probe"]
+    here = f"/{Path(__file__).resolve().parts[1]}/"  # of whoever draws it
+    for place in ("/home/", "/root/", "/tmp/", "/Users/", here):
+        assert place not in text

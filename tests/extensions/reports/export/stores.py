@@ -110,3 +110,10 @@ def export(*arguments: str, folder: Path) -> tuple[int, str]:
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result.exit_code, result.output
+
+
+def refused(*arguments: str, folder: Path) -> str:
+    """What an export says that must end with 2."""
+    code, text = export(*arguments, folder=folder)
+    assert code == 2
+    return text

@@ -27,7 +27,7 @@ from blurb.extensions.reports.export.formats.submission import (
 from blurb.messages.errors import StoreError
 from blurb.store.store import Store, read_json
 from blurb.tasks import Split
-from tests.extensions.reports.export.stores import bioasq, export, finish, gad
+from tests.extensions.reports.export.stores import bioasq, export, finish, gad, refused
 
 NAMES = [task.name for task in tasks.all() if task.paper_order]
 DATASETS = {"gad": "GAD", "bioasq": "BioASQ"}
@@ -108,10 +108,9 @@ def score(name: str, answers: dict[str, Any], gold: dict[str, Any]) -> float:
 @pytest.mark.costly
 @pytest.mark.real
 def test_every_dataset_round_trips_on_the_real_ids(
-    tmp_path: Path, real_rows: Callable[[str, Split], list[Example]]
+    store: Store, tmp_path: Path, real_rows: Callable[[str, Split], list[Example]]
 ) -> None:
     """Gold is taken from BLURB's files as they are written, by other code than the exporter's."""
-    store = Store(tmp_path / "runs")
     rows = {name: bioasq() if name == "bioasq" else real_rows(name, "test") for name in NAMES}
     for name in NAMES:
         finish(
@@ -273,10 +272,7 @@ def test_what_is_not_whole_is_refused_and_nothing_is_written(
     import re
 
     finish(Store(tmp_path / "runs"), "gad", rows, verdict=verdict, **changes)
-    code, text = export(
-        "submission", "--allow-partial", "--out", str(tmp_path / "out"), folder=tmp_path
-    )
-    assert code == 2
+    text = refused("submission", "--allow-partial", "--out", str(tmp_path / "out"), folder=tmp_path)
     assert re.search(message, text), text
     assert [path.name for path in tmp_path.iterdir()] == ["runs"]
 
@@ -294,37 +290,29 @@ def sentences(lengths: list[int], name: str = "ncbi-disease") -> list[Example]:
     ]
 
 
-def test_tag_sequences_of_a_wrong_length_are_refused(tmp_path: Path) -> None:
+def test_tag_sequences_of_a_wrong_length_are_refused(store: Store, tmp_path: Path) -> None:
     rows = sentences([25] * 939 + [26])
-    store = Store(tmp_path / "runs")
     short = [unit["tags"][:-1] if i == 17 else unit["tags"] for i, unit in enumerate(rows)]
     finish(store, "ncbi-disease", rows, prediction=short)
-    code, text = export(
+    assert "id test.17: 24 tags for 25 words" in refused(
         "submission", "--tasks", "ncbi-disease", "--out", str(tmp_path / "out"), folder=tmp_path
     )
-    assert code == 2
-    assert "id test.17: 24 tags for 25 words" in text
     finish(store, "ncbi-disease", rows)  # in itself consistent, but not the words of NCBI-disease
-    code, text = export(
+    assert "one tag per word of BLURB's test set" in refused(
         "submission", "--tasks", "ncbi-disease", "--out", str(tmp_path / "out"), folder=tmp_path
     )
-    assert code == 2
-    assert "one tag per word of BLURB's test set" in text
     assert not (tmp_path / "out").exists()
 
 
 def test_hoc_by_abstract_cannot_be_submitted(tmp_path: Path) -> None:
     rows = [{"id": str(i), "doc_id": str(i), "text": "", "labels": []} for i in range(3)]
     finish(Store(tmp_path / "runs"), "hoc", rows)
-    code, text = export(
+    assert "--set document_unit=sentence" in refused(
         "submission", "--tasks", "hoc", "--out", str(tmp_path / "out"), folder=tmp_path
     )
-    assert code == 2
-    assert "--set document_unit=sentence" in text
 
 
-def test_the_seed_is_the_first_or_the_one_that_is_named(tmp_path: Path) -> None:
-    store = Store(tmp_path / "runs")
+def test_the_seed_is_the_first_or_the_one_that_is_named(store: Store, tmp_path: Path) -> None:
     for seed in (2, 3):
         finish(store, "gad", gad(), seed=seed)
     found = []
@@ -336,21 +324,17 @@ def test_the_seed_is_the_first_or_the_one_that_is_named(tmp_path: Path) -> None:
         assert code == 0, text
         found.append((out / "submission.zip").read_bytes())
     assert found[0] == found[1] != found[2]
-    code, text = export(
+    assert "seed 4 is not finished; finished seeds: 2, 3" in refused(
         "submission", "--tasks", "gad", "--seed", "4", "--out", str(tmp_path / "x"), folder=tmp_path
     )
-    assert code == 2
-    assert "seed 4 is not finished; finished seeds: 2, 3" in text
 
 
 def test_seed_zero_is_a_seed(tmp_path: Path) -> None:
     whole(tmp_path)
-    code, text = export("latex", "--seed", "0", folder=tmp_path)
-    assert code == 2
-    assert "--seed does not apply to latex" in text
-    code, text = export("submission", "--seed", "0", "--out", str(tmp_path / "x"), folder=tmp_path)
-    assert code == 2
-    assert "seed 0 is not finished" in text
+    assert "--seed does not apply to latex" in refused("latex", "--seed", "0", folder=tmp_path)
+    assert "seed 0 is not finished" in refused(
+        "submission", "--seed", "0", "--out", str(tmp_path / "x"), folder=tmp_path
+    )
 
 
 def test_the_empty_folder_one_stands_in_is_filled(
@@ -372,9 +356,9 @@ def test_a_folder_with_files_is_left_as_it_is(tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
     (out / "gad.json").write_text("old")
-    code, text = export("submission", "--allow-partial", "--out", str(out), folder=tmp_path)
-    assert code == 2
-    assert "exists already" in text
+    assert "exists already" in refused(
+        "submission", "--allow-partial", "--out", str(out), folder=tmp_path
+    )
     assert [path.read_text() for path in out.iterdir()] == ["old"]
     (out / "gad.json").unlink()
     assert export("submission", "--allow-partial", "--out", str(out), folder=tmp_path)[0] == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 import statistics
 from dataclasses import replace
@@ -11,13 +12,27 @@ from typing import Any
 
 import pytest
 
+import blurb
 from blurb import tasks
+from blurb.corpora import demo
+from blurb.data.loading import read_split
 from blurb.extensions.reports.export.formats.latex import escape as escape_latex
 from blurb.extensions.reports.export.formats.markdown import escape as escape_markdown
 from blurb.results import published, tables
+from blurb.row_files.references import row_of
 from blurb.store import row_trials as rows
 from blurb.store.store import Store
-from tests.extensions.reports.export.stores import export
+from blurb.store.trial import Configuration
+from tests.cli.in_process import done
+from tests.cli.test_start_up import loaded
+from tests.extensions.reports.export.stores import (
+    bioasq,
+    export,
+    finish as finish_with_answers,
+    gad,
+    refused,
+)
+from tests.scoring.test_forms import answers
 from tests.store.fakes import CONFIGURATION, finish, row, trial
 
 NAMES = [task.name for task in tasks.all() if task.paper_order]
@@ -155,31 +170,6 @@ def test_more_than_ten_models_are_lines(tmp_path: Path) -> None:
     assert [line[0] for line in lines] == [f"run@{number}" for number in range(11)]
 
 
-def test_a_model_alone_has_nothing_in_bold(tmp_path: Path) -> None:
-    fill(tmp_path, seeds=1)
-    text = export("markdown", folder=tmp_path)[1]
-    assert "**" not in text
-    assert "bold" not in text
-
-
-def test_what_to_know_of_a_row_stands_below(tmp_path: Path) -> None:
-    store = Store(tmp_path / "runs")
-    finish(store, "m", trial("gad"), 0.5, verdict="differs")
-    rows.write(store, row("m", trial("gad")))
-    rows.write(
-        store, row("m", trial("gad"), configuration=replace(CONFIGURATION, precision="bf16"))
-    )
-    text = export("markdown", "--published", "linkbert2022/BioLinkBERT-base", folder=tmp_path)[1]
-    assert markdown(text)[0][1:] == [
-        "BioLinkBERT-base (linkbert2022)",
-        "m (quick lr=0.001 bf16)",
-        "m (quick lr=0.001 fp32)",
-    ]
-    assert "data not verified as BLURB's: gad differs" in text
-    assert "a note" in text
-    assert "BioLinkBERT-base (linkbert2022): ACL 2022, Table 7." in text
-
-
 @pytest.mark.parametrize(
     ("form", "read", "empty"), [("markdown", markdown, "–"), ("latex", latex, "--")]
 )
@@ -197,9 +187,9 @@ def test_what_has_no_figure_is_left_out_unless_it_is_named(
     assert lines[0][1:] == [empty, empty]
     head, lines = read(export(form, "--transpose", folder=tmp_path)[1])
     assert head[1:] == ["GAD", "BIOSSES", "HoC"]
-    code, text = export(form, "--tasks", "qa", folder=tmp_path)
-    assert code == 2
-    assert "No finished row has a figure of pubmedqa, bioasq" in text
+    assert "No finished row has a figure of pubmedqa, bioasq" in refused(
+        form, "--tasks", "qa", folder=tmp_path
+    )
 
 
 @pytest.mark.parametrize("form", ["markdown", "latex"])
@@ -219,27 +209,6 @@ def test_what_a_note_says_twice_is_said_once(tmp_path: Path) -> None:
     finish(store, "m", trial("gad"), 0.5, configuration=made)
     rows.write(store, row("m", trial("gad"), configuration=made))
     assert export("markdown", folder=tmp_path)[1].count("synthetic data") == 1
-
-
-def test_rows_that_differ_in_their_weights_or_suite_alone_are_told_apart(tmp_path: Path) -> None:
-    store = Store(tmp_path / "runs")
-    finish(store, "m", trial("gad"), 0.5)
-    finish(store, "m", trial("gad", seed=9), 0.6)
-    rows.write(store, row("m", trial("gad")))
-    rows.write(store, replace(row("m", trial("gad", seed=9)), weights="f" * 64))
-    assert markdown(export("markdown", folder=tmp_path)[1])[0][1:] == [
-        "m (quick lr=0.001 fp32 ffffffffffff)",
-        "m (quick lr=0.001 fp32 wwwwwwwwwwww)",
-    ]
-    other = tmp_path / "other"
-    store = Store(other / "runs")
-    finish(store, "m", trial("gad"), 0.5)
-    for suite in ("blurb", "mine"):
-        rows.write(store, row("m", trial("gad"), configuration=replace(CONFIGURATION, suite=suite)))
-    assert markdown(export("markdown", folder=other)[1])[0][1:] == [
-        "m (quick lr=0.001 fp32)",
-        "m (quick lr=0.001 fp32 mine)",
-    ]
 
 
 NASTY = "50%_a & b|c #1 {x} ~^ \\cmd $m$ <i>*`\n[y]"
@@ -274,3 +243,174 @@ def test_a_latex_table_is_balanced(tmp_path: Path) -> None:
     columns = re.search(r"\\begin\{tabular\}\{(\w+)\}", text)
     head, lines = latex(text)
     assert {len(head), *map(len, lines)} == {len(columns.group(1))}
+
+
+# Which row an export takes, and what it says if it cannot know.
+
+
+HEAVY = (
+    "torch",
+    "transformers",
+    "datasets",
+    "accelerate",
+    "pandas",
+    "sklearn",
+    "scipy",
+    "evaluate",
+)
+
+
+def add(
+    store: Store, model: str, configuration: Configuration = CONFIGURATION, score: float = 0.5
+) -> None:
+    planned = trial("gad", seed=1 + len(store.trial_folders()))
+    finish(store, model, planned, score)
+    rows.write(store, row(model, planned, configuration=configuration))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    """Model `a` with three rows, `b` with one, `trial` with one of the demo suite."""
+    found = Store(tmp_path / "runs")
+    add(found, "alpha")
+    add(found, "alpha", replace(CONFIGURATION, precision="bf16"))
+    add(found, "alpha", replace(CONFIGURATION, protocol="standard", overrides={}))
+    add(found, "beta")
+    add(found, "sigma", replace(CONFIGURATION, suite="demo"))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["latexx"], "Did you mean 'latex'"),
+        (["model-index", "alpah"], "Did you mean 'alpha'"),
+        (
+            ["model-index"],
+            "There are 4 such rows; choose one as ROW:\n  'alpha quick lr=0.001 bf16'\n",
+        ),
+        (["model-index", "alpha quick"], "called 'alpha quick'. Did you mean 'alpha'"),
+        (["model-index", "alpha quick lr=0.001 bf61"], "Did you mean 'alpha quick lr=0.001 bf16'"),
+        (["model-index", "sigma"], "synthetic demo suite"),
+        (["submission", "sigma"], "synthetic demo suite"),
+        (["model-index", "beta", "--tasks", "ner"], "beta has no finished trial of bc5-chem"),
+        (["bibtex", "--sd"], "--sd does not apply to bibtex, only to latex, markdown"),
+        (["markdown", "--published", "gu2012"], "Did you mean 'gu2021'"),
+        (["markdown", "sigma", "--published", "gu2021"], "cannot be compared with published ones"),
+        (["markdown", "--tasks", "gda"], "Did you mean 'gad'"),
+    ],
+)
+def test_what_is_not_clear_is_an_error_and_writes_nothing(
+    store: Store, tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    assert message in refused(*arguments, "--out", str(tmp_path / "out"), folder=tmp_path)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", ["beta", "alpha standard", "alpha quick lr=0.001 bf16"])
+def test_a_row_is_an_argument_by_the_name_that_tables_print(
+    store: Store, tmp_path: Path, name: str
+) -> None:
+    assert export("model-index", name, folder=tmp_path)[0] == 0
+
+
+def test_a_table_takes_all_rows_of_a_model_and_each_once(store: Store, tmp_path: Path) -> None:
+    code, text = export(
+        "markdown", "alpha", "alpha standard", "beta", "--tasks", "gad", folder=tmp_path
+    )
+    assert code == 0
+    assert text.splitlines()[0].count("alpha") == 3
+    assert text.splitlines()[0].count("beta") == 1
+
+
+def test_rows_that_differ_in_their_weights_are_told_apart(tmp_path: Path) -> None:
+    store = Store(tmp_path / "runs")
+    add(store, "alpha")
+    planned = trial("gad", seed=9)
+    finish(store, "alpha", planned, 0.6)
+    rows.write(store, replace(row("alpha", planned), weights="f" * 64))
+    assert "'alpha quick lr=0.001 ffffffffffff'" in refused("model-index", folder=tmp_path)
+    assert export("model-index", f"alpha quick lr=0.001 {'f' * 12}", folder=tmp_path)[0] == 0
+
+
+@pytest.mark.costly
+def test_nothing_heavy_is_loaded(store: Store, tmp_path: Path) -> None:
+    names = ["latex", "markdown", "model-index", "eval-results", "bibtex"]
+    lines = [
+        ["export", name, "beta", "--output", str(store.root), "--out", str(tmp_path / name)]
+        for name in names
+    ]
+    assert loaded(lines, HEAVY, tmp_path) == [("0", [])] * len(names)
+    assert set(names) <= {path.name for path in tmp_path.iterdir()}
+
+
+@pytest.mark.parametrize(("wanted", "names"), [("gad", ["gad"]), ("all", ["bioasq", "gad"])])
+def test_the_files_of_a_row_are_of_the_datasets_that_were_asked_for(
+    tmp_path: Path, wanted: str, names: list[str]
+) -> None:
+    found = Store(tmp_path / "runs")
+    finish_with_answers(found, "gad", gad())
+    finish_with_answers(found, "bioasq", bioasq(), verdict="counts only")
+    code, text = export("row", "--tasks", wanted, "--out", str(tmp_path / "out"), folder=tmp_path)
+    assert code == 0, text
+    assert sorted(path.stem for path in (tmp_path / "out").glob("*.parquet")) == names
+    assert {
+        run["task"] for run in json.loads((tmp_path / "out" / "row.json").read_text())["runs"]
+    } == set(names)
+    assert "has no predictions of hoc; check --tasks" in refused(
+        "row", "--tasks", "hoc", "--out", str(tmp_path / "none"), folder=tmp_path
+    )
+
+
+# Of predictions from elsewhere nobody knows weights, precision, device or seed, and no export claims them.
+
+
+CLAIMS = re.compile(
+    r"fp32|bf16|fp16|cpu|cuda|seed|python|precision|device|blurb run", re.IGNORECASE
+)
+
+
+@pytest.fixture(scope="module")
+def tagger(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("external")
+    for name in ("gad", "ncbi-disease"):
+        given = answers(name, read_split(tasks.get(name), demo.prepare(), "test"))
+        blurb.score(name, given, demo.prepare(), add="my-tagger", output=folder / "runs")
+    return folder
+
+
+@pytest.mark.parametrize(
+    "form", ["markdown", "latex", "model-index", "eval-results", "every-eval-ever", "bibtex"]
+)
+def test_no_export_claims_what_nobody_knows(form: str, tagger: Path) -> None:
+    more = ["--measured-by", "us"] if form == "every-eval-ever" else []
+    out = done(["export", form, "my-tagger", *more], tagger)
+    out += "".join(
+        path.read_text() for path in (tagger / ".eval_results").rglob("*") if path.is_file()
+    )
+    assert re.findall(CLAIMS, out) == []
+    assert row_of("my-tagger", output=tagger / "runs").weights not in out
+
+
+def test_the_files_of_a_row_tell_its_runs_apart_and_nothing_more(tagger: Path) -> None:
+    """The number of a run is `seed` in row.json, which has no other name for it."""
+    done(["export", "row", "my-tagger", "--out", "row"], tagger)
+    about = json.loads((tagger / "row" / "row.json").read_text())
+    assert about["precision"] == ""
+    done(
+        ["leaderboard", "verify", "row", "--data", str(demo.prepare()), "--format", "json"], tagger
+    )
+
+
+def test_what_is_stored_claims_nothing(tagger: Path) -> None:
+    for path in (tagger / "runs").rglob("*.json"):
+        assert re.search("fp32|python|device", path.read_text()) is None, path
+    (row,) = blurb.load_results(tagger / "runs").rows
+    assert row.configuration.precision == ""
+
+
+def test_the_page_gives_no_command_that_would_repeat_it(tagger: Path) -> None:
+    done(["leaderboard", "html", "--out", "page.html"], tagger)
+    page = (tagger / "page.html").read_text()
+    assert "blurb run MODEL" not in page
+    assert "--precision" not in page

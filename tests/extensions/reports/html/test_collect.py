@@ -284,17 +284,6 @@ def test_many_rows_are_not_all_set_side_by_side(folder: Path) -> None:
     assert "Only the best" not in render(Page("x", [board]))
 
 
-def test_rows_that_differ_in_their_weights_alone_are_told_apart(tmp_path: Path) -> None:
-    store = Store(tmp_path / "runs")
-    for number, weights in enumerate(("a" * 64, "b" * 64)):
-        play(store, "m", {"gad": 0.8}, seeds=[number], weights=weights, row_weights=weights)
-    (found,) = collect(tmp_path / "runs", with_published=False).boards
-    assert sorted(entry.label for entry in found.entries) == [
-        "m · quick aaaaaaaaaaaa",
-        "m · quick bbbbbbbbbbbb",
-    ]
-
-
 def test_the_command_is_one_that_blurb_run_takes(folder: Path) -> None:
     row = next(row for row in from_store.read(Store(folder / "runs")) if row.model == "good")
     found = row_provenance(row)
@@ -348,13 +337,3 @@ def test_a_task_that_a_table_names_is_never_loaded(tmp_path: Path) -> None:
     for name in (f"{tmp_path}/evil.py:X", "blurb.tasks:gad", "task.toml", "gone"):
         assert title_of(name) == name
     assert title_of("gad") == "GAD"
-
-
-def test_rows_of_ones_own_come_before_the_published_ones(tmp_path: Path) -> None:
-    """Predictions from elsewhere are a part of their own, which stood below eighteen rows of others."""
-    store = Store(tmp_path / "runs")
-    planned = fakes.trial(learner="external")
-    fakes.stored(store, "my-tagger", planned, score=0.8)
-    first, second = collect(store.root).boards
-    assert [entry.row.model for entry in first.entries] == ["my-tagger"]
-    assert {entry.kind for entry in second.entries} == {"published"}

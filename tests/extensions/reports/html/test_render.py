@@ -8,14 +8,18 @@ import json
 import re
 from dataclasses import replace
 from itertools import product
+from pathlib import Path
 
 import pytest
 
+import blurb.extensions.reports.html
 from benchmarks.page import entry, synthetic
 from blurb.extensions.reports.html import svg
 from blurb.extensions.reports.html.collect import board, entry_of, opening
 from blurb.extensions.reports.html.model import Page, PageAblation, PageRow, RowProvenance
 from blurb.extensions.reports.html.render import best, focus, render
+from blurb.extensions.reports.html.svg import HEIGHT, RADIUS, lowest, marks, strips
+from blurb.leaderboard.intervals import Value
 from blurb.planning import ablations
 from blurb.results import groups, published
 from tests.extensions.reports.html import reading
@@ -72,43 +76,6 @@ def test_the_policy_names_the_style_and_the_script_and_forbids_the_rest(
     for element in page.elements:  # these would be refused
         assert "style" not in element.attributes
         assert not [name for name in element.attributes if name.startswith("on")]
-
-
-def test_tables_say_what_they_are(page: reading.Page) -> None:
-    tables = page.all("table")
-    assert len(tables) > 14
-    for table in tables:
-        assert table.children[0].tag == "caption"
-        assert all(
-            one.attributes.get("scope") in ("col", "row")
-            for one in table.children
-            if one.tag == "th"
-        )
-    scrolled = page.all("div", class_="scroll")
-    assert len(scrolled) == len(tables)
-    for region in scrolled:  # a keyboard must be able to move what scrolls
-        assert region.attributes["tabindex"] == "0"
-        assert region.attributes["role"] == "region"
-        assert region.attributes.get("aria-label") or region.attributes["aria-labelledby"]
-
-
-def test_ids_are_unique_and_every_reference_meets_one(page: reading.Page) -> None:
-    ids = [one.attributes["id"] for one in page.elements if "id" in one.attributes]
-    assert len(ids) == len(set(ids))
-    for element in page.elements:
-        for name in ("href", "aria-labelledby"):
-            value = element.attributes.get(name, "")
-            if value and value != "data:,":
-                assert value.removeprefix("#") in ids, value
-        if element.tag in ("input", "select"):
-            assert "label" in element.parents
-
-
-def test_columns_can_be_sorted_by_button(page: reading.Page) -> None:
-    (main,) = page.all("table", class_="main")
-    heads = [one for one in main.children if one.tag == "th" and "aria-sort" in one.attributes]
-    assert all(any(child.tag == "button" for child in head.children) for head in heads)
-    assert {head.attributes["aria-sort"] for head in heads} == {"none"}  # one's own rows come first
 
 
 def test_the_best_of_a_column_is_marked_by_more_than_colour(page: reading.Page) -> None:
@@ -322,3 +289,102 @@ def test_a_lane_of_a_dataset_names_the_protocol() -> None:
     )
     text = render(Page("A title", [board("blurb", rows)]))
     assert '<tspan class="made">sketch</tspan>' in text
+
+
+# The dot plot of the task types.
+
+
+OURS = entry("org/ours", level=80)
+
+
+def places(picture: str) -> dict[int, tuple[float, float, float]]:
+    """Row -> figure, and the place of its dot across and down."""
+    found = re.findall(
+        r'data-row="(\d+)" data-v="([\d.]+)">.*?<circle cx="([\d.]+)%" cy="(\d+)"', picture
+    )
+    return {int(row): (float(value), float(x), float(y)) for row, value, x, y in found}
+
+
+def test_a_lane_a_mean_and_a_dot_a_row_at_its_place() -> None:
+    entries = [OURS, *map(entry_of, published.shipped())]
+    found = strips(entries, 0)
+    assert [one.title for one in found] == [
+        "Score",
+        "blurb-12",
+        "NER",
+        "PICO",
+        "RE",
+        "STS",
+        "Doc",
+        "QA",
+    ]
+    low = lowest(entries)
+    for strip, kind in zip(
+        found[2:], ("ner", "pico", "relation", "similarity", "document", "qa"), strict=True
+    ):
+        dots = places(strip.picture)
+        assert set(dots) == {place for place, one in enumerate(entries) if kind in one.types}
+        for place, (value, x, y) in dots.items():
+            assert value == round(entries[place].types[kind].mean, 2)
+            assert abs(x - 100 * (value - low) / (100 - low)) < 0.02
+            assert RADIUS <= y <= HEIGHT - RADIUS
+        assert strip.shown == f"{OURS.types[kind].mean:.2f}"
+
+
+def test_equal_means_lie_beside_each_other_and_the_highlighted_row_above_all() -> None:
+    entries = [replace(OURS) for _ in range(3)]
+    dots = places(strips(entries, 1)[0].picture)
+    assert len({x for _, x, _ in dots.values()}) == 1
+    assert len({y for _, _, y in dots.values()}) == 3
+    assert list(dots)[-1] == 1
+
+
+def with_means(name: str, mean: float) -> PageRow:
+    found = entry(name)
+    return replace(found, values={"qa": Value(mean)})
+
+
+def test_the_axis_starts_below_all_but_baselines() -> None:
+    assert lowest([with_means("m", 73.1), with_means("baseline:constant", 4.0)]) == 70
+    assert lowest([with_means("baseline:constant", 4.0)]) == 0
+    assert lowest([with_means("m", -12.0)]) == 0
+    assert lowest([with_means("m", 100.0)]) == 90
+    assert lowest([]) == 0
+    (strip,) = strips([with_means("m", 73.1), with_means("baseline:constant", 4.0)], 0)
+    assert list(places(strip.picture)) == [0]
+
+
+def test_round_marks_from_end_to_end() -> None:
+    assert [value for _, value in marks(50)] == [50, 60, 70, 80, 90, 100]
+    assert marks(0)[0] == ("0", 0)
+    assert marks(0)[-1] == ("100", 100)
+
+
+def test_rows_without_means_have_no_plot() -> None:
+    assert strips([replace(OURS, values={})], 0) == []
+
+
+# Classes of the page: one that is renamed in one place of two loses its style, or the script loses it.
+
+
+TEMPLATES = Path(blurb.extensions.reports.html.__file__).parent / "templates"
+
+
+def templates(*names: str) -> str:
+    return "\n".join((TEMPLATES / name).read_text(encoding="utf-8") for name in names)
+
+
+def test_every_class_of_the_templates_is_known_to_style_or_script() -> None:
+    pages, known = templates("page.html", "parts.html"), templates("style.css", "script.js")
+    plain = re.sub(r"\{[%{].*?[%}]\}", " ", pages)
+    used = {word for found in re.findall(r'class="([^"]*)"', plain) for word in found.split()}
+    assert len(used) > 20
+    assert {word for word in used if not re.search(rf"[.\"' ]{re.escape(word)}\b", known)} == set()
+
+
+def test_every_class_of_the_style_is_used() -> None:
+    rules = re.sub(r"\{[^}]*\}", " ", templates("style.css"))
+    styled = set(re.findall(r"\.([a-zA-Z][\w-]*)", rules))
+    python = "\n".join(path.read_text(encoding="utf-8") for path in TEMPLATES.parent.glob("*.py"))
+    used = templates("page.html", "parts.html", "script.js") + python
+    assert {word for word in styled if not re.search(rf"\b{re.escape(word)}\b", used)} == set()

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from scipy import stats
 
 import blurb
+from blurb import tasks
+from blurb.cli import cli
+from blurb.extensions.reports.plots import forest, input_lengths
+from blurb.extensions.reports.plots._style import OURS, PAPER, QUIET
+from blurb.extensions.reports.stats import TABLE_8, Statistics, lengths
 from blurb.messages.errors import SettingsError
+from blurb.results.comparison import ScoreComparison
 from blurb.results.published import best_of_paper
+from blurb.statistics.welch import WelchComparison
 from blurb.store.store import Store
 from tests.extensions.reports.export.stores import bioasq, finish, gad
 from tests.results import invented
@@ -47,9 +58,8 @@ def test_means_runs_and_intervals(results: Any) -> None:
     assert list(best.get_xdata()) == [best_of_paper()[name][0] for name in ("gad", "bioasq")]
 
 
-def test_no_interval_is_beyond_the_bounds_of_its_metric(tmp_path: Path) -> None:
+def test_no_interval_is_beyond_the_bounds_of_its_metric(store: Store, tmp_path: Path) -> None:
     """Two seeds far apart: Student's interval of their mean is wider than the scale."""
-    store = Store(tmp_path / "runs")
     right = gad()
     wrong = [{**row, "prediction": "0"} for row in right]
     for seed, rows in ((1, right), (2, wrong)):
@@ -98,3 +108,155 @@ def test_no_row_reaches_into_the_next_dataset(results: Any) -> None:
     for line in marks:
         for place, y in enumerate(line.get_ydata()):
             assert abs(y - place) < 0.5
+
+
+# The picture of `blurb data stats` shows the numbers it was given; places are read back from Matplotlib.
+
+
+def statistics(name: str, split: str, subtokens: bool) -> Statistics:
+    words = lengths([4, 8, 8, 16, 64], [str(number) for number in range(5)])
+    twice = lengths([9, 17, 17, 33, 129], [str(number) for number in range(5)])
+    size = {"subtokens": twice, "limit": 128, "truncated": 1, "windowed": 0} if subtokens else {}
+    return Statistics(tasks.get(name), split, 5, 5, words, {}, **size)  # type: ignore[arg-type]
+
+
+def drawn(axes: Axes, row: float) -> list[list[float]]:
+    """What is in the lane: the x of every line."""
+    return [
+        list(map(float, line.get_xdata())) for line in axes.lines if set(line.get_ydata()) == {row}
+    ]  # type: ignore[arg-type]
+
+
+def labelled(axes: Axes, label: str) -> list[float]:
+    return [float(line.get_xdata()[0]) for line in axes.lines if line.get_label() == label]  # type: ignore[index]
+
+
+def test_lanes_limits_and_table_8() -> None:
+    found = [statistics("gad", split, True) for split in ("train", "dev", "test")] + [
+        statistics("hoc", "test", True)
+    ]
+    figure = input_lengths.draw(found)
+    (axes,) = figure.axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["gad", "hoc"]
+    for row in (*input_lengths.LANES.values(), 1 + input_lengths.LANES["test"]):
+        assert drawn(axes, row) == [[9, 129], [17, 33], [17], [41], [129]]
+    assert labelled(axes, input_lengths.LIMIT) == [128, 128]
+    for place, label in enumerate(input_lengths.PUBLISHED):
+        assert labelled(axes, label) == [TABLE_8["gad"][place], TABLE_8["hoc"][place]]
+    assert axes.get_ylim()[0] > axes.get_ylim()[1]  # the first dataset on top
+    texts = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert texts[:4] == ["train", "dev", "test", input_lengths.LIMIT]
+    assert len(set(texts)) == len(texts)
+
+
+def test_without_sub_tokens_the_lengths_are_words_and_nothing_is_compared() -> None:
+    (axes,) = input_lengths.draw([statistics("gad", "test", False)]).axes
+    assert drawn(axes, input_lengths.LANES["test"]) == [[4, 64], [8, 16], [8], [20], [64]]
+    assert axes.get_xlabel() == "words per input"
+    assert not labelled(axes, input_lengths.LIMIT)
+
+
+def test_a_picture_of_another_format_is_refused_before_anything_is_read() -> None:
+    result = CliRunner().invoke(cli, ["data", "stats", "--data", "nowhere", "--plot", "a.gif"])
+    assert "--plot must end in .png" in str(result.exception)
+
+
+# The forest plot shows the lines it was given: places and colours are read back from Matplotlib.
+
+
+HIGHER = ScoreComparison("gad", 80.0, 82.0, (3, 3), WelchComparison(2.0, 0.5, 4.0), 0.01)
+LOWER = ScoreComparison("ddi", 80.0, 77.0, (3, 3), WelchComparison(-3.0, 0.5, 4.0), 0.001)
+SAME = ScoreComparison("hoc", 80.0, 79.9, (3, 3), WelchComparison(-0.1, 0.5, 4.0), 0.9)
+OPEN = ScoreComparison("biosses", 80.0, 81.0, (1, 1), WelchComparison(1.0), None, "one run a side")
+ABSENT = ScoreComparison(
+    "bioasq", None, 81.0, (0, 1), WelchComparison(None), None, "not there on one side"
+)
+
+
+@pytest.fixture
+def picture(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """Writes a picture and gives its panels."""
+    figures: list[Figure] = []
+    save = Figure.savefig
+
+    def kept(self: Figure, *given: Any, **named: Any) -> None:
+        figures.append(self)
+        save(self, *given, **named)
+
+    monkeypatch.setattr(Figure, "savefig", kept)
+
+    def write(
+        found: dict[str, Sequence[ScoreComparison]], first: str = "first", name: str = "forest.png"
+    ) -> list[Axes]:
+        forest.write(first, found, 0.05, tmp_path / "deep" / name)
+        return figures[-1].axes
+
+    return write
+
+
+def points(axes: Axes) -> dict[float, tuple[float, str, str, Any]]:
+    """Row -> difference, marker, colour and filling of its point."""
+    marks = [line for line in axes.lines if line.get_marker() in ("o", "x")]
+    return {
+        float(line.get_ydata()[0]): (  # type: ignore[index]
+            float(line.get_xdata()[0]),
+            str(line.get_marker()),
+            str(line.get_color()),
+            line.get_markerfacecolor(),  # type: ignore[index]
+        )
+        for line in marks
+    }
+
+
+def bars(axes: Axes) -> dict[float, tuple[float, float]]:
+    """Row -> ends of its interval."""
+    rows = [
+        line
+        for line in axes.lines
+        if len(line.get_xdata()) == 2 and len(set(line.get_ydata())) == 1
+    ]  # type: ignore[arg-type]
+    return {float(line.get_ydata()[0]): tuple(map(float, line.get_xdata())) for line in rows}  # type: ignore[index,arg-type,misc]
+
+
+def test_points_intervals_and_what_they_say(picture: Any) -> None:
+    (axes,) = picture({"other": [HIGHER, LOWER, SAME, OPEN]})
+    assert points(axes) == {
+        0: (2.0, "o", OURS, OURS),
+        1: (-3.0, "o", PAPER, PAPER),
+        2: (-0.1, "o", OURS, "white"),
+        3: (1.0, "x", QUIET, "white"),
+    }
+    assert bars(axes) == {
+        row: line.comparison.interval for row, line in enumerate((HIGHER, LOWER, SAME))
+    }
+    assert [label.get_text() for label in axes.get_yticklabels()] == [
+        "gad",
+        "ddi",
+        "hoc",
+        "biosses",
+    ]
+    assert axes.get_ylim()[0] > axes.get_ylim()[1]  # the first row on top
+    assert axes.get_title(loc="left").split() == ["first", "minus", "other"]
+
+
+def test_a_dataset_without_a_difference_has_no_row(picture: Any) -> None:
+    first, second = picture({"other": [ABSENT, HIGHER], "third": [LOWER, ABSENT]})
+    assert [label.get_text() for axes in (first, second) for label in axes.get_yticklabels()] == [
+        "gad",
+        "ddi",
+    ]
+    (empty,) = picture({"other": [ABSENT]})
+    assert points(empty) == {}
+
+
+@pytest.mark.parametrize("name", ["$\\frac$", "a_$^$", "a$b$c", "org/50 % & {x}_"])
+def test_a_name_is_no_formula(name: str, picture: Any) -> None:
+    """Between two dollars Matplotlib reads TeX, and stops the command where it is none."""
+    (axes,) = picture(
+        {name: [HIGHER, ScoreComparison(name, 1.0, 2.0, (1, 1), WelchComparison(1.0), None, "x")]},
+        first=name,
+    )
+    assert not axes.get_title(loc="left").isspace()
+    assert [text.get_parse_math() for text in (axes._left_title, *axes.get_yticklabels())] == [
+        False
+    ] * 3
