@@ -25,9 +25,9 @@ from blurb.heads import heads, poolings
 from blurb.learners import row_name
 from blurb.messages.errors import BlurbError, StoreError
 from blurb.results import from_store, leaderboard_csv, results_csv, schema, tables
-from blurb.results.references import file_rows, table_rows
 from blurb.results.row import Row
 from blurb.results.schema import BEFORE, KEY, SCHEMA, Line, undo_neutral, write as write_lines
+from blurb.row_files.references import file_rows, table_rows
 from blurb.store import store as of_stores
 from blurb.store.store import Store
 from blurb.table_files import head_of, table_of

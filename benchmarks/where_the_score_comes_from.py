@@ -14,9 +14,9 @@ from blurb.messages.text import format_signed
 from blurb.results import published
 from blurb.results.comparison import compare_rows
 from blurb.results.decomposition import Decomposition, binomial_error, decompose_difference
-from blurb.results.references import row_of
 from blurb.results.row import Row
 from blurb.results.score import dataset_weights
+from blurb.row_files.references import row_of
 
 TEMPLATE = Path(__file__).with_suffix(".md.jinja")
 PAGE = Path(__file__).parent.parent / "docs" / "where-the-score-comes-from.md"

@@ -14,7 +14,7 @@ from blurb import names
 from blurb.cli import cli
 from blurb.messages.errors import SettingsError
 from blurb.protocols import protocol
-from blurb.results.references import table_rows
+from blurb.row_files.references import table_rows
 from blurb.store import row_trials as rows
 from blurb.store.store import Store
 from tests.cli.in_process import ran

@@ -12,18 +12,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from blurb import records, regression, tasks as known
-from blurb.messages import ErrorCollector, item_of
+from blurb.messages import ErrorCollector, SettingsError, item_of, opt
 from blurb.options import Argument, Option
 from blurb.planning.options import ACROSS_OPTION, OUTPUT
 from blurb.planning.seeds import Aim, SeedLine, plan_seeds
+from blurb.planning.steps import find_folders
 from blurb.records import Tabular, record_columns
 from blurb.regression.looks import decide_in_series
 from blurb.regression.rules import RULES, Rules, read_rules
 from blurb.results import comparability
 from blurb.results.comparison import ComparisonLine, ScoreComparison, compare_rows
 from blurb.results.decomposition import Decomposition, PartLine, decompose_difference
-from blurb.results.references import RowReference, row_of, rows_of
 from blurb.results.row import Row
+from blurb.row_files.references import RowReference, row_of, rows_of
+from blurb.row_files.seen import Corpora, unseen_scores
 from blurb.tasks import SCORED, ScoredSplit
 
 if TYPE_CHECKING:
@@ -41,18 +43,59 @@ def compare(
     split: Annotated[ScoredSplit, SPLIT] = "test",
     output: Path | str = "runs",
     runs_only: bool = False,
+    unseen: bool = False,
+    data: Path | str | None = None,
+    raw: Path | str | None = None,
 ) -> Comparison:
     """Compares two rows dataset by dataset: which differences are more than chance?
 
     :param first: a row of `Results`, `Results` with one row, or a reference as of `blurb compare`
     :param output: the store of references without a folder
     :param runs_only: leave out the variance from the choice of test examples
+    :param unseen: compare F1 of the strings that train has not, of the datasets that have it
+    :param data: for `unseen`, the data folder; `raw` likewise the original releases, of ChemProt and DDI
     :raises SettingsError: if a reference fits no row, or several
     """
     one, two = rows_of((first, other), output)
+    if unseen:
+        return compare_unseen(one, two, split, not runs_only, open_corpora((one, two), data, raw))
+    if data or raw:
+        wrong = opt("data") if data else opt("raw")
+        raise SettingsError(f"{wrong} is for {opt('unseen')}", fix="leave it out, or add that.")
     return Comparison(
         one, two, split, tuple(compare_rows(one, two, split, with_units=not runs_only))
     )
+
+
+def compare_unseen(
+    first: Row, other: Row, split: ScoredSplit, with_units: bool, corpora: Corpora
+) -> Comparison:
+    """The comparison of F1 of unseen strings, of the datasets that both rows have it of."""
+    (one, own), (two, theirs) = (unseen_scores(row, split, corpora) for row in (first, other))
+    lines = compare_rows(
+        one,
+        two,
+        split,
+        with_units,
+        examples=lambda row, name, _: (own if row is one else theirs).get(name),
+    )
+    datasets = one.datasets.keys() | two.datasets.keys()
+    return Comparison(first, other, split, tuple(line for line in lines if line.name in datasets))
+
+
+def open_corpora(rows: Sequence[Row], data: Path | str | None, raw: Path | str | None) -> Corpora:
+    """The data of rows of one suite.
+
+    :raises SettingsError: if they are of several suites, or a folder that is needed is not given
+    """
+    suites = sorted({row.suite for row in rows})
+    if len(suites) > 1:
+        raise SettingsError(f"The rows are of several suites ({', '.join(suites)}).")
+    every = [
+        record.task for row in rows for runs in row.records.values() for record in runs.values()
+    ]
+    folders = Path(data) if data else None, Path(raw) if raw else None
+    return Corpora(*find_folders(suites[0], *folders, every, has_suite=False))
 
 
 @dataclasses.dataclass(frozen=True, repr=False)

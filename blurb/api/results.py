@@ -10,8 +10,8 @@ from blurb import tasks
 from blurb.messages import DataError, SettingsError
 from blurb.records import html_of
 from blurb.results import from_store, leaderboard_csv
-from blurb.results.references import file_rows, pick_row, trial_of
 from blurb.results.row import Row
+from blurb.row_files.references import file_rows, pick_row, trial_of
 from blurb.store.record import PREDICTIONS, read_predictions
 from blurb.store.store import Store
 

@@ -34,8 +34,8 @@ from blurb.planning.trials import Planned
 from blurb.protocols.settings import ELSEWHERE, FIELDS
 from blurb.regression.rules import Rules
 from blurb.results import tables
-from blurb.results.references import RowReference
 from blurb.results.row import Row
+from blurb.row_files.references import RowReference
 from blurb.store.store import Store
 from blurb.terminal import progress
 from blurb.terminal.progress import Display, list_trials, show_budget

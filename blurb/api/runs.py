@@ -14,8 +14,8 @@ from blurb.learners import saved_models
 from blurb.messages import BlurbError, SettingsError, StoreError, Tell, opt, tell_damage
 from blurb.names import by_number
 from blurb.results import tables
-from blurb.results.references import RowName, file_rows, pick_row, unknown_row
 from blurb.results.row import Origin, Row, RowIdentity, label_rows
+from blurb.row_files.references import RowName, file_rows, pick_row, unknown_row
 from blurb.store import row_contents, row_trials
 from blurb.store.store import Store
 

@@ -23,7 +23,7 @@ from blurb.planning.options import OUTPUT
 from blurb.records import record_columns
 from blurb.results import comparison
 from blurb.results.decomposition import Decomposition
-from blurb.results.references import rows_of
+from blurb.row_files.references import rows_of
 from blurb.tasks import ScoredSplit
 from blurb.terminal.output import Picture, print_rows
 
@@ -54,6 +54,15 @@ def command(
     runs_only: Annotated[
         bool, Option(help="Ignore the variance from the choice of test examples.")
     ] = False,
+    unseen: Annotated[
+        bool, Option(help="Compare F1 of the strings that train has not (docs/what-was-learnt.md).")
+    ] = False,
+    data: Annotated[
+        Path | None, Option(help="--unseen: folder of the datasets.", path="dir")
+    ] = None,
+    raw: Annotated[
+        Path | None, Option(help="--unseen: folder of the original releases.", path="dir")
+    ] = None,
     max_drop: Annotated[
         float | None,
         Option(
@@ -82,10 +91,14 @@ def command(
         meant = rows_of(rows, output)
     wrong.stop()
     first, *others = meant
-    comparisons = [compare(first, other, split=split, runs_only=runs_only) for other in others]
+    comparisons = [
+        compare(first, other, split=split, runs_only=runs_only, unseen=unseen, data=data, raw=raw)
+        for other in others
+    ]
     if form == "table":
         for compared in comparisons:
-            click.echo(f"{first.name} minus {compared.other.name}, {split}")
+            what = ", F1 of strings that train has not" if unseen else ""
+            click.echo(f"{first.name} minus {compared.other.name}, {split}{what}")
             for remark in compared.remarks:
                 click.echo(f"The rows differ: {remark}.")
             _print_comparison([_cells_of_line(line, level, max_drop) for line in compared.lines])

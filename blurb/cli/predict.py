@@ -16,7 +16,7 @@ from blurb.learners import saved_models
 from blurb.messages import ErrorCollector, SettingsError, notify
 from blurb.options import Argument, Option
 from blurb.planning.options import OUTPUT, TRUST
-from blurb.results import references
+from blurb.row_files import references
 from blurb.system.files import write_whole
 
 DIGITS = 4

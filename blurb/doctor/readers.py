@@ -19,7 +19,7 @@ from blurb.learners import protocol_learner
 from blurb.messages import DataError, ErrorCollector, StoreError, UnknownName, option_to_paste
 from blurb.planning import run_file
 from blurb.regression import rules
-from blurb.results.references import table_rows
+from blurb.row_files.references import table_rows
 from blurb.store import index, row_contents, row_trials
 from blurb.store.store import Store
 from blurb.system.files import size_of

@@ -21,7 +21,7 @@ from blurb.table_files import head_of, table_of
 
 if TYPE_CHECKING:
     from blurb.regression import Rules
-    from blurb.results.references import RowReference
+    from blurb.row_files.references import RowReference
 
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from blurb.protocols.protocol import Protocol
 from blurb.regression import Rules
 from blurb.regression.rules import read_rules
 from blurb.results import tables
-from blurb.results.references import row_of
+from blurb.row_files.references import row_of
 from blurb.store import row_trials as rows
 from blurb.store.trial import Configuration
 from blurb.tasks import Task

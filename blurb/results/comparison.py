@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Annotated, NamedTuple, TypedDict
@@ -146,6 +146,11 @@ def seen_alone(detectable: float) -> str:
     return f"{detectable:.2f} points are seen in four of five cases, before the correction over the datasets"
 
 
+def load_examples(row: Row, name: str, split: Split) -> bootstrap.Clusters | None:
+    """The scored examples of a row on a dataset, as it stored them; None without predictions."""
+    return predictions.load(row.records_of(name), split)
+
+
 def compare_rows(
     first: Row,
     other: Row,
@@ -155,6 +160,7 @@ def compare_rows(
     across: Collection[str] = (),
     variances: Mapping[str, pooled.RunVariance] | None = None,
     draws: int = bootstrap.RESAMPLES,
+    examples: Callable[[Row, str, Split], bootstrap.Clusters | None] = load_examples,
 ) -> list[ScoreComparison]:
     """Compares two rows: all datasets of either row in the paper's order, then complete task types and the score.
 
@@ -167,8 +173,9 @@ def compare_rows(
     :param across: what to pass over (`blurb.results.across.ACROSS`)
     :param variances: between runs, of datasets of which more is known than these two rows say
     :param draws: of the paired test of probes
+    :param examples: the scored examples of a row on a dataset, by which its scores are resampled
     """
-    requested = _ComparisonRequest(split, with_units, across, variances or {}, draws)
+    requested = _ComparisonRequest(split, with_units, across, variances or {}, draws, examples)
     there = {
         *first.means(split),
         *other.means(split),
@@ -200,6 +207,7 @@ class _ComparisonRequest(NamedTuple):
     across: Collection[str]
     variances: Mapping[str, pooled.RunVariance]
     draws: int
+    examples: Callable[[Row, str, Split], bootstrap.Clusters | None]
 
 
 def _compare_dataset(
@@ -233,12 +241,12 @@ def _compare_dataset(
     elif runs == (1, 1):
         return replace(
             plain,
-            reason=_hint_at_single_runs(name, first, other, split)
+            reason=_hint_at_single_runs(name, first, other, requested)
             if requested.with_units
             else "one run each",
         )
     else:
-        both = _scored_units(name, first, other, split) if requested.with_units else None
+        both = _scored_units(name, first, other, requested) if requested.with_units else None
         variance, clusters = (
             (bootstrap.difference_variance(*both, name), len(both[0].names)) if both else (0.0, 0)
         )
@@ -252,7 +260,7 @@ def _compare_paired(
     line: ScoreComparison, first: Row, other: Row, requested: _ComparisonRequest
 ) -> ScoreComparison:
     """The line of two probes: a paired test over test examples, valid for these two checkpoints only."""
-    both = _scored_units(line.name, first, other, requested.split)
+    both = _scored_units(line.name, first, other, requested)
     if both is None or both[0].runs != 1 or both[1].runs != 1:
         return replace(
             line, reason="comparing probes needs the predictions of both on the same examples"
@@ -282,9 +290,9 @@ def _means_of_other_splits(row: Row, split: Split) -> dict[str, float]:
     )
 
 
-def _hint_at_single_runs(name: str, first: Row, other: Row, split: Split) -> str:
+def _hint_at_single_runs(name: str, first: Row, other: Row, requested: _ComparisonRequest) -> str:
     """Why two single runs get no verdict, with the p-value for these two runs."""
-    both = _scored_units(name, first, other, split)
+    both = _scored_units(name, first, other, requested)
     if both is None:
         return "one run each"
     p = bootstrap.paired_permutation_test(*both, name)
@@ -292,16 +300,11 @@ def _hint_at_single_runs(name: str, first: Row, other: Row, split: Split) -> str
 
 
 def _scored_units(
-    name: str, first: Row, other: Row, split: Split
+    name: str, first: Row, other: Row, requested: _ComparisonRequest
 ) -> tuple[bootstrap.Clusters, bootstrap.Clusters] | None:
     """The scored examples of both rows; None without predictions, or if the examples differ."""
-    records = first.records_of(name), other.records_of(name)
-    if not records[0] or not records[1]:
-        return None
-    both = predictions.load(records[0], split), predictions.load(records[1], split)
-    if both[0] is None or both[1] is None or both[0].names != both[1].names:
-        return None
-    return both[0], both[1]
+    own, theirs = (requested.examples(row, name, requested.split) for row in (first, other))
+    return None if own is None or theirs is None or own.names != theirs.names else (own, theirs)
 
 
 def _compare_mean(

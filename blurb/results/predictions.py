@@ -48,7 +48,7 @@ def clusters_of(
 
     :param runs: formulation of each, with `id`, `doc_id`, `gold` and `prediction`
     """
-    scored = [_run_sums(*run) for run in runs]
+    scored = [sum_clusters(*_score_examples(*run)) for run in runs]
     counts, names, named = scored[-1]
     if any(each[1] != names or each[0].shape != counts.shape for each in scored):
         return None
@@ -59,11 +59,10 @@ def clusters_of(
     )
 
 
-def _run_sums(
-    formulation: formulations.Formulation, columns: Mapping[str, Sequence[Any]]
+def sum_clusters(
+    counts: metrics.Counts, names: list[str], documents: Sequence[str | None]
 ) -> tuple[metrics.Counts, list[str], bool]:
-    """Sums of each cluster, their names, and whether they are documents."""
-    counts, names, documents = _score_examples(formulation, columns)
+    """Sums of the documents of examples where all have one, else of the examples; their names, and which it is."""
     if None in documents:
         return counts, names, False
     place = {name: number for number, name in enumerate(dict.fromkeys(documents))}

@@ -1,1 +1,1 @@
-"""A row as files: ids, labels and a manifest, written and read again."""
+"""A row by its name, and as files: ids, labels and a manifest, written and read again; what its answers show."""

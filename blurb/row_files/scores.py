@@ -6,10 +6,13 @@ The figures of a run of a row, computed from its predictions and the verifier's 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from blurb import formulations, metrics, tasks
+from blurb.data.loading import read_split
+from blurb.data.schema import Example
 from blurb.formulations._base import Formulation
 from blurb.learners.base import Subset
 from blurb.protocols.settings import example_limits
@@ -31,7 +34,17 @@ from blurb.scoring.columns import Answer, AnswerFile
 from blurb.store.trial import Configuration
 
 
-def claimed_scores(row: RowFiles) -> Row:
+@dataclass(frozen=True, repr=False)
+class FiledRow(Row):
+    """A row of a folder of row files, with the scores that it claims.
+
+    :param files: these files
+    """
+
+    files: RowFiles = field(kw_only=True)
+
+
+def claimed_scores(row: RowFiles) -> FiledRow:
     """The scores that a row claims."""
     about = row.about
     runs: dict[str, list[RunRecord]] = {
@@ -51,7 +64,7 @@ def claimed_scores(row: RowFiles) -> Row:
     datasets = {
         task: _claimed_dataset(task, its, about["planned"].get(task)) for task, its in runs.items()
     }
-    return Row(identity, datasets, Origin.BOARD)
+    return FiledRow(identity, datasets, Origin.BOARD, files=row)
 
 
 def _claimed_dataset(
@@ -112,13 +125,18 @@ def figures_of(
 
 
 def examples_of(
-    row: RowFiles, run: RunRecord, split: tasks.ScoredSplit, data: Path
+    row: RowFiles,
+    run: RunRecord,
+    split: tasks.ScoredSplit,
+    data: Path,
+    rows: Sequence[Example] | None = None,
 ) -> tuple[Formulation, dict[str, list[Any]]]:
     """The examples of a run on a split: `id`, `doc_id`, `gold` and `prediction`, in the order of the data.
 
+    :param rows: the examples of the split, where they were read for another run
     :raises DataError: if its predictions are not those of the examples, or are no answers
     """
-    formulation, kept, given = _answers_of_run(row, run, split, data)
+    formulation, kept, given = _answers_of_run(row, run, split, data, rows)
     units = [unit for unit, _ in kept]
     columns = {name: [unit.get(name) for unit in units] for name in ("id", "doc_id")}
     return formulation, {
@@ -129,11 +147,15 @@ def examples_of(
 
 
 def _answers_of_run(
-    row: RowFiles, run: RunRecord, split: tasks.ScoredSplit, data: Path
+    row: RowFiles,
+    run: RunRecord,
+    split: tasks.ScoredSplit,
+    data: Path,
+    rows: Sequence[Example] | None = None,
 ) -> tuple[Formulation, list[tuple[Mapping[str, Any], int]], list[Any]]:
     """The formulation, the scored units with the place of the answer of each, and these answers."""
     formulation = formulations.bind(tasks.get(run["task"]), run["settings"])
-    units = matching.units_of(formulation, data, split)
+    units = formulation.units(read_split(formulation.task, data, split) if rows is None else rows)
     answers = [
         Answer(place, key, value)
         for place, (key, value) in enumerate(run_predictions(row, run, split), 1)

@@ -59,13 +59,18 @@ class BootstrapMean:
         return self.mean + wider * (low - self.mean), self.mean + wider * (high - self.mean)
 
 
-def spread(units: Clusters, name: str, resamples: int = RESAMPLES) -> BootstrapMean:
+def spread(
+    units: Clusters, name: str, resamples: int = RESAMPLES, sums: Floats | None = None
+) -> BootstrapMean:
     """Resamples of the mean over runs of one dataset.
 
     :param name: name of the dataset, which seeds the draws
+    :param sums: of `resampled_sums`, where several figures of the same examples are asked for
     """
     random = generator(name)
-    scores = resampled(units, random, resamples)  # (resamples, runs)
+    sums = resampled_sums(units, random, resamples) if sums is None else sums
+    scores = 100 * units.metric.score(sums)  # (resamples, runs)
+    resamples = len(scores)
     mean = float(units.scores.mean())
     means = scores.mean(1)
     shared_variance = shared(scores)
@@ -157,13 +162,18 @@ def difference_variance(
 
 def resampled(units: Clusters, random: np.random.Generator, resamples: int) -> Floats:
     """Scores, times 100, of every run on resampled clusters, (resamples, runs). All runs get the same clusters."""
+    return 100 * units.metric.score(resampled_sums(units, random, resamples))
+
+
+def resampled_sums(units: Clusters, random: np.random.Generator, resamples: int) -> Floats:
+    """The sums of every run on resampled clusters, (resamples, runs, summands)."""
     runs, clusters, summands = units.counts.shape
     flat = units.counts.transpose(1, 0, 2).reshape(clusters, runs * summands)
     chunks = [
-        units.metric.score((weights @ flat).reshape(len(weights), runs, summands))
+        (weights @ flat).reshape(len(weights), runs, summands)
         for weights in _draw_weights(clusters, random, resamples)
     ]
-    return 100 * np.concatenate(chunks)
+    return np.concatenate(chunks)
 
 
 def _draw_weights(clusters: int, random: np.random.Generator, resamples: int) -> Iterator[Floats]:

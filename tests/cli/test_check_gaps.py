@@ -19,7 +19,7 @@ from blurb.cli import cli
 from blurb.messages.errors import BlurbError, SettingsError
 from blurb.regression.rules import Limit
 from blurb.results import tables
-from blurb.results.references import file_rows
+from blurb.row_files.references import file_rows
 from blurb.store.store import Store
 from tests.results import invented
 from tests.results.played import play

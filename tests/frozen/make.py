@@ -109,7 +109,7 @@ def anonymous() -> None:
 def figures(folder: Path) -> dict[str, Any]:
     """Row -> dataset -> seed -> split -> metric -> figure, of the store and of its tables."""
     from blurb.results import from_store
-    from blurb.results.references import file_rows, table_rows
+    from blurb.row_files.references import file_rows, table_rows
     from blurb.store.store import Store
 
     def of(rows: Any) -> dict[str, Any]:

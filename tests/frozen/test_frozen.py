@@ -12,8 +12,8 @@ import pytest
 
 from blurb.leaderboard import ranking
 from blurb.results import tables
-from blurb.results.references import table_rows
 from blurb.results.schema import SCHEMA
+from blurb.row_files.references import table_rows
 from blurb.store import rescore, row_trials, store
 from blurb.store.store import Store
 from tests.frozen.make import FIGURES, ZIP, figures

@@ -22,7 +22,7 @@ from blurb.learners import building
 from blurb.planning import trials
 from blurb.protocols.settings import parse_overrides
 from blurb.results.leaderboard_csv import read_lines
-from blurb.results.references import table_rows
+from blurb.row_files.references import table_rows
 from blurb.store import row_trials as rows
 from blurb.store.record import Figures
 from blurb.store.store import Store

@@ -16,8 +16,8 @@ from blurb.leaderboard import ranking
 from blurb.leaderboard.ranking import RankedRow
 from blurb.messages.errors import BlurbError, DataError
 from blurb.results import from_store, published, results_csv, tables
-from blurb.results.references import file_rows
 from blurb.results.schema import KEY
+from blurb.row_files.references import file_rows
 from blurb.statistics.welch import half_width
 from blurb.store.store import Store
 from tests.conftest import ROOT

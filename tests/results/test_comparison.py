@@ -23,8 +23,8 @@ from blurb.results import comparability, from_store, leaderboard_csv, published,
 from blurb.results.comparability import Reason, Use
 from blurb.results.comparison import Verdict, compare_rows
 from blurb.results.dataset_scores import DatasetScores, Figure, Run
-from blurb.results.references import table_rows
 from blurb.results.row import Origin, Row, RowIdentity
+from blurb.row_files.references import table_rows
 from blurb.store.record import read_predictions
 from blurb.store.store import Store
 from blurb.store.trial import Configuration

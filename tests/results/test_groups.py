@@ -19,9 +19,9 @@ from blurb.learners import protocol_learner
 from blurb.protocols import protocol
 from blurb.protocols.settings import DEFAULTS, Settings, in_groups
 from blurb.results import comparison, from_store, groups, published, results_csv
-from blurb.results.references import file_rows
 from blurb.results.row import Row
 from blurb.results.tables import rebuild
+from blurb.row_files.references import file_rows
 from blurb.store.store import Store
 from tests.cli.in_process import ran
 from tests.conftest import ROOT

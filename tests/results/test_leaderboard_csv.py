@@ -14,9 +14,9 @@ from scipy import stats
 from blurb import tasks
 from blurb.messages.errors import DataError
 from blurb.results import from_store, leaderboard_csv, published
-from blurb.results.references import resolve, table_rows
 from blurb.results.row import Origin, Row
 from blurb.results.schema import SCHEMA
+from blurb.row_files.references import resolve, table_rows
 from blurb.store.store import Store
 from tests.results import invented, tampered
 from tests.results.tampered import edited

@@ -18,9 +18,9 @@ from blurb.regression import Outcome, Rules, decide_check
 from blurb.regression.rules import Limit
 from blurb.results import comparison, from_store
 from blurb.results.comparability import Reason
-from blurb.results.references import file_rows, table_rows
 from blurb.results.row import Row
 from blurb.results.tables import rebuild
+from blurb.row_files.references import file_rows, table_rows
 from blurb.statistics.bootstrap import Clusters, swapped
 from blurb.statistics.welch import WelchComparison, combine_tests
 from blurb.store.store import Store

@@ -9,8 +9,8 @@ import pytest
 
 from blurb import regression
 from blurb.results import from_store, results_csv, tables
-from blurb.results.references import table_rows
 from blurb.results.row import Row, label_rows
+from blurb.row_files.references import table_rows
 from blurb.store.store import Store
 from tests.results import invented
 from tests.results.played import NAMES, play

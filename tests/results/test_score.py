@@ -19,7 +19,6 @@ from blurb.results import published
 from blurb.results.comparison import compare_rows
 from blurb.results.dataset_scores import DATASETS, DatasetScores
 from blurb.results.decomposition import Decomposition, binomial_error, decompose_difference
-from blurb.results.references import row_of
 from blurb.results.row import Published, Row, RowIdentity
 from blurb.results.score import (
     blurb_12,
@@ -31,6 +30,7 @@ from blurb.results.score import (
     skill_percent,
     type_means,
 )
+from blurb.row_files.references import row_of
 from blurb.store.trial import Configuration
 from tests.rewriting import csv_lines
 

@@ -15,7 +15,7 @@ from blurb import tasks
 from blurb.cli import cli
 from blurb.messages.errors import DataError, StoreError
 from blurb.results import leaderboard_csv, published, results_csv, tables
-from blurb.results.references import file_rows
+from blurb.row_files.references import file_rows
 from blurb.store import row_trials as rows
 from blurb.store.store import Store
 from blurb.store.trial import Trial

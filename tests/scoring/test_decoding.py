@@ -22,7 +22,7 @@ from blurb.inputs.tagging import Span
 from blurb.learners import PROMPTED
 from blurb.messages.errors import BlurbError
 from blurb.results import from_store
-from blurb.results.references import row_of
+from blurb.row_files.references import row_of
 from blurb.scoring import answer_forms, batch, decoding, requests
 from blurb.scoring.mentions import MISSING, OVERLAPPING, UNORDERED, SearchedWords, of_tags
 from blurb.store.store import Store

@@ -16,7 +16,7 @@ from blurb import tasks
 from blurb.corpora import demo
 from blurb.data.loading import read_split
 from blurb.learners import EXTERNAL
-from blurb.results.references import row_of
+from blurb.row_files.references import row_of
 from tests.cli.in_process import blurb as command, done, refused
 from tests.scoring.test_forms import answers
 

@@ -16,7 +16,7 @@ from blurb.options import Argument, Option
 from blurb.planning.options import OUTPUT
 from blurb.results import published, tables
 from blurb.results.dataset_scores import DATASETS
-from blurb.results.references import table_rows
+from blurb.row_files.references import table_rows
 
 
 @click_command("leaderboard", cls=Group)

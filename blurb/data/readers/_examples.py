@@ -6,6 +6,7 @@ import contextlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
+from functools import lru_cache
 from operator import index
 from pathlib import Path
 from typing import Any, TypeVar
@@ -37,13 +38,18 @@ def make_examples(
             yield row
 
 
+@lru_cache(maxsize=4096)  # files have few labels, many times
+def _without_blanks(label: str) -> str:
+    return BLANKS.sub("", label)
+
+
 _cut: ContextVar[list[str] | None] = ContextVar("_cut", default=None)
 """Labels with blanks at their ends, in the file that is being read."""
 
 
 def trim_label(label: str) -> str:
     """A label or tag without blanks at its ends, which nobody sees; `telling_trimmed_labels` counts them."""
-    short = BLANKS.sub("", label)
+    short = _without_blanks(label)
     if short != label and (cut := _cut.get()) is not None:
         cut.append(label)
     return short

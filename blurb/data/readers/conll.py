@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import count, pairwise
+from itertools import count
 from pathlib import Path
 
 from blurb.data.readers._examples import check_labels, make_examples
@@ -41,10 +41,11 @@ def bio_tags(tags: Sequence[str], task: Task, line: Place) -> list[str]:
     An `I` without an entity before it does not occur in BLURB's files, so it is an error here.
     """
     tags = check_labels(tags, ("B", "I", "O"), line)
-    for place, (before, tag) in enumerate(pairwise(["O", *tags])):
-        if tag == "I" and before == "O":
-            raise line(place).error("tag I does not follow a B or I.")
-    return [tag if tag == "O" else f"{tag}-{task.labels[0]}" for tag in tags]
+    orphan = ("O" + "".join(tags)).find("OI")
+    if orphan >= 0:
+        raise line(orphan).error("tag I does not follow a B or I.")
+    named = {tag: f"{tag}-{task.labels[0]}" for tag in "BI"} | {"O": "O"}
+    return [named[tag] for tag in tags]
 
 
 def check_words(words: Sequence[str], line: FileLine) -> None:

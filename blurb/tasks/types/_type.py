@@ -38,6 +38,8 @@ class TaskType:
     """Whether tags mark where an entity begins (BIO), not only which words belong to one (I and O)."""
     errors: str = ""
     """Reference to `analyse(task, columns, units, train)`, the error analysis of a trial."""
+    seen: str = ""
+    """Reference to a `blurb.data.seen.SeenStrings`, by which answers are counted; "" without such figures."""
     submission: str = ""
     """Reference to `values(task, units)`: (id, value) pairs of a BLURB submission."""
     metric: str = "accuracy"

@@ -25,6 +25,7 @@ TYPE = TaskType(
     examples="sentences",
     borders=True,
     errors="blurb.extensions.reports.errors.entities:analyse",
+    seen="blurb.data.seen:Mentions",
     submission="blurb.extensions.reports.export.formats._submission:ner",
     metric="entity_f1",
     formats=("conll", "jsonl"),

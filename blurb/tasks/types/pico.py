@@ -22,6 +22,7 @@ TYPE = TaskType(
     label_counts=labelled_words,
     examples="sentences",
     errors="blurb.extensions.reports.errors.entities:analyse",
+    seen="blurb.data.seen:Words",
     submission="blurb.extensions.reports.export.formats._submission:pico",
     metric="token_macro_f1",
     metric_labels=True,

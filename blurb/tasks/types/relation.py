@@ -9,6 +9,7 @@ TYPE = TaskType(
     hub="text-classification",
     label_counts=count_classes,
     errors="blurb.extensions.reports.errors.classes:analyse",
+    seen="blurb.data.seen:Pairs",
     submission="blurb.extensions.reports.export.formats._submission:label",
     metric_keys=("negative", "positive"),
     sample_labels=("interacts", "none"),

@@ -23,7 +23,7 @@ from blurb.extensions.reports import errors
 from blurb.extensions.reports.errors.entities import pairs
 from blurb.inputs.tagging import Span, decode_spans, tags
 from blurb.messages.errors import BlurbError
-from blurb.results.references import find_trial
+from blurb.row_files.references import find_trial
 from blurb.store.record import read_predictions
 from blurb.store.store import Store
 from tests.cli.in_process import done, ran

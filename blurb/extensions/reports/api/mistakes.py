@@ -12,7 +12,7 @@ from blurb.extensions.reports import errors as analysis
 from blurb.extensions.reports.differences import differences
 from blurb.messages import ErrorCollector
 from blurb.options import Option
-from blurb.results import references
+from blurb.row_files import references
 from blurb.store.record import Record
 from blurb.tasks import SCORED, ScoredSplit
 

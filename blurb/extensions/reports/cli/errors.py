@@ -13,7 +13,7 @@ from blurb.extensions.reports.plots import _style, confusion
 from blurb.messages import UnknownName, count_noun
 from blurb.options import Argument, Option
 from blurb.planning.options import OUTPUT
-from blurb.results.references import find_trial
+from blurb.row_files.references import find_trial
 from blurb.tasks import SCORED, ScoredSplit
 from blurb.terminal.output import print_rows
 

@@ -19,8 +19,8 @@ from blurb.messages import ErrorCollector, SettingsError, opt
 from blurb.options import Argument, Option
 from blurb.protocols import protocol as protocols
 from blurb.regression.rules import Rules, read_rules
-from blurb.results.references import RowReference, row_of, rows_of
 from blurb.results.row import Row
+from blurb.row_files.references import RowReference, row_of, rows_of
 from blurb.tasks import SCORED, ScoredSplit
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from blurb.data.loading import read_split
 from blurb.extensions.reports.export.formats.latex import escape as escape_latex
 from blurb.extensions.reports.export.formats.markdown import escape as escape_markdown
 from blurb.results import published, tables
-from blurb.results.references import row_of
+from blurb.row_files.references import row_of
 from blurb.store import row_trials as rows
 from blurb.store.store import Store
 from blurb.store.trial import Configuration

@@ -13,8 +13,8 @@ from blurb.messages import SettingsError, StoreError, opt
 from blurb.options import option
 from blurb.registry import Registry
 from blurb.results import from_store
-from blurb.results.references import last_of_a_run, resolve_all
 from blurb.results.row import DEMO, Row
+from blurb.row_files.references import last_of_a_run, resolve_all
 from blurb.row_files.writing import Party
 from blurb.store.store import Store
 from blurb.system.files import hidden_name, write_whole

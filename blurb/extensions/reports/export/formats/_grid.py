@@ -17,9 +17,9 @@ from blurb.messages import SettingsError, StoreError, group_reasons, opt
 from blurb.results import groups
 from blurb.results.comparability import ONE_SEED
 from blurb.results.groups import Standing
-from blurb.results.references import PUBLISHED, resolve_all
 from blurb.results.row import DEMO, Published, Row
 from blurb.results.score import SCORE, datasets_by_type
+from blurb.row_files.references import PUBLISHED, resolve_all
 from blurb.tasks import Task
 
 OPTIONS = frozenset({"published", "sd", "transpose"})

@@ -12,9 +12,10 @@ from click.testing import CliRunner
 
 from blurb.cli import cli
 from blurb.messages.errors import BlurbError, DataError, SettingsError, Tell, UnknownName
-from blurb.results import from_store, published, references, tables
-from blurb.results.references import file_rows, pick_row, resolve, resolve_all, table_rows
+from blurb.results import from_store, published, tables
 from blurb.results.row import Origin, Row
+from blurb.row_files import references
+from blurb.row_files.references import file_rows, pick_row, resolve, resolve_all, table_rows
 from blurb.store import index, row_trials as rows
 from blurb.store.store import Store
 from tests.cli.in_process import ran

@@ -25,6 +25,9 @@ from blurb.names import resolve_name
 from blurb.results import from_store, leaderboard_csv, published, results_csv, tables
 from blurb.results.row import Published, Row, label_rows
 from blurb.results.schema import KEY, Numbered
+from blurb.row_files.reading import read_row_files
+from blurb.row_files.scores import claimed_scores
+from blurb.row_files.writing import ABOUT
 from blurb.store.record import Record
 from blurb.store.store import Store
 from blurb.table_files import head_of
@@ -48,9 +51,10 @@ RowReference: TypeAlias = str | Path | Row | HasRows
 class RowName:
     """A reference to a row as people type it, in every command and from Python.
 
-    `ROW` in the store of the command; `FOLDER[:ROW]` in another store; `FILE.csv[:ROW]` in a `results.csv` or a
-    `leaderboard.csv`; `published:ROW`. ROW is a name as tables print it, a model, a run for its checkpoints (`mine` for
-    `mine@5000`), or of published rows a source (`gu2021`) or `SOURCE/MODEL`.
+    `ROW` in the store of the command; `FOLDER[:ROW]` in another store; a folder of row files (`blurb export row`);
+    `FILE.csv[:ROW]` in a `results.csv` or a `leaderboard.csv`; `published:ROW`. ROW is a name as tables print it, a
+    model, a run for its checkpoints (`mine` for `mine@5000`), or of published rows a source (`gu2021`) or
+    `SOURCE/MODEL`.
 
     :param row: "" for all rows that are there
     :param place: store or table; None for the store of the command
@@ -92,6 +96,8 @@ class RowName:
         place = self.place or store
         if place.is_file():
             return file_rows(place)
+        if (place / ABOUT).is_file():
+            return [claimed_scores(read_row_files(place))]
         return _store_rows(place, self.row, tell) or from_store.read(Store(place), tell)
 
 
@@ -129,10 +135,11 @@ def _store_rows(store: Path, wanted: str, tell: Tell) -> list[Row]:
 
 
 def _holds_rows(path: Path) -> bool:
-    """Whether a path is a file or a store; a folder of the row's name may also be a checkpoint."""
+    """Whether a path is a file, row files or a store; a folder of the row's name may also be a checkpoint."""
     try:
         return (
             path.is_file()
+            or (path / ABOUT).is_file()
             or any(path.glob("*/rows/*.json"))
             or (path.is_dir() and not any(path.iterdir()))
         )

@@ -1,0 +1,183 @@
+"""What a row knows by heart: its figures on strings that train has, and on those that it has not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypedDict, get_args
+
+from blurb import records, tasks as known
+from blurb.api.comparing import open_corpora
+from blurb.data.seen import CLASSES
+from blurb.messages import ErrorCollector, SettingsError
+from blurb.options import Argument, Option
+from blurb.planning.options import OUTPUT
+from blurb.records import Count, From, Tabular, record_columns
+from blurb.results.row import Row
+from blurb.row_files.references import RowReference, rows_of
+from blurb.row_files.seen import FEWEST, Measure, SeenScores, count_seen, no_figures
+from blurb.statistics import bootstrap
+from blurb.tasks import SCORED, ScoredSplit
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+RESAMPLES = 2_000
+"""Of the intervals: their ends differ by 3 % of their width from those of five times as many."""
+
+
+class SeenFigure(NamedTuple):
+    """A figure, times 100, with its 95 % interval over runs and examples; None where it is not known."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+
+
+class SeenRecord(TypedDict):
+    """The figures of a row on one class of strings of a dataset, times 100."""
+
+    row: Annotated[str, "name of the row"]
+    task: Annotated[str, "dataset"]
+    strings: Annotated[Literal["seen", "unseen"], "whether train has the strings"]
+    unit: Annotated[str, "what is counted: mentions, words (of PICO), pairs (of relations)"]
+    gold: Annotated[float, "gold items of this class, as a mean over runs"]
+    share: Annotated[float | None, "their share of all gold items"]
+    other_type: Annotated[Count, "gold items whose string train has with other types only"]
+    runs: Annotated[Count, "number of runs"]
+    capped: Annotated[bool, "whether training saw a part of train only, by max_train"]
+    precision: Annotated[float | None, From("precision.value"), "null without predictions"]
+    precision_low: Annotated[float | None, From("precision.low"), "95 % interval"]
+    precision_high: Annotated[float | None, From("precision.high"), "its upper end"]
+    recall: Annotated[float | None, From("recall.value"), "null without gold items"]
+    recall_low: Annotated[float | None, From("recall.low"), "95 % interval"]
+    recall_high: Annotated[float | None, From("recall.high"), "its upper end"]
+    f1: Annotated[float | None, From("f1.value"), "null for words of PICO"]
+    f1_low: Annotated[float | None, From("f1.low"), "95 % interval"]
+    f1_high: Annotated[float | None, From("f1.high"), "its upper end"]
+
+
+@dataclass(frozen=True)
+class SeenLine:
+    """A line of `Generalisation`; the fields are those of `SeenRecord`."""
+
+    row: str
+    task: str
+    strings: str
+    unit: str
+    gold: float
+    share: float | None
+    other_type: int
+    runs: int
+    capped: bool
+    precision: SeenFigure
+    recall: SeenFigure
+    f1: SeenFigure
+
+
+@dataclass(frozen=True, repr=False)
+class Generalisation(Tabular):
+    """The figures of rows on seen and unseen strings.
+
+    :param reasons: dataset and why it has no such figures
+    """
+
+    lines: tuple[SeenLine, ...]
+    reasons: tuple[tuple[str, str], ...]
+
+    def to_pandas(self) -> DataFrame:
+        """A line a row, dataset and class, with the columns of `blurb generalisation --format csv`."""
+        from pandas import DataFrame
+
+        return DataFrame(
+            [records.of(SeenRecord, line) for line in self.lines],
+            columns=record_columns(SeenRecord),
+        )
+
+    def __repr__(self) -> str:
+        return f"<Generalisation: {len(self.lines) // len(CLASSES)} datasets>"
+
+
+def generalisation(
+    rows: Annotated[Sequence[RowReference], Argument(complete="rows_anywhere")],
+    *,
+    data: Annotated[Path | str | None, Option(help="Folder of the datasets.", path="dir")] = None,
+    raw: Annotated[
+        Path | str | None,
+        Option(help="Folder of the original releases, for ChemProt and DDI.", path="dir"),
+    ] = None,
+    tasks: Annotated[
+        str | Sequence[str] | None,
+        Option(help="Datasets (names or types).  [default: all]", complete="tasks"),
+    ] = None,
+    split: Annotated[ScoredSplit, Option(help="Scored split.", choices=SCORED)] = "test",
+    output: Annotated[Path | str, OUTPUT] = "runs",
+) -> Generalisation:
+    """The figures of rows on strings that train has, and on those that it has not (docs/what-was-learnt.md).
+
+    :param rows: rows of `Results`, or references as of `blurb compare`; a folder of row files is one, too
+    :param data: data folder, whose train split says what is seen; not needed for rows on synthetic data
+    :param raw: folder of the original releases, which have the names of the entities of ChemProt and DDI
+    :param tasks: names or types; by default all datasets of the rows
+    :raises SettingsError: if no dataset has such figures
+    :raises StoreError: if a row was made on other data than the folder has
+    """
+    errors = ErrorCollector()
+    with errors:
+        chosen = None if tasks is None else {task.name for task in known.load_selection(tasks)}
+    with errors:
+        meant = rows_of([rows] if isinstance(rows, str) else rows, output)
+    errors.stop()
+    corpora = open_corpora(meant, data, raw)
+    lines: list[SeenLine] = []
+    reasons: dict[tuple[str, str], None] = {}
+    for row in meant:
+        for name in row.datasets:
+            if chosen is not None and name not in chosen:
+                continue
+            try:
+                lines += seen_lines(row, name, count_seen(row, name, split, corpora))
+            except SettingsError as error:
+                reasons[name, error.what] = None
+    if not lines:
+        raise no_figures(reasons)
+    return Generalisation(tuple(lines), tuple(reasons))
+
+
+def seen_lines(row: Row, name: str, counted: SeenScores) -> Iterator[SeenLine]:
+    """A line for each class."""
+    whole = sum(counted.gold(place) for place in range(len(CLASSES)))
+    sums = None
+    if counted.shared:
+        random = bootstrap.generator(name)
+        sums = bootstrap.resampled_sums(counted.clusters, random, RESAMPLES)
+    for place, strings in enumerate(CLASSES):
+        gold = counted.gold(place)
+        predicted = float(counted.clusters.counts[..., 3 * place + 1].sum())
+        figures: dict[Measure, SeenFigure] = {}
+        for figure in get_args(Measure):
+            units = counted.of_figure(place, figure)
+            is_known = {"precision": predicted > 0, "recall": gold > 0, "f1": gold + predicted > 0}
+            if not is_known[figure] or (counted.strings.typed and figure != "recall"):
+                figures[figure] = SeenFigure(None)
+            elif sums is None or gold < FEWEST:
+                figures[figure] = SeenFigure(float(units.scores.mean()))
+            else:
+                low, high = bootstrap.spread(units, name, sums=sums).interval
+                figures[figure] = SeenFigure(
+                    float(units.scores.mean()), max(low, 0.0), min(high, 100.0)
+                )
+        share = 100 * gold / whole if whole else None
+        yield SeenLine(
+            row.name,
+            name,
+            strings,
+            counted.strings.unit,
+            gold,
+            share,
+            counted.other_type,
+            counted.clusters.runs,
+            counted.capped,
+            **figures,
+        )

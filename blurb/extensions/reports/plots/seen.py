@@ -1,0 +1,69 @@
+"""The gap between strings that train has and strings that it has not: F1 of both, a lane a dataset and row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from blurb.data.seen import CLASSES
+from blurb.extensions.reports.generalisation import SeenLine
+from blurb.extensions.reports.plots._style import OURS, PAPER, lanes, save
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+LANE = 0.22
+"""Height of a lane in print, in inches."""
+
+
+def write(lines: Sequence[SeenLine], path: Path) -> None:
+    """Writes the plot; datasets without F1, such as PICO, are left out."""
+    shown = [line for line in lines if line.f1.value is not None]
+    save(
+        path,
+        lambda: _draw(shown),
+        [[line.row, line.task, line.strings, *line.f1] for line in shown],
+    )
+
+
+def _draw(lines: Sequence[SeenLine]) -> Figure:
+    from matplotlib.figure import Figure
+
+    datasets = list(dict.fromkeys(line.task for line in lines))
+    rows = list(dict.fromkeys(line.row for line in lines))
+    places = {
+        (task, row): at for at, (task, row) in enumerate((t, r) for t in datasets for r in rows)
+    }
+    figure = Figure(figsize=(5.6, 1.0 + LANE * len(places)), layout="constrained")
+    axes = figure.subplots()
+    lanes(axes, len(places))
+    ends: dict[tuple[str, str], list[float]] = {}
+    for strings, colour, marker in zip(CLASSES, (OURS, PAPER), ("o", "D"), strict=True):
+        for line in (line for line in lines if line.strings == strings):
+            value, low, high = line.f1
+            assert value is not None
+            at = places[line.task, line.row]
+            ends.setdefault((line.task, line.row), []).append(value)
+            if low is not None and high is not None:
+                axes.plot([low, high], [at, at], color=colour, linewidth=2.5, alpha=0.35)
+            axes.plot(
+                value,
+                at,
+                marker,
+                color=colour,
+                markersize=4,
+                linestyle="none",
+                clip_on=False,
+                label=f"{strings} in train" if at == 0 else None,
+            )
+    for key, values in ends.items():
+        axes.plot(values, [places[key]] * len(values), color="#B0B0B0", linewidth=0.7, zorder=0)
+    names = [task if len(rows) == 1 else f"{task}  {row}" for task, row in places]
+    axes.set_yticks(range(len(names)), names, parse_math=False)
+    axes.set_xlim(0, 100)
+    axes.set_xlabel("F1, with 95 % intervals over runs and test examples")
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False, fontsize=7)
+    if len(rows) == 1:
+        figure.suptitle(rows[0], x=0.02, ha="left", fontsize=8, parse_math=False)
+    return figure

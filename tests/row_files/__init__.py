@@ -1,0 +1,1 @@
+"""Tests of rows as files, by their names, and of their answers."""
