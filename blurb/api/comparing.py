@@ -56,15 +56,20 @@ def compare(
     :param data: for `unseen`, the data folder; `raw` likewise the original releases, of ChemProt and DDI
     :raises SettingsError: if a reference fits no row, or several
     """
-    one, two = rows_of((first, other), output)
+    first_row, other_row = rows_of((first, other), output)
     if unseen:
-        return compare_unseen(one, two, split, not runs_only, open_corpora((one, two), data, raw))
+        return compare_unseen(
+            first_row,
+            other_row,
+            split,
+            not runs_only,
+            open_corpora((first_row, other_row), data, raw),
+        )
     if data or raw:
         wrong = opt("data") if data else opt("raw")
         raise SettingsError(f"{wrong} is for {opt('unseen')}", fix="leave it out, or add that.")
-    return Comparison(
-        one, two, split, tuple(compare_rows(one, two, split, with_units=not runs_only))
-    )
+    lines = compare_rows(first_row, other_row, split, with_units=not runs_only)
+    return Comparison(first_row, other_row, split, tuple(lines))
 
 
 def compare_unseen(
