@@ -110,7 +110,7 @@ def _known_datasets(
             seed: replace(record) for seed, record in row.records_of(task).items()
         }  # rows keep what they read
         try:
-            columns = predictions.load(records, drop=dropped)
+            columns = predictions.load_clusters(records, drop=dropped)
         except StoreError as error:  # one trial must not cost all rows their table
             effect = "is left out" if dropped else "has an interval over seeds alone"
             tell_damage(with_effect(error, f"{task} of {row.name} {effect}"))

@@ -58,7 +58,7 @@ def named_kinds() -> dict[str, LearnerKind]:
     }
 
 
-def of_checkpoints() -> dict[str, LearnerKind]:
+def checkpoint_kinds() -> dict[str, LearnerKind]:
     """The kinds that a protocol can ask for, by name."""
     return {name: kind for name, kind in kinds.usable().items() if kind.reads_checkpoint}
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from blurb.learners import DEFAULT, LearnerKind, kinds, named_kinds, of_checkpoints
+from blurb.learners import DEFAULT, LearnerKind, checkpoint_kinds, kinds, named_kinds
 from blurb.messages import ErrorCollector, SettingsError, UnknownName
 from blurb.protocols import protocol as protocol_files
 from blurb.protocols.protocol import Protocol
@@ -34,8 +34,8 @@ def check(protocol: Protocol, where: Path | str, errors: ErrorCollector) -> Prot
     for name in dict.fromkeys(name for name, _ in protocol.per_baseline):
         if name not in trained:
             errors.add(UnknownName("baseline", name, trained, where=where))
-    if protocol.learner and protocol.learner not in of_checkpoints():
-        errors.add(UnknownName("learner", protocol.learner, of_checkpoints(), where=where))
+    if protocol.learner and protocol.learner not in checkpoint_kinds():
+        errors.add(UnknownName("learner", protocol.learner, checkpoint_kinds(), where=where))
         return protocol
     kind = kind_of(protocol)
     if kind.deterministic and any(seeds != (1,) for seeds in protocol.seed_values.values()):

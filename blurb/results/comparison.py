@@ -148,7 +148,7 @@ def seen_alone(detectable: float) -> str:
 
 def load_examples(row: Row, name: str, split: Split) -> bootstrap.Clusters | None:
     """The scored examples of a row on a dataset, as it stored them; None without predictions."""
-    return predictions.load(row.records_of(name), split)
+    return predictions.load_clusters(row.records_of(name), split)
 
 
 def compare_rows(

@@ -16,7 +16,7 @@ from blurb.store.record import Record
 from blurb.tasks import Split
 
 
-def load(
+def load_clusters(
     records: Mapping[int, Record], split: Split = "test", drop: Collection[str] = ()
 ) -> Clusters | None:
     """The examples of the runs of one task, one run per seed; None if the runs scored different examples.
@@ -38,10 +38,10 @@ def load(
                 {name: [values[place] for place in kept] for name, values in columns.items()},
             )
         )
-    return clusters_of(runs) if runs else None
+    return shared_clusters(runs) if runs else None
 
 
-def clusters_of(
+def shared_clusters(
     runs: Sequence[tuple[formulations.Formulation, Mapping[str, Sequence[Any]]]],
 ) -> Clusters | None:
     """The examples of runs of one task; None if the runs scored different examples.

@@ -16,7 +16,7 @@ from blurb.formulations._base import Formulation
 from blurb.messages import DataError
 from blurb.records import From
 from blurb.results.groups import TOLD, UNREAD
-from blurb.results.predictions import clusters_of
+from blurb.results.predictions import shared_clusters
 from blurb.results.published import best_of_paper
 from blurb.scoring import matching, requests, values
 from blurb.scoring.batch import Replies
@@ -276,7 +276,7 @@ def score(matched_answers: MatchedAnswers, file: Path, resamples: int = RESAMPLE
 def _interval_of(found: MatchedAnswers, resamples: int) -> tuple[float, float]:
     """95 % over the choice of test examples, by documents where the source names them, as for every row."""
     name = found.formulation.task.name
-    clusters = clusters_of([(found.formulation, found.columns)])
+    clusters = shared_clusters([(found.formulation, found.columns)])
     assert clusters is not None  # of one run
     ends = bootstrap.spread(clusters, name, resamples).interval
     least, most = score_bounds(name)

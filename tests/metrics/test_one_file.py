@@ -119,7 +119,7 @@ def test_tables_and_bootstrap_take_it(task: tasks.Task, tmp_path: Path) -> None:
     figures = row.datasets[task.name].runs[1].figures["test"]
     assert figures["gold_units"].value == figures["gold_units"].majority == gold[40:].count("no")
     assert figures["f1"].value == 50
-    units = predictions.load(row.records[task.name])
+    units = predictions.load_clusters(row.records[task.name])
     assert units.scores.tolist() == pytest.approx(recalls)
     spread = bootstrap.spread(units, task.name, 500)
     assert spread.mean == pytest.approx(np.mean(recalls))

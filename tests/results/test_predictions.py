@@ -55,17 +55,17 @@ def partly(tmp_path: Path) -> dict[int, Record]:
 
 
 def test_a_text_without_a_document_is_one_of_its_own(partly: dict[int, Record]) -> None:
-    found = predictions.load(partly)
+    found = predictions.load_clusters(partly)
     assert len(found.names) == len(set(found.names)) == found.counts.shape[1] == 3
     assert found.counts[0].tolist() == [[1, 1, 2], [0, 1, 1], [0, 0, 1]]  # right, predicted, gold
     assert list(predictions.mistakes(partly, "test").values()) == [1, 2, 1]
 
 
 def test_where_nothing_is_left_there_are_no_clusters(partly: dict[int, Record]) -> None:
-    left = predictions.load(partly, drop={"test.0", "test.1"})
+    left = predictions.load_clusters(partly, drop={"test.0", "test.1"})
     assert left.counts[0].tolist() == [[0, 1, 1], [0, 0, 1]]
-    assert predictions.load(partly, drop={f"test.{i}" for i in range(4)}) is None
-    assert predictions.load({}) is None
+    assert predictions.load_clusters(partly, drop={f"test.{i}" for i in range(4)}) is None
+    assert predictions.load_clusters({}) is None
 
 
 def stored(
@@ -234,7 +234,7 @@ def test_the_interval_is_around_the_metric(
         played.finish(store, "m", planned, formulation, columns)
     rows.write(store, fakes.row("m", *trials))
     (row,) = from_store.read(store)
-    found = predictions.load(row.records[name])
+    found = predictions.load_clusters(row.records[name])
     assert found.scores.tolist() == pytest.approx(row.values(name), abs=1e-6)
     assert bootstrap.spread(found, name, 50).mean == pytest.approx(row.means()[name], abs=1e-6)
     assert ranking.entry(row).values[name].mean == pytest.approx(row.means()[name], abs=1e-6)

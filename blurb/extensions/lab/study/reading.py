@@ -19,7 +19,7 @@ from blurb.extensions.lab.study import parts
 from blurb.extensions.lab.study.spec import Study
 from blurb.messages import format_p
 from blurb.results.comparison import ScoreComparison, compare_rows
-from blurb.results.predictions import clusters_of
+from blurb.results.predictions import shared_clusters
 from blurb.results.row import Row
 from blurb.row_files.reading import read_row_files
 from blurb.row_files.scores import examples_of
@@ -65,7 +65,7 @@ def _clusters(out: Path, study: Study, data: Path, name: str, dataset: str) -> C
                 for run in row.about["runs"]
                 if run["task"] == dataset
             ]
-    return clusters_of(runs) if runs else None
+    return shared_clusters(runs) if runs else None
 
 
 @dataclass(frozen=True)

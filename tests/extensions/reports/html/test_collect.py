@@ -76,7 +76,7 @@ def test_intervals_rest_on_what_is_there(folder: Path) -> None:
     row = next(row for row in from_store.read(Store(folder / "runs")) if row.model == "good")
     spreads = {}
     for name, one in good.datasets.items():
-        found = predictions.load(row.records[name])
+        found = predictions.load_clusters(row.records[name])
         assert found is not None
         spreads[name] = bootstrap.spread(found, name, intervals.RESAMPLES)
         assert (one.test.low, one.test.high) == spreads[name].interval
