@@ -83,6 +83,15 @@ KEYS: Mapping[str, Field] = {
         required=True,
     ),
     "format": Field(dict, required=True),
+    "entity": Field(
+        dict,
+        must='map entity types to words in lower case, for example Disease = "disease"',
+        rule=lambda words: all(
+            isinstance(word, str) and word and word == word.strip().lower()
+            for word in words.values()
+        ),
+    ),
+    "broader": Field(bool),
     "seeds": COUNT,
     "max_length": COUNT,
     "scale": Field(
@@ -184,6 +193,8 @@ def _check_for_type(
     if not task_type.has_labels and table.get("labels"):
         what = f"a {content['type']} task has no labels; remove 'labels'."
         errors.add(SettingsError(what, where=where))
+    for label in sorted(content.get("entity", {}).keys() - set(content.get("labels", ()))):
+        errors.add(SettingsError(f"'entity' has {label!r}, which is no label.", where=where))
     if "format" in content:
         _check_format(content["format"], content["type"], where, errors)
     _check_metric(content, task_type, where, errors)

@@ -93,6 +93,8 @@ class Task:
     :param builder: `module:function` that makes `files` from the original release (`blurb.corpora.build`)
     :param source: where to get that release, for a task with a builder
     :param hashes: hash of the canonical examples of each split, if known
+    :param entity: entity type -> the word that corpora share for it, such as "disease"
+    :param broader: whether its types hold more than these words say: it is tested on, and never trained on for others
     """
 
     name: str
@@ -123,6 +125,8 @@ class Task:
     layout: Layout = field(default_factory=Layout)
     file: str = ""
     hashes: Mapping[Split, str] = field(default_factory=dict)
+    entity: Mapping[str, str] = field(default_factory=dict)
+    broader: bool = False
 
     @property
     def task_type(self) -> TaskType:

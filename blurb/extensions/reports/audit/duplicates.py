@@ -135,9 +135,9 @@ def shared(corpora: Sequence[AuditedTask]) -> Iterator[AuditFinding]:
     Blanks and case are ignored, as corpora tokenize differently. Contexts of questions are split into sentences by a
     simple rule. For text with dummies the original text is compared if the original release is available.
     """
-    trains = {corpus.task.name: _sentences(_rows(corpus, "train")) for corpus in corpora}
+    trains = {corpus.task.name: sentence_keys(_rows(corpus, "train")) for corpus in corpora}
     for corpus in corpora:
-        tests = _sentences(_rows(corpus, "test"))
+        tests = sentence_keys(_rows(corpus, "test"))
         for other, train in trains.items():
             common = tests.keys() & train.keys() if other != corpus.task.name else set()
             if common:
@@ -164,7 +164,7 @@ def _rows(corpus: AuditedTask, split: str) -> Iterable[Example]:
     return corpus.originals.get(split) or corpus.splits.get(split, ())  # type: ignore[call-overload, no-any-return]
 
 
-def _sentences(rows: Iterable[Example]) -> dict[str, list[str]]:
+def sentence_keys(rows: Iterable[Example]) -> dict[str, list[str]]:
     """Sentence in lower case without blanks -> ids of the inputs that contain it."""
     ids: dict[str, list[str]] = {}
     for row in rows:

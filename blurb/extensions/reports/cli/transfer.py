@@ -1,0 +1,73 @@
+"""`blurb transfer`: models off their own corpus."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import click
+
+from blurb.cli._made import click_command
+from blurb.extensions.reports.transfer import TransferLine, TransferRecord, transfer
+from blurb.options import Argument
+from blurb.terminal.output import Column, print_records, print_rows
+
+RULE = (
+    "A cell has F1 of exact spans, and in brackets the change against the models of the tested set, on the same "
+    "sentences. Corpora differ in texts and in what their annotators call the entity; the change measures both."
+)
+
+
+@click_command("transfer", transfer, prints=list[TransferRecord])
+def command(
+    rows: Annotated[tuple[str, ...], Argument(complete="rows_anywhere")], *, form: str, **given: Any
+) -> None:
+    """Test models off their own corpus: on every other test set of the same entity.
+
+    A row is MODEL or FOLDER[:ROW]. Its trials were run with --keep-model best; baseline:dictionary needs no kept model.
+    Nothing is trained. Test sentences that stand in the other train split are left out.
+    """
+    pairs = transfer(rows, **given).lines
+    abroad = [line for line in pairs if line.trained_on != line.tested_on]
+    if form == "table":
+        for row, word in dict.fromkeys((line.row, line.entity) for line in abroad):
+            click.echo(f"{row}: {word}")
+            _print_square([line for line in pairs if (line.row, line.entity) == (row, word)])
+        click.echo(RULE)
+    table = [
+        *([Column("row")] if len({line.row for line in abroad}) > 1 else []),
+        Column("trained on", "trained_on"),
+        Column("tested on", "tested_on"),
+        Column("overlapping", lambda line: f"{line.overlap.value:.1f}"),
+        Column("drop", _interval),
+        Column("runs"),
+        Column("sentences", number=","),
+        Column("left out", "left_out", ","),
+        Column("near copies", "near_copies", ","),
+    ]
+    print_records(form, TransferRecord, abroad if form == "table" else pairs, table)
+
+
+def _print_square(lines: list[TransferLine]) -> None:
+    tested = list(dict.fromkeys(line.tested_on for line in lines))
+    cells = {(line.trained_on, line.tested_on): line for line in lines}
+    titles = ["trained on", *(f"*{name}*" for name in tested)]
+    rows = [
+        [name, *(_cell(cells.get((name, other))) for other in tested)]
+        for name in dict.fromkeys(line.trained_on for line in lines)
+    ]
+    print_rows(titles, rows, "table", numbers=titles[1:])
+    if broader := [line.tested_on for line in lines if line.broader]:
+        click.echo(f"{', '.join(dict.fromkeys(broader))}: its label holds more than this entity.")
+
+
+def _cell(line: TransferLine | None) -> str:
+    if line is None:
+        return ""
+    return f"{line.f1.value:.1f}" + (
+        "" if line.drop.value is None else f" ({-line.drop.value:+.1f})"
+    )
+
+
+def _interval(line: TransferLine) -> str:
+    value, low, high = line.drop
+    return "" if value is None else f"{value:.1f} ({low:.1f} to {high:.1f})"

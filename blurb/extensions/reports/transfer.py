@@ -1,0 +1,320 @@
+"""Off its own corpus: what models of one corpus find in the other corpora of the same entity.
+
+Each entity type of a task may have a word that corpora share (`[entity]` of its file). Of a model with several types
+those of the word alone count, after it decoded by its own scheme, and likewise of the gold answers. A corpus differs
+from another one in its texts and in what its annotators call, say, a gene: a drop measures both.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
+
+import numpy as np
+
+from blurb import formulations, records, tasks as known
+from blurb.api.predicting import load_model
+from blurb.data.loading import read_split
+from blurb.data.schema import Example
+from blurb.extensions.reports.audit.duplicates import sentence_keys
+from blurb.extensions.reports.errors.entities import pairs
+from blurb.extensions.reports.generalisation import RESAMPLES, SeenFigure
+from blurb.inputs.tagging import Span, decode_spans
+from blurb.learners.base import Subset
+from blurb.learners.building import learner, resolve_model
+from blurb.learners.saved_models import is_kept
+from blurb.messages import SettingsError, StoreError, opt
+from blurb.options import Argument, Option
+from blurb.planning.options import OUTPUT
+from blurb.planning.steps import find_folders
+from blurb.protocols.settings import example_limits
+from blurb.records import Count, From, Tabular, record_columns
+from blurb.results.predictions import sum_clusters
+from blurb.results.row import Row
+from blurb.row_files.references import RowReference, rows_of
+from blurb.row_files.seen import ClassFigure
+from blurb.scoring import matching
+from blurb.statistics import bootstrap
+from blurb.statistics.bootstrap import Clusters
+from blurb.statistics.welch import NORMAL, welch_test
+from blurb.store.record import Record
+from blurb.tasks import Task
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+DICTIONARY = "baseline:dictionary"
+"""The baseline that needs no kept model, since train is all that it is."""
+EXACT, OVERLAPPING = ClassFigure(0, "f1"), ClassFigure(1, "f1")
+"""F1 of exact spans and of spans that share a word, from three sums each."""
+
+
+class TransferRecord(TypedDict):
+    """What the models of a row find in a corpus; figures are times 100."""
+
+    row: Annotated[str, "name of the row"]
+    entity: Annotated[str, "word of the entity"]
+    trained_on: Annotated[str, "dataset whose train split the models learnt from"]
+    tested_on: Annotated[str, "dataset whose test split they predicted"]
+    broader: Annotated[bool, "whether the types of the tested set hold more than the entity"]
+    runs: Annotated[Count, "number of models"]
+    sentences: Annotated[Count, "tested sentences"]
+    left_out: Annotated[Count, "test sentences left out, as they stand in the other train split"]
+    near_copies: Annotated[Count, "tested ones of six words or more that do so but for blanks"]
+    f1: Annotated[float, From("f1.value"), "of exact spans"]
+    f1_low: Annotated[float, From("f1.low"), "95 % interval over runs and sentences"]
+    f1_high: Annotated[float, From("f1.high"), "its upper end"]
+    overlap_f1: Annotated[float, From("overlap.value"), "of spans that share a word, each once"]
+    drop: Annotated[float | None, From("drop.value"), "F1 of the models of the tested set, minus"]
+    drop_low: Annotated[float | None, From("drop.low"), "95 % interval, paired by sentence"]
+    drop_high: Annotated[float | None, From("drop.high"), "its upper end"]
+
+
+@dataclass(frozen=True)
+class TransferLine:
+    """A line of `Transfer`; the fields are those of `TransferRecord`."""
+
+    row: str
+    entity: str
+    trained_on: str
+    tested_on: str
+    broader: bool
+    runs: int
+    sentences: int
+    left_out: int
+    near_copies: int
+    f1: SeenFigure
+    overlap: SeenFigure
+    drop: SeenFigure
+
+
+@dataclass(frozen=True, repr=False)
+class Transfer(Tabular):
+    """What models find in other corpora, a line for each corpus that they learnt from and were tested on."""
+
+    lines: tuple[TransferLine, ...]
+
+    def to_pandas(self) -> DataFrame:
+        """The table, with the columns of `blurb transfer --format csv`."""
+        from pandas import DataFrame
+
+        lines = [records.of(TransferRecord, line) for line in self.lines]
+        return DataFrame(lines, columns=record_columns(TransferRecord))
+
+    def __repr__(self) -> str:
+        return f"<Transfer: {len(self.lines)} pairs of datasets>"
+
+
+def transfer(
+    rows: Annotated[Sequence[RowReference], Argument(complete="rows_anywhere")],
+    *,
+    data: Annotated[Path | str | None, Option(help="Folder of the datasets.", path="dir")] = None,
+    device: Annotated[str, Option(help="Device: auto, cpu, cuda, cuda:N or mps.")] = "auto",
+    output: Annotated[Path | str, OUTPUT] = "runs",
+) -> Transfer:
+    """What the models of rows find in the test sets of every other corpus of the same entity.
+
+    :param rows: rows with kept models (`keep_model="best"`), or of `baseline:dictionary`
+    :param data: data folder; not needed for rows on synthetic data
+    :raises SettingsError: for a row that has no model of a task with an entity
+    :raises StoreError: if a model was made from other data than the folder has
+    """
+    lines: list[TransferLine] = []
+    for row in rows_of([rows] if isinstance(rows, str) else rows, output):
+        folder, _ = find_folders(row.suite, Path(data) if data else None, None, [], has_suite=False)
+        lines += _RowTransfer(row, folder, device).lines()
+    return Transfer(tuple(lines))
+
+
+class _RowTransfer:
+    """The models of a row and the corpora, each read once."""
+
+    def __init__(self, row: Row, folder: Path, device: str) -> None:
+        self.row, self.folder, self.device = row, folder, device
+        self.read: dict[tuple[str, str], list[Example]] = {}
+        self.records = {
+            name: runs
+            for name in row.datasets
+            if (task := known.known_task(name)) and task.entity and (runs := self._usable(name))
+        }
+        if not self.records:
+            raise SettingsError(
+                f"{row.name} has no model of a task with an entity",
+                fix=f"run it with {opt('keep-model', 'best')} on tasks such as ncbi-disease and bc5-disease.",
+            )
+
+    def _usable(self, name: str) -> dict[int, Record]:
+        """The runs with a kept model; of the dictionary all."""
+        runs = self.row.records_of(name)
+        if self.row.weights == DICTIONARY:
+            return runs
+        return {seed: record for seed, record in runs.items() if is_kept(record.path)}
+
+    def examples(self, task: Task, split: known.Split) -> list[Example]:
+        """The examples of a split."""
+        if (task.name, split) not in self.read:
+            self.read[task.name, split] = read_split(task, self.folder, split)
+        return self.read[task.name, split]
+
+    def lines(self) -> Iterator[TransferLine]:
+        """A line for each pair of corpora; models are loaded one after the other."""
+        targets = [task for task in known.all() if task.entity and self._is_there(task)]
+        answers: dict[tuple[str, str], list[Sequence[Sequence[str]]]] = {}
+        for name, runs in self.records.items():
+            task = known.get(name)
+            others = (
+                [] if task.broader else [other for other in targets if shared_words(task, other)]
+            )
+            for seed, record in runs.items():
+                own = _stored_tags(record, self.examples(task, "test"))
+                answers.setdefault((name, name), []).append(own)
+                abroad = [other for other in others if other is not task]
+                for other, tags in self._predictions(task, seed, record, abroad):
+                    answers.setdefault((name, other.name), []).append(tags)
+        for source, target in answers:
+            task, other = known.get(source), known.get(target)
+            for word in shared_words(task, other):
+                yield self._line(word, task, other, answers)
+
+    def _is_there(self, task: Task) -> bool:
+        return (self.folder / task.files["test"]).is_file()
+
+    def _predictions(
+        self, task: Task, seed: int, record: Record, others: Sequence[Task]
+    ) -> Iterator[tuple[Task, Sequence[Sequence[str]]]]:
+        """What a model says of the test sets of other corpora."""
+        if not others:
+            return
+        if matching.facts(task, self.folder).hash != record.trial.data:
+            raise StoreError(
+                f"{self.row.name}, seed {seed}, has other data of {task.name} than {self.folder}",
+                fix="give the folder of the data that it was made with.",
+            )
+        if self.row.weights == DICTIONARY:
+            formulation = formulations.bind(task, record.trial.settings)
+            limits = example_limits(formulation.settings, "train", seed)
+            train = Subset.draw(self.examples(task, "train"), "", *limits)
+            dictionary = learner(resolve_model(DICTIONARY), formulation, "cpu", "fp32")
+            dictionary.fit(train, Subset([], ""), seed, lambda done, total: None)
+            for other in others:
+                yield other, dictionary.predict(Subset(self.examples(other, "test"), ""))[0]
+            return
+        model = load_model(record.path, self.device)
+        for other in others:
+            answered = model.of_examples(self.examples(other, "test"))
+            yield other, [each["prediction"] for each in answered]
+
+    def _line(
+        self, word: str, task: Task, other: Task, answers: Mapping[tuple[str, str], list[Any]]
+    ) -> TransferLine:
+        tested, near = self.examples(other, "test"), 0
+        kept = list(range(len(tested)))
+        if task is not other:
+            train = self.examples(task, "train")
+            learnt = {_lower(row) for row in train}
+            kept = [place for place in kept if _lower(tested[place]) not in learnt]
+            twins = (
+                sentence_keys(tested[place] for place in kept).keys() & sentence_keys(train).keys()
+            )
+            near = len(twins)
+        units = _count_spans(word, task, other, tested, kept, answers[task.name, other.name])
+        sums = bootstrap.resampled_sums(units, bootstrap.generator(other.name), RESAMPLES)
+        exact, overlapping = (
+            _figure(units, metric, sums, other.name) for metric in (EXACT, OVERLAPPING)
+        )
+        drop = SeenFigure(None)
+        if task is not other and (other.name, other.name) in answers:
+            own_answers = answers[other.name, other.name]
+            own_units = _count_spans(word, other, other, tested, kept, own_answers)
+            drop = _drop(own_units, units, other.name)
+        return TransferLine(
+            self.row.name,
+            word,
+            task.name,
+            other.name,
+            other.broader,
+            units.runs,
+            len(kept),
+            len(tested) - len(kept),
+            near,
+            exact,
+            overlapping,
+            drop,
+        )
+
+
+def shared_words(task: Task, other: Task) -> list[str]:
+    """The entity words of both tasks."""
+    return sorted({*task.entity.values()} & {*other.entity.values()})
+
+
+def _stored_tags(record: Record, rows: Sequence[Example]) -> list[Sequence[str]]:
+    columns = record.predictions("test")
+    by_id = dict(zip(columns["id"], columns["prediction"], strict=True))
+    missing = [row["id"] for row in rows if row["id"] not in by_id]
+    if missing:
+        raise StoreError(
+            f"{record.path} has no prediction of {missing[0]}; it was scored on a part of test."
+        )
+    return [by_id[row["id"]] for row in rows]
+
+
+def _lower(row: Example) -> tuple[str, ...]:
+    return tuple(word.lower() for word in row["tokens"])
+
+
+def _spans_of_word(tags: Sequence[str], task: Task, word: str) -> list[Span]:
+    spans = decode_spans(tags) if {*tags} != {"O"} else []
+    return [
+        Span(span.start, span.end, word) for span in spans if task.entity.get(span.type) == word
+    ]
+
+
+def _count_spans(
+    word: str,
+    task: Task,
+    other: Task,
+    tested: Sequence[Example],
+    kept: Sequence[int],
+    answers: Sequence[Sequence[Sequence[str]]],
+) -> Clusters:
+    """Six sums of each sentence: found, predicted and gold spans, exact and overlapping."""
+    sums, names = [], list[str]()
+    kind = "sentences"
+    for tags in answers:
+        counts = np.zeros((len(kept), 6))
+        for at, place in enumerate(kept):
+            gold = _spans_of_word(tested[place]["tags"], other, word)
+            given = _spans_of_word(tags[place], task, word)
+            matched = [kind for kind, a, b in pairs(gold, given) if a is not None and b is not None]
+            both = len(given), len(gold)
+            counts[at] = matched.count("correct"), *both, len(matched), *both
+        rows = [tested[place] for place in kept]
+        of_run, names, documented = sum_clusters(
+            counts, [str(row["id"]) for row in rows], [row.get("doc_id") for row in rows]
+        )
+        sums.append(of_run)
+        kind = "documents" if documented else "sentences"
+    return Clusters(EXACT, np.stack(sums), tuple(names), kind)
+
+
+def _figure(units: Clusters, metric: ClassFigure, sums: Any, name: str) -> SeenFigure:
+    drawn = Clusters(metric, units.counts, units.names, units.kind)
+    low, high = bootstrap.spread(drawn, name, sums=sums).interval
+    return SeenFigure(float(drawn.scores.mean()), max(low, 0.0), min(high, 100.0))
+
+
+def _drop(own: Clusters, units: Clusters, name: str) -> SeenFigure:
+    """F1 of the models of the tested set minus that of the others, on the same sentences.
+
+    Without several runs on either side the interval is over sentences alone.
+    """
+    variance = bootstrap.difference_variance(own, units, name, RESAMPLES)
+    test = welch_test(own.scores.tolist(), units.scores.tolist(), variance, len(own.names))
+    difference = float(own.scores.mean() - units.scores.mean())
+    half = NORMAL * math.sqrt(variance)
+    low, high = test.interval or (difference - half, difference + half)
+    return SeenFigure(difference, low, high)

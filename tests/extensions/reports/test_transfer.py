@@ -1,0 +1,116 @@
+"""`blurb transfer`: against counts made one by one, with the dictionary, which needs no training."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import blurb
+from blurb import tasks
+from blurb.cli import cli
+from blurb.data.loading import read_split
+from blurb.extensions.reports.transfer import TransferLine, TransferRecord, transfer
+from blurb.messages import ErrorGroup, SettingsError
+from blurb.records import record_columns
+from tests.data.test_seen import spans_of
+from tests.learners.test_dictionary import predict
+
+CORPORA = {
+    "NCBI-disease": {
+        "train": "lung/B cancer/I | Gout/B hurts/O",
+        "dev": "asthma/B",
+        "test": "gout/B and/O flu/B | Flu/B kills/O",
+    },
+    "BC5CDR-disease": {
+        "train": "flu/B kills/O | cancer/B",
+        "dev": "asthma/B",
+        "test": "lung/B cancer/I or/O flu/B | GOUT/B hurts/O",
+    },
+}
+TASK = """name = "own"
+type = "ner"
+labels = ["Disease"]
+files = { train = "a", dev = "b", test = "c" }
+format = { kind = "conll" }
+
+[entity]
+"""
+
+
+@pytest.fixture
+def lines(here: Path) -> dict[tuple[str, str], TransferLine]:
+    """The dictionary of two small corpora, whose test sets share sentences with the other train set."""
+    for folder, splits in CORPORA.items():
+        (here / "data" / folder).mkdir(parents=True)
+        for split, text in splits.items():
+            words = text.replace(" | ", "\n\n").replace(" ", "\n").replace("/", "\t")
+            (here / "data" / folder / f"{split}.tsv").write_text(words + "\n", encoding="utf-8")
+    blurb.run("baseline:dictionary", tasks="ncbi-disease,bc5-disease", data="data", output="runs")
+    table = transfer("baseline:dictionary", data="data")
+    assert list(table.to_pandas().columns) == list(record_columns(TransferRecord))
+    return {(line.trained_on, line.tested_on): line for line in table.lines}
+
+
+def test_every_other_corpus_of_the_entity_is_predicted(lines: Any) -> None:
+    assert set(lines) == {
+        (a, b) for a in ("ncbi-disease", "bc5-disease") for b in ("ncbi-disease", "bc5-disease")
+    }
+    abroad = lines["bc5-disease", "ncbi-disease"]
+    # "Flu kills" stands in the other train set, whatever its case; "gout and flu" is left, of which flu is found.
+    assert (abroad.sentences, abroad.left_out, abroad.runs) == (1, 1, 1)
+    assert abroad.f1.value == pytest.approx(100 * 2 / 3)
+    # The dictionary of the tested set finds gout alone there.
+    assert abroad.drop.value == pytest.approx(0.0)
+    back = lines["ncbi-disease", "bc5-disease"]
+    # "GOUT hurts" is left out; of lung cancer and flu it finds lung cancer.
+    assert (back.sentences, back.left_out) == (1, 1)
+    assert back.f1.value == pytest.approx(100 * 2 / 3)
+    # The own one finds cancer, not lung cancer, and flu: one of two exactly, both by overlap.
+    assert lines["bc5-disease", "bc5-disease"].overlap.value == pytest.approx(100 * 4 / 5)
+    assert back.drop.value == pytest.approx(100 * 2 / 4 - 100 * 2 / 3)
+
+
+def test_a_row_without_a_kept_model_has_nothing_to_test(here: Path, lines: Any) -> None:
+    blurb.run("baseline:majority", tasks="ncbi-disease", data="data", output="runs")
+    with pytest.raises(SettingsError, match="has no model of a task with an entity"):
+        transfer("baseline:majority", data="data")
+
+
+def test_other_data_is_refused(here: Path, lines: Any) -> None:
+    train = here / "data" / "NCBI-disease" / "train.tsv"
+    train.write_text(train.read_text() + "\nnew\tB\n", encoding="utf-8")
+    result = CliRunner().invoke(cli, ["transfer", "baseline:dictionary", "--data", "data"])
+    assert "has other data of ncbi-disease than data" in str(result.exception or result.stderr)
+
+
+@pytest.mark.parametrize(
+    ("entity", "said"),
+    [
+        ('Disease = "Disease"', "must map entity types to words in lower case"),
+        ('disease = "disease"', "'entity' has 'disease', which is no label"),
+    ],
+)
+def test_an_entity_that_differs_by_case_is_refused(entity: str, said: str, tmp_path: Path) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text(TASK + entity, encoding="utf-8")
+    with pytest.raises((SettingsError, ErrorGroup), match=said):
+        tasks.load(str(file))
+
+
+def test_the_dictionary_of_ncbi_on_bc5(real_data: Path) -> None:
+    """Oracle: predictions of the learner, and spans counted letter by letter."""
+    train, test = (
+        read_split(tasks.get(name), real_data, split)  # type: ignore[arg-type]
+        for name, split in (("ncbi-disease", "train"), ("bc5-disease", "test"))
+    )
+    learnt = {" ".join(row["tokens"]).lower() for row in train}
+    rows = [row for row in test if " ".join(row["tokens"]).lower() not in learnt]
+    right = predicted = gold = 0
+    for row, answer in zip(rows, predict("ncbi-disease", train, rows), strict=True):
+        own, given = spans_of(row["tags"]), spans_of(answer)
+        right, predicted, gold = right + len(own & given), predicted + len(given), gold + len(own)
+    assert len(test) - len(rows) == 10
+    assert round(200 * right / (predicted + gold), 1) == 13.2
