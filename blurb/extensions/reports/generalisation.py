@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypedDict, get_args
+from typing import TYPE_CHECKING, Annotated, get_args
+
+import numpy as np
+from numpy.typing import NDArray
 
 from blurb import records, tasks as known
 from blurb.api.comparing import open_corpora
@@ -13,11 +16,12 @@ from blurb.data.seen import CLASSES
 from blurb.messages import ErrorCollector, SettingsError
 from blurb.options import Argument, Option
 from blurb.planning.options import OUTPUT
-from blurb.records import Count, From, Tabular, record_columns
+from blurb.records import Count, Tabular, record_columns
 from blurb.results.row import Row
 from blurb.row_files.references import RowReference, rows_of
 from blurb.row_files.seen import FEWEST, Measure, SeenScores, count_seen, no_figures
 from blurb.statistics import bootstrap
+from blurb.statistics.bootstrap import Clusters
 from blurb.tasks import SCORED, ScoredSplit
 
 if TYPE_CHECKING:
@@ -27,40 +31,33 @@ RESAMPLES = 2_000
 """Of the intervals: their ends differ by 3 % of their width from those of five times as many."""
 
 
-class SeenFigure(NamedTuple):
-    """A figure, times 100, with its 95 % interval over runs and examples; None where it is not known."""
-
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-
-
-class SeenRecord(TypedDict):
-    """The figures of a row on one class of strings of a dataset, times 100."""
-
-    row: Annotated[str, "name of the row"]
-    task: Annotated[str, "dataset"]
-    strings: Annotated[Literal["seen", "unseen"], "whether train has the strings"]
-    unit: Annotated[str, "what is counted: mentions, words (of PICO), pairs (of relations)"]
-    gold: Annotated[float, "gold items of this class, as a mean over runs"]
-    share: Annotated[float | None, "their share of all gold items"]
-    other_type: Annotated[Count, "gold items whose string train has with other types only"]
-    runs: Annotated[Count, "number of runs"]
-    capped: Annotated[bool, "whether training saw a part of train only, by max_train"]
-    precision: Annotated[float | None, From("precision.value"), "null without predictions"]
-    precision_low: Annotated[float | None, From("precision.low"), "95 % interval"]
-    precision_high: Annotated[float | None, From("precision.high"), "its upper end"]
-    recall: Annotated[float | None, From("recall.value"), "null without gold items"]
-    recall_low: Annotated[float | None, From("recall.low"), "95 % interval"]
-    recall_high: Annotated[float | None, From("recall.high"), "its upper end"]
-    f1: Annotated[float | None, From("f1.value"), "null for words of PICO"]
-    f1_low: Annotated[float | None, From("f1.low"), "95 % interval"]
-    f1_high: Annotated[float | None, From("f1.high"), "its upper end"]
+Figures = tuple[float | None, float | None, float | None]
+"""A figure, times 100, and both ends of its 95 % interval over runs and examples; None where it is not known."""
 
 
 @dataclass(frozen=True)
-class SeenLine:
-    """A line of `Generalisation`; the fields are those of `SeenRecord`."""
+class SeenRecord:
+    """The figures of a row on one class of strings of a dataset, times 100, with 95 % intervals.
+
+    :param row: name of the row
+    :param task: dataset
+    :param strings: whether train has the strings: seen, unseen
+    :param unit: what is counted: mentions, words (of PICO), pairs (of relations)
+    :param gold: gold items of this class, as a mean over runs
+    :param share: their share of all gold items
+    :param other_type: gold items whose string train has with other types only
+    :param runs: number of runs
+    :param capped: whether training saw a part of train only, by max_train
+    :param precision: null without predictions
+    :param precision_low: lower end
+    :param precision_high: upper end
+    :param recall: null without gold items
+    :param recall_low: lower end
+    :param recall_high: upper end
+    :param f1: null for words of PICO
+    :param f1_low: lower end
+    :param f1_high: upper end
+    """
 
     row: str
     task: str
@@ -68,12 +65,18 @@ class SeenLine:
     unit: str
     gold: float
     share: float | None
-    other_type: int
-    runs: int
+    other_type: Count
+    runs: Count
     capped: bool
-    precision: SeenFigure
-    recall: SeenFigure
-    f1: SeenFigure
+    precision: float | None
+    precision_low: float | None
+    precision_high: float | None
+    recall: float | None
+    recall_low: float | None
+    recall_high: float | None
+    f1: float | None
+    f1_low: float | None
+    f1_high: float | None
 
 
 @dataclass(frozen=True, repr=False)
@@ -83,7 +86,7 @@ class Generalisation(Tabular):
     :param reasons: dataset and why it has no such figures
     """
 
-    lines: tuple[SeenLine, ...]
+    lines: tuple[SeenRecord, ...]
     reasons: tuple[tuple[str, str], ...]
 
     def to_pandas(self) -> DataFrame:
@@ -130,7 +133,7 @@ def generalisation(
         meant = rows_of([rows] if isinstance(rows, str) else rows, output)
     errors.stop()
     corpora = open_corpora(meant, data, raw)
-    lines: list[SeenLine] = []
+    lines: list[SeenRecord] = []
     reasons: dict[tuple[str, str], None] = {}
     for row in meant:
         for name in row.datasets:
@@ -145,7 +148,7 @@ def generalisation(
     return Generalisation(tuple(lines), tuple(reasons))
 
 
-def seen_lines(row: Row, name: str, counted: SeenScores) -> Iterator[SeenLine]:
+def seen_lines(row: Row, name: str, counted: SeenScores) -> Iterator[SeenRecord]:
     """A line for each class."""
     whole = sum(counted.gold(place) for place in range(len(CLASSES)))
     sums = None
@@ -155,21 +158,16 @@ def seen_lines(row: Row, name: str, counted: SeenScores) -> Iterator[SeenLine]:
     for place, strings in enumerate(CLASSES):
         gold = counted.gold(place)
         predicted = float(counted.clusters.counts[..., 3 * place + 1].sum())
-        figures: dict[Measure, SeenFigure] = {}
+        figures: list[float | None] = []
         for figure in get_args(Measure):
             units = counted.of_figure(place, figure)
             is_known = {"precision": predicted > 0, "recall": gold > 0, "f1": gold + predicted > 0}
             if not is_known[figure] or (counted.strings.typed and figure != "recall"):
-                figures[figure] = SeenFigure(None)
-            elif sums is None or gold < FEWEST:
-                figures[figure] = SeenFigure(float(units.scores.mean()))
+                figures += None, None, None
             else:
-                low, high = bootstrap.spread(units, name, sums=sums).interval
-                figures[figure] = SeenFigure(
-                    float(units.scores.mean()), max(low, 0.0), min(high, 100.0)
-                )
+                figures += resampled_figures(units, name, None if gold < FEWEST else sums)
         share = 100 * gold / whole if whole else None
-        yield SeenLine(
+        yield SeenRecord(
             row.name,
             name,
             strings,
@@ -179,5 +177,17 @@ def seen_lines(row: Row, name: str, counted: SeenScores) -> Iterator[SeenLine]:
             counted.other_type,
             counted.clusters.runs,
             counted.capped,
-            **figures,
+            *figures,
         )
+
+
+def resampled_figures(units: Clusters, name: str, sums: NDArray[np.float64] | None) -> Figures:
+    """The score of runs, with its interval.
+
+    :param sums: of `bootstrap.resampled_sums`; None for no interval
+    """
+    mean = float(units.scores.mean())
+    if sums is None:
+        return mean, None, None
+    low, high = bootstrap.spread(units, name, sums=sums).interval
+    return mean, max(low, 0.0), min(high, 100.0)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from blurb.data.loading import read_split
 from blurb.data.schema import Example
 from blurb.extensions.reports.audit.duplicates import sentence_keys
 from blurb.extensions.reports.errors.entities import pairs
-from blurb.extensions.reports.generalisation import RESAMPLES, SeenFigure
+from blurb.extensions.reports.generalisation import RESAMPLES, Figures, resampled_figures
 from blurb.inputs.tagging import Span, decode_spans
 from blurb.learners.base import Subset
 from blurb.learners.building import learner, resolve_model
@@ -31,7 +31,7 @@ from blurb.options import Argument, Option
 from blurb.planning.options import OUTPUT
 from blurb.planning.steps import find_folders
 from blurb.protocols.settings import example_limits
-from blurb.records import Count, From, Tabular, record_columns
+from blurb.records import Count, Tabular, record_columns
 from blurb.results.predictions import sum_clusters
 from blurb.results.row import Row
 from blurb.row_files.references import RowReference, rows_of
@@ -52,50 +52,55 @@ EXACT, OVERLAPPING = ClassFigure(0, "f1"), ClassFigure(1, "f1")
 """F1 of exact spans and of spans that share a word, from three sums each."""
 
 
-class TransferRecord(TypedDict):
-    """What the models of a row find in a corpus; figures are times 100."""
-
-    row: Annotated[str, "name of the row"]
-    entity: Annotated[str, "word of the entity"]
-    trained_on: Annotated[str, "dataset whose train split the models learnt from"]
-    tested_on: Annotated[str, "dataset whose test split they predicted"]
-    broader: Annotated[bool, "whether the types of the tested set hold more than the entity"]
-    runs: Annotated[Count, "number of models"]
-    sentences: Annotated[Count, "tested sentences"]
-    left_out: Annotated[Count, "test sentences left out, as they stand in the other train split"]
-    near_copies: Annotated[Count, "tested ones of six words or more that do so but for blanks"]
-    f1: Annotated[float, From("f1.value"), "of exact spans"]
-    f1_low: Annotated[float, From("f1.low"), "95 % interval over runs and sentences"]
-    f1_high: Annotated[float, From("f1.high"), "its upper end"]
-    overlap_f1: Annotated[float, From("overlap.value"), "of spans that share a word, each once"]
-    drop: Annotated[float | None, From("drop.value"), "F1 of the models of the tested set, minus"]
-    drop_low: Annotated[float | None, From("drop.low"), "95 % interval, paired by sentence"]
-    drop_high: Annotated[float | None, From("drop.high"), "its upper end"]
-
-
 @dataclass(frozen=True)
-class TransferLine:
-    """A line of `Transfer`; the fields are those of `TransferRecord`."""
+class TransferRecord:
+    """What the models of a row find in a corpus; figures are times 100, with 95 % intervals over runs and sentences.
+
+    :param row: name of the row
+    :param entity: word of the entity
+    :param trained_on: dataset whose train split the models learnt from
+    :param tested_on: dataset whose test split they predicted
+    :param broader: whether the types of the tested set hold more than the entity
+    :param runs: number of models
+    :param sentences: tested sentences
+    :param left_out: test sentences left out, as they stand in the other train split
+    :param near_copies: tested ones of six words or more that do so but for blanks
+    :param f1: of exact spans
+    :param f1_low: lower end
+    :param f1_high: upper end
+    :param overlap_f1: of spans that share a word, each once
+    :param overlap_low: lower end
+    :param overlap_high: upper end
+    :param drop: F1 of the models of the tested set minus that of these, on the same sentences; null without them
+    :param drop_low: lower end, paired by sentence
+    :param drop_high: upper end
+    """
 
     row: str
     entity: str
     trained_on: str
     tested_on: str
     broader: bool
-    runs: int
-    sentences: int
-    left_out: int
-    near_copies: int
-    f1: SeenFigure
-    overlap: SeenFigure
-    drop: SeenFigure
+    runs: Count
+    sentences: Count
+    left_out: Count
+    near_copies: Count
+    f1: float | None
+    f1_low: float | None
+    f1_high: float | None
+    overlap_f1: float | None
+    overlap_low: float | None
+    overlap_high: float | None
+    drop: float | None
+    drop_low: float | None
+    drop_high: float | None
 
 
 @dataclass(frozen=True, repr=False)
 class Transfer(Tabular):
     """What models find in other corpora, a line for each corpus that they learnt from and were tested on."""
 
-    lines: tuple[TransferLine, ...]
+    lines: tuple[TransferRecord, ...]
 
     def to_pandas(self) -> DataFrame:
         """The table, with the columns of `blurb transfer --format csv`."""
@@ -122,7 +127,7 @@ def transfer(
     :raises SettingsError: for a row that has no model of a task with an entity
     :raises StoreError: if a model was made from other data than the folder has
     """
-    lines: list[TransferLine] = []
+    lines: list[TransferRecord] = []
     for row in rows_of([rows] if isinstance(rows, str) else rows, output):
         folder, _ = find_folders(row.suite, Path(data) if data else None, None, [], has_suite=False)
         lines += _RowTransfer(row, folder, device).lines()
@@ -159,7 +164,7 @@ class _RowTransfer:
             self.read[task.name, split] = read_split(task, self.folder, split)
         return self.read[task.name, split]
 
-    def lines(self) -> Iterator[TransferLine]:
+    def lines(self) -> Iterator[TransferRecord]:
         """A line for each pair of corpora; models are loaded one after the other."""
         targets = [task for task in known.all() if task.entity and self._is_there(task)]
         answers: dict[tuple[str, str], list[Sequence[Sequence[str]]]] = {}
@@ -209,7 +214,7 @@ class _RowTransfer:
 
     def _line(
         self, word: str, task: Task, other: Task, answers: Mapping[tuple[str, str], list[Any]]
-    ) -> TransferLine:
+    ) -> TransferRecord:
         tested, near = self.examples(other, "test"), 0
         kept = list(range(len(tested)))
         if task is not other:
@@ -222,15 +227,13 @@ class _RowTransfer:
             near = len(twins)
         units = _count_spans(word, task, other, tested, kept, answers[task.name, other.name])
         sums = bootstrap.resampled_sums(units, bootstrap.generator(other.name), RESAMPLES)
-        exact, overlapping = (
-            _figure(units, metric, sums, other.name) for metric in (EXACT, OVERLAPPING)
-        )
-        drop = SeenFigure(None)
+        overlapping = replace(units, metric=OVERLAPPING)
+        drop: Figures = None, None, None
         if task is not other and (other.name, other.name) in answers:
             own_answers = answers[other.name, other.name]
             own_units = _count_spans(word, other, other, tested, kept, own_answers)
             drop = _drop(own_units, units, other.name)
-        return TransferLine(
+        return TransferRecord(
             self.row.name,
             word,
             task.name,
@@ -240,9 +243,9 @@ class _RowTransfer:
             len(kept),
             len(tested) - len(kept),
             near,
-            exact,
-            overlapping,
-            drop,
+            *resampled_figures(units, other.name, sums),
+            *resampled_figures(overlapping, other.name, sums),
+            *drop,
         )
 
 
@@ -301,13 +304,7 @@ def _count_spans(
     return Clusters(EXACT, np.stack(sums), tuple(names), kind)
 
 
-def _figure(units: Clusters, metric: ClassFigure, sums: Any, name: str) -> SeenFigure:
-    drawn = Clusters(metric, units.counts, units.names, units.kind)
-    low, high = bootstrap.spread(drawn, name, sums=sums).interval
-    return SeenFigure(float(drawn.scores.mean()), max(low, 0.0), min(high, 100.0))
-
-
-def _drop(own: Clusters, units: Clusters, name: str) -> SeenFigure:
+def _drop(own: Clusters, units: Clusters, name: str) -> Figures:
     """F1 of the models of the tested set minus that of the others, on the same sentences.
 
     Without several runs on either side the interval is over sentences alone.
@@ -317,4 +314,4 @@ def _drop(own: Clusters, units: Clusters, name: str) -> SeenFigure:
     difference = float(own.scores.mean() - units.scores.mean())
     half = NORMAL * math.sqrt(variance)
     low, high = test.interval or (difference - half, difference + half)
-    return SeenFigure(difference, low, high)
+    return difference, low, high

@@ -33,5 +33,5 @@ def test_rows_of_two_suites_have_no_common_data(here: Path) -> None:
     figures = generalisation([mine])  # the demo suite brings its data
     assert {line.task for line in figures.lines} == {"bc2gm", "ebm-pico"}
     unseen = [line for line in figures.lines if line.strings == "unseen" and line.task == "bc2gm"]
-    assert [line.recall.value for line in unseen] == [0.0]
-    assert [line.precision.value for line in unseen] == [None]
+    assert [line.recall for line in unseen] == [0.0]
+    assert [line.precision for line in unseen] == [None]

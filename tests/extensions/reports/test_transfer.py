@@ -12,7 +12,7 @@ import blurb
 from blurb import tasks
 from blurb.cli import cli
 from blurb.data.loading import read_split
-from blurb.extensions.reports.transfer import TransferLine, TransferRecord, transfer
+from blurb.extensions.reports.transfer import TransferRecord, transfer
 from blurb.messages import ErrorGroup, SettingsError
 from blurb.records import record_columns
 from tests.data.test_seen import spans_of
@@ -41,7 +41,7 @@ format = { kind = "conll" }
 
 
 @pytest.fixture
-def lines(here: Path) -> dict[tuple[str, str], TransferLine]:
+def lines(here: Path) -> dict[tuple[str, str], TransferRecord]:
     """The dictionary of two small corpora, whose test sets share sentences with the other train set."""
     for folder, splits in CORPORA.items():
         (here / "data" / folder).mkdir(parents=True)
@@ -61,16 +61,16 @@ def test_every_other_corpus_of_the_entity_is_predicted(lines: Any) -> None:
     abroad = lines["bc5-disease", "ncbi-disease"]
     # "Flu kills" stands in the other train set, whatever its case; "gout and flu" is left, of which flu is found.
     assert (abroad.sentences, abroad.left_out, abroad.runs) == (1, 1, 1)
-    assert abroad.f1.value == pytest.approx(100 * 2 / 3)
+    assert abroad.f1 == pytest.approx(100 * 2 / 3)
     # The dictionary of the tested set finds gout alone there.
-    assert abroad.drop.value == pytest.approx(0.0)
+    assert abroad.drop == pytest.approx(0.0)
     back = lines["ncbi-disease", "bc5-disease"]
     # "GOUT hurts" is left out; of lung cancer and flu it finds lung cancer.
     assert (back.sentences, back.left_out) == (1, 1)
-    assert back.f1.value == pytest.approx(100 * 2 / 3)
+    assert back.f1 == pytest.approx(100 * 2 / 3)
     # The own one finds cancer, not lung cancer, and flu: one of two exactly, both by overlap.
-    assert lines["bc5-disease", "bc5-disease"].overlap.value == pytest.approx(100 * 4 / 5)
-    assert back.drop.value == pytest.approx(100 * 2 / 4 - 100 * 2 / 3)
+    assert lines["bc5-disease", "bc5-disease"].overlap_f1 == pytest.approx(100 * 4 / 5)
+    assert back.drop == pytest.approx(100 * 2 / 4 - 100 * 2 / 3)
 
 
 def test_a_row_without_a_kept_model_has_nothing_to_test(here: Path, lines: Any) -> None:

@@ -10,7 +10,7 @@ import click
 
 from blurb.cli._made import click_command
 from blurb.data.seen import CLASSES
-from blurb.extensions.reports.generalisation import SeenFigure, SeenLine, SeenRecord, generalisation
+from blurb.extensions.reports.generalisation import SeenRecord, generalisation
 from blurb.extensions.reports.plots import _style, seen
 from blurb.messages import group_reasons
 from blurb.options import Argument, Option
@@ -66,9 +66,9 @@ def command(
         click.echo(text)
 
 
-def _show(name: str, line: SeenLine) -> str:
+def _show(name: str, line: SeenRecord) -> str:
     """A figure with its interval."""
-    value, low, high = getattr(line, name) or SeenFigure(None)
+    value, low, high = (getattr(line, name + end) for end in ("", "_low", "_high"))
     if value is None:
         return ""
     return f"{value:.1f}" if low is None else f"{value:.1f} ({low:.1f} to {high:.1f})"

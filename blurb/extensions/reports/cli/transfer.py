@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import click
 
 from blurb.cli._made import click_command
-from blurb.extensions.reports.transfer import TransferLine, TransferRecord, transfer
+from blurb.extensions.reports.transfer import TransferRecord, transfer
 from blurb.options import Argument
 from blurb.terminal.output import Column, print_records, print_rows
 
@@ -37,7 +37,7 @@ def command(
         *([Column("row")] if len({line.row for line in abroad}) > 1 else []),
         Column("trained on", "trained_on"),
         Column("tested on", "tested_on"),
-        Column("overlapping", lambda line: f"{line.overlap.value:.1f}"),
+        Column("overlapping", "overlap_f1", ".1f"),
         Column("drop", _interval),
         Column("runs"),
         Column("sentences", number=","),
@@ -47,7 +47,7 @@ def command(
     print_records(form, TransferRecord, abroad if form == "table" else pairs, table)
 
 
-def _print_square(lines: list[TransferLine]) -> None:
+def _print_square(lines: list[TransferRecord]) -> None:
     tested = list(dict.fromkeys(line.tested_on for line in lines))
     cells = {(line.trained_on, line.tested_on): line for line in lines}
     titles = ["trained on", *(f"*{name}*" for name in tested)]
@@ -60,14 +60,15 @@ def _print_square(lines: list[TransferLine]) -> None:
         click.echo(f"{', '.join(dict.fromkeys(broader))}: its label holds more than this entity.")
 
 
-def _cell(line: TransferLine | None) -> str:
+def _cell(line: TransferRecord | None) -> str:
     if line is None:
         return ""
-    return f"{line.f1.value:.1f}" + (
-        "" if line.drop.value is None else f" ({-line.drop.value:+.1f})"
+    return f"{line.f1:.1f}" + ("" if line.drop is None else f" ({-line.drop:+.1f})")
+
+
+def _interval(line: TransferRecord) -> str:
+    return (
+        ""
+        if line.drop is None
+        else f"{line.drop:.1f} ({line.drop_low:.1f} to {line.drop_high:.1f})"
     )
-
-
-def _interval(line: TransferLine) -> str:
-    value, low, high = line.drop
-    return "" if value is None else f"{value:.1f} ({low:.1f} to {high:.1f})"

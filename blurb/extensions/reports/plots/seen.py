@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blurb.data.seen import CLASSES
-from blurb.extensions.reports.generalisation import SeenLine
+from blurb.extensions.reports.generalisation import SeenRecord
 from blurb.extensions.reports.plots._style import OURS, PAPER, lanes, save
 
 if TYPE_CHECKING:
@@ -17,17 +17,17 @@ LANE = 0.22
 """Height of a lane in print, in inches."""
 
 
-def write(lines: Sequence[SeenLine], path: Path) -> None:
+def write(lines: Sequence[SeenRecord], path: Path) -> None:
     """Writes the plot; datasets without F1, such as PICO, are left out."""
-    shown = [line for line in lines if line.f1.value is not None]
+    shown = [line for line in lines if line.f1 is not None]
     save(
         path,
         lambda: _draw(shown),
-        [[line.row, line.task, line.strings, *line.f1] for line in shown],
+        [[line.row, line.task, line.strings, line.f1, line.f1_low, line.f1_high] for line in shown],
     )
 
 
-def _draw(lines: Sequence[SeenLine]) -> Figure:
+def _draw(lines: Sequence[SeenRecord]) -> Figure:
     from matplotlib.figure import Figure
 
     datasets = list(dict.fromkeys(line.task for line in lines))
@@ -41,7 +41,7 @@ def _draw(lines: Sequence[SeenLine]) -> Figure:
     ends: dict[tuple[str, str], list[float]] = {}
     for strings, colour, marker in zip(CLASSES, (OURS, PAPER), ("o", "D"), strict=True):
         for line in (line for line in lines if line.strings == strings):
-            value, low, high = line.f1
+            value, low, high = line.f1, line.f1_low, line.f1_high
             assert value is not None
             at = places[line.task, line.row]
             ends.setdefault((line.task, line.row), []).append(value)
