@@ -108,7 +108,10 @@ def decode_spans(tags: Sequence[str], scheme: str = "bio") -> list[Span]:
     name = scheme_name(scheme)
     entities: list[Span] = []
     start, before = 0, OUTSIDE
-    for place, word in enumerate([*(_read_tag(tag, name) for tag in tags), OUTSIDE]):
+    for place, tag in enumerate([*tags, "O"]):
+        if tag == "O" and before is OUTSIDE:  # nine words of ten
+            continue
+        word = _read_tag(tag, name)
         if not _joins_before(before, word):
             if before is not OUTSIDE:
                 entities.append(Span(start, place, before.type))
