@@ -32,6 +32,7 @@ COMMANDS = {
     "rows": f"{MODEL} {DATA} --work OUT --tasks gad",
     "scale": "100",
     "study": f"{MODEL} {DATA} --work OUT",
+    "study.bar": "",
     "study.report": "",
     "study.settings": f"{MODEL} {DATA} --work OUT",
     "throughput": f"{MODEL} {DATA} --batches 2",
