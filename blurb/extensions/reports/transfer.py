@@ -174,9 +174,10 @@ class _RowTransfer:
                 [] if task.broader else [other for other in targets if shared_words(task, other)]
             )
             for seed, record in runs.items():
-                own = _stored_tags(record, self.examples(task, "test"))
-                answers.setdefault((name, name), []).append(own)
-                abroad = [other for other in others if other is not task]
+                stored = _stored_tags(record, self.examples(task, "test"))
+                if stored:
+                    answers.setdefault((name, name), []).append(stored)
+                abroad = [other for other in others or [task] if other is not task or not stored]
                 for other, tags in self._predictions(task, seed, record, abroad):
                     answers.setdefault((name, other.name), []).append(tags)
         for source, target in answers:
@@ -209,8 +210,9 @@ class _RowTransfer:
             return
         model = load_model(record.path, self.device)
         for other in others:
-            answered = model.of_examples(self.examples(other, "test"))
-            yield other, [each["prediction"] for each in answered]
+            rows = self.examples(other, "test")
+            blank = [{**row, "tags": ["O"] * len(row["tags"])} for row in rows]  # types of its own
+            yield other, [each["prediction"] for each in model.of_examples(blank)]
 
     def _line(
         self, word: str, task: Task, other: Task, answers: Mapping[tuple[str, str], list[Any]]
@@ -255,14 +257,10 @@ def shared_words(task: Task, other: Task) -> list[str]:
 
 
 def _stored_tags(record: Record, rows: Sequence[Example]) -> list[Sequence[str]]:
+    """The stored predictions of a test split; none of a trial that was scored on a part of it."""
     columns = record.predictions("test")
     by_id = dict(zip(columns["id"], columns["prediction"], strict=True))
-    missing = [row["id"] for row in rows if row["id"] not in by_id]
-    if missing:
-        raise StoreError(
-            f"{record.path} has no prediction of {missing[0]}; it was scored on a part of test."
-        )
-    return [by_id[row["id"]] for row in rows]
+    return [by_id[row["id"]] for row in rows] if len(by_id) == len(rows) else []
 
 
 def _lower(row: Example) -> tuple[str, ...]:

@@ -86,6 +86,32 @@ def test_other_data_is_refused(here: Path, lines: Any) -> None:
     assert "has other data of ncbi-disease than data" in str(result.exception or result.stderr)
 
 
+@pytest.mark.costly
+def test_a_kept_model_predicts_corpora_with_other_types(here: Path) -> None:
+    """BC2GM's one type is GENE, JNLPBA's Entity; the trial was scored on a part of its own test set."""
+    blurb.run(
+        "scratch:tiny",
+        tasks="bc2gm,jnlpba",
+        suite="demo",
+        protocol="smoke",
+        keep_model="best",
+        output="runs",
+    )
+    found = {(line.trained_on, line.tested_on): line for line in transfer("scratch:tiny").lines}
+    assert set(found) == {("bc2gm", "bc2gm"), ("bc2gm", "jnlpba"), ("jnlpba", "jnlpba")}
+    rows = blurb.load_dataset("jnlpba", suite="demo")["test"].to_list()
+    model = blurb.load_model(next(Path("runs").glob("scratch-tiny/bc2gm/*")))
+    blank = [{**row, "tags": ["O"] * len(row["tokens"])} for row in rows]
+    right = predicted = gold = 0
+    for row, answer in zip(rows, model.of_examples(blank), strict=True):
+        own = {span[:2] for span in spans_of(row["tags"])}
+        given = {span[:2] for span in spans_of(answer["prediction"])}
+        right, predicted, gold = right + len(own & given), predicted + len(given), gold + len(own)
+    abroad = found["bc2gm", "jnlpba"]
+    assert abroad.f1 == pytest.approx(200 * right / (predicted + gold))
+    assert (abroad.sentences, abroad.broader, abroad.runs) == (len(rows), True, 1)
+
+
 @pytest.mark.parametrize(
     ("entity", "said"),
     [
