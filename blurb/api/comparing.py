@@ -94,11 +94,9 @@ def open_corpora(rows: Sequence[Row], data: Path | str | None, raw: Path | str |
     :raises SettingsError: if they are of several suites, or a folder that is needed is not given
     """
     suites = sorted({row.suite for row in rows})
-    if len(suites) > 1:
-        raise SettingsError(f"The rows are of several suites ({', '.join(suites)}).")
-    every = [
-        record.task for row in rows for runs in row.records.values() for record in runs.values()
-    ]
+    if len(suites) != 1:
+        raise SettingsError(f"The rows must be of one suite (got {', '.join(suites) or 'no row'}).")
+    every = [task for row in rows for name in row.datasets if (task := known.known_task(name))]
     folders = Path(data) if data else None, Path(raw) if raw else None
     return Corpora(*find_folders(suites[0], *folders, every, has_suite=False))
 

@@ -57,7 +57,7 @@ def find_folders(
             )
         folder = demo.prepare()
         return folder, folder
-    if data is None and all(task.file for task in chosen):
+    if data is None and chosen and all(task.file for task in chosen):
         return Path(chosen[0].file).parent, raw
     data = data or home.existing_home()
     if data is None:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from blurb import formulations, tasks
 from blurb.corpora.original_readers import load_original
-from blurb.data.loading import hash_and_verdict, path_of, read_split
+from blurb.corpora.releases import MissingRelease
+from blurb.data.loading import hash_and_verdict, read_split
 from blurb.data.schema import Example
 from blurb.data.seen import CLASSES, SeenStrings
 from blurb.formulations._base import Formulation
@@ -54,7 +55,7 @@ def answers_of(
     :param rows: the examples of the split, where they were read already
     """
     if not isinstance(row, FiledRow):
-        return {
+        stored = {
             seed: Answers(
                 record.trial.data,
                 formulations.bind(record.task, record.trial.settings),
@@ -62,6 +63,7 @@ def answers_of(
             )
             for seed, record in row.records_of(name).items()
         }
+        return {seed: run for seed, run in stored.items() if run.columns["id"]}
     runs = [run for run in row.files.about["runs"] if run["task"] == name and run[split]]
     return {
         run["seed"]: Answers(run["data"], *examples_of(row.files, run, split, data, rows))
@@ -112,15 +114,20 @@ class Corpora:
                 raise SettingsError(
                     "has dummies in place of its entities", where=task.name, fix=fix
                 )
-            original = load_original(task, self.raw)
+            try:
+                original = load_original(task, self.raw)
+            except MissingRelease as error:
+                raise SettingsError(error.what, where=task.name) from error
             rows = {name: list(each) for name, each in original.splits.items()}
             dummies = {name: [dummify_entities(row) for row in each] for name, each in rows.items()}
             hashes = frozenset({original.hash, hash_and_verdict(task, dummies)[0]})
         else:
-            if not path_of(task, self.data, "train").exists():
-                raise SettingsError("has no train split here.", where=task.name)
+            facts = matching.facts(task, self.data)
+            if facts.missing:
+                what = f"has no {' and no '.join(facts.missing)} split here."
+                raise SettingsError(what, where=task.name)
             rows = {name: read_split(task, self.data, name) for name in ("train", split)}
-            hashes = frozenset({matching.facts(task, self.data).hash})
+            hashes = frozenset({facts.hash})
         make: type[SeenStrings] = load_object(task.task_type.seen, f"strings of {task.type}")
         examples = {str(row["id"]): row for row in rows[split]}
         return Corpus(make(task, rows["train"]), examples, hashes)
@@ -207,7 +214,7 @@ def count_seen(row: Row, name: str, split: ScoredSplit, corpora: Corpora) -> See
         )
         sums.append(of_run)
         places.append(clusters)
-    shared = all(each == places[0] for each in places)
+    shared = len({tuple(run.columns["id"]) for run in answers.values()}) == 1
     if not shared:
         sums = [each.sum(0, keepdims=True) for each in sums]
     return SeenScores(

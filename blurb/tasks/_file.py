@@ -193,6 +193,9 @@ def _check_for_type(
     if not task_type.has_labels and table.get("labels"):
         what = f"a {content['type']} task has no labels; remove 'labels'."
         errors.add(SettingsError(what, where=where))
+    for key in ("entity", "broader") if "tags" not in task_type.columns else ():
+        if key in content:
+            errors.add(_inapplicable_key(key, content["type"], where))
     for label in sorted(content.get("entity", {}).keys() - set(content.get("labels", ()))):
         errors.add(SettingsError(f"'entity' has {label!r}, which is no label.", where=where))
     if "format" in content:

@@ -74,6 +74,14 @@ def test_of_equal_counts_the_first_label_is_taken_and_matches_do_not_cross() -> 
     ]
 
 
+def test_a_token_with_a_blank_is_found() -> None:
+    train = [{"tokens": ["type 2", "diabetes"], "tags": ["B-Disease", "I-Disease"]}]
+    row = {"tokens": ["Type 2", "diabetes", "type", "2", "diabetes"]}
+    assert predict("ncbi-disease", train, [row]) == [
+        ["B-Disease", "I-Disease", "B-Disease", "I-Disease", "I-Disease"]
+    ]
+
+
 @pytest.mark.parametrize(
     ("name", "f1"),
     [

@@ -157,7 +157,8 @@ def seen_lines(row: Row, name: str, counted: SeenScores) -> Iterator[SeenRecord]
         sums = bootstrap.resampled_sums(counted.clusters, random, RESAMPLES)
     for place, strings in enumerate(CLASSES):
         gold = counted.gold(place)
-        predicted = float(counted.clusters.counts[..., 3 * place + 1].sum())
+        # Of each run: the mean of runs would count one without predictions as a precision of 0.
+        predicted = float(counted.clusters.counts[..., 3 * place + 1].sum(1).min())
         figures: list[float | None] = []
         for figure in get_args(Measure):
             units = counted.of_figure(place, figure)
@@ -165,7 +166,8 @@ def seen_lines(row: Row, name: str, counted: SeenScores) -> Iterator[SeenRecord]
             if not is_known[figure] or (counted.strings.typed and figure != "recall"):
                 figures += None, None, None
             else:
-                figures += resampled_figures(units, name, None if gold < FEWEST else sums)
+                fewest = min(gold, predicted) if figure == "precision" else gold
+                figures += resampled_figures(units, name, None if fewest < FEWEST else sums)
         share = 100 * gold / whole if whole else None
         yield SeenRecord(
             row.name,

@@ -17,7 +17,7 @@ import numpy as np
 
 from blurb import formulations, records, tasks as known
 from blurb.api.predicting import load_model
-from blurb.data.loading import read_split
+from blurb.data.loading import path_of, read_split
 from blurb.data.schema import Example
 from blurb.extensions.reports.audit.duplicates import sentence_keys
 from blurb.extensions.reports.errors.entities import pairs
@@ -117,6 +117,10 @@ def transfer(
     rows: Annotated[Sequence[RowReference], Argument(complete="rows_anywhere")],
     *,
     data: Annotated[Path | str | None, Option(help="Folder of the datasets.", path="dir")] = None,
+    tasks: Annotated[
+        str | Sequence[str] | None,
+        Option(help="Datasets: names, types, or task files.  [default: all]", complete="tasks"),
+    ] = None,
     device: Annotated[str, Option(help="Device: auto, cpu, cuda, cuda:N or mps.")] = "auto",
     output: Annotated[Path | str, OUTPUT] = "runs",
 ) -> Transfer:
@@ -124,26 +128,29 @@ def transfer(
 
     :param rows: rows with kept models (`keep_model="best"`), or of `baseline:dictionary`
     :param data: data folder; not needed for rows on synthetic data
+    :param tasks: names, types or task files, of which some must be given if a corpus of one's own is among them
     :raises SettingsError: for a row that has no model of a task with an entity
     :raises StoreError: if a model was made from other data than the folder has
     """
+    chosen = known.all() if tasks is None else known.load_selection(tasks)
     lines: list[TransferRecord] = []
     for row in rows_of([rows] if isinstance(rows, str) else rows, output):
         folder, _ = find_folders(row.suite, Path(data) if data else None, None, [], has_suite=False)
-        lines += _RowTransfer(row, folder, device).lines()
+        lines += _RowTransfer(row, folder, device, chosen).lines()
     return Transfer(tuple(lines))
 
 
 class _RowTransfer:
     """The models of a row and the corpora, each read once."""
 
-    def __init__(self, row: Row, folder: Path, device: str) -> None:
+    def __init__(self, row: Row, folder: Path, device: str, chosen: Sequence[Task]) -> None:
         self.row, self.folder, self.device = row, folder, device
+        self.tasks = [task for task in chosen if task.entity]
         self.read: dict[tuple[str, str], list[Example]] = {}
         self.records = {
-            name: runs
-            for name in row.datasets
-            if (task := known.known_task(name)) and task.entity and (runs := self._usable(name))
+            task.name: runs
+            for task in self.tasks
+            if task.name in row.datasets and (runs := self._usable(task.name))
         }
         if not self.records:
             raise SettingsError(
@@ -166,7 +173,7 @@ class _RowTransfer:
 
     def lines(self) -> Iterator[TransferRecord]:
         """A line for each pair of corpora; models are loaded one after the other."""
-        targets = [task for task in known.all() if task.entity and self._is_there(task)]
+        targets = [task for task in self.tasks if path_of(task, self.folder, "test").is_file()]
         answers: dict[tuple[str, str], list[Sequence[Sequence[str]]]] = {}
         for name, runs in self.records.items():
             task = known.get(name)
@@ -174,6 +181,7 @@ class _RowTransfer:
                 [] if task.broader else [other for other in targets if shared_words(task, other)]
             )
             for seed, record in runs.items():
+                self._check_data(task, seed, record)
                 stored = _stored_tags(record, self.examples(task, "test"))
                 if stored:
                     answers.setdefault((name, name), []).append(stored)
@@ -183,10 +191,15 @@ class _RowTransfer:
         for source, target in answers:
             task, other = known.get(source), known.get(target)
             for word in shared_words(task, other):
-                yield self._line(word, task, other, answers)
+                if line := self._line(word, task, other, answers):
+                    yield line
 
-    def _is_there(self, task: Task) -> bool:
-        return (self.folder / task.files["test"]).is_file()
+    def _check_data(self, task: Task, seed: int, record: Record) -> None:
+        if matching.facts(task, self.folder).hash != record.trial.data:
+            raise StoreError(
+                f"{self.row.name}, seed {seed}, has other data of {task.name} than {self.folder}",
+                fix="give the folder of the data that it was made with.",
+            )
 
     def _predictions(
         self, task: Task, seed: int, record: Record, others: Sequence[Task]
@@ -194,11 +207,6 @@ class _RowTransfer:
         """What a model says of the test sets of other corpora."""
         if not others:
             return
-        if matching.facts(task, self.folder).hash != record.trial.data:
-            raise StoreError(
-                f"{self.row.name}, seed {seed}, has other data of {task.name} than {self.folder}",
-                fix="give the folder of the data that it was made with.",
-            )
         if self.row.weights == DICTIONARY:
             formulation = formulations.bind(task, record.trial.settings)
             limits = example_limits(formulation.settings, "train", seed)
@@ -216,17 +224,18 @@ class _RowTransfer:
 
     def _line(
         self, word: str, task: Task, other: Task, answers: Mapping[tuple[str, str], list[Any]]
-    ) -> TransferRecord:
+    ) -> TransferRecord | None:
+        """None if no test sentence is left: all stand in the other train split."""
         tested, near = self.examples(other, "test"), 0
         kept = list(range(len(tested)))
         if task is not other:
             train = self.examples(task, "train")
             learnt = {_lower(row) for row in train}
             kept = [place for place in kept if _lower(tested[place]) not in learnt]
-            twins = (
-                sentence_keys(tested[place] for place in kept).keys() & sentence_keys(train).keys()
-            )
-            near = len(twins)
+            keys = sentence_keys(tested[place] for place in kept)
+            near = sum(len(keys[key]) for key in keys.keys() & sentence_keys(train).keys())
+        if not kept:
+            return None
         units = _count_spans(word, task, other, tested, kept, answers[task.name, other.name])
         sums = bootstrap.resampled_sums(units, bootstrap.generator(other.name), RESAMPLES)
         overlapping = replace(units, metric=OVERLAPPING)

@@ -65,7 +65,7 @@ class Dictionary(Learner):
         spans: list[Span] = []
         start = 0
         while start < len(words):
-            longest = self.longest.get(words[start], 0)
+            longest = self.longest.get(words[start].split(" ")[0], 0)
             ends = range(min(start + longest, len(words)), start, -1)
             end = next((end for end in ends if " ".join(words[start:end]) in self.types), None)
             if end is not None:

@@ -13,7 +13,7 @@ from blurb import tasks
 from blurb.cli import cli
 from blurb.data.loading import read_split
 from blurb.extensions.reports.transfer import TransferRecord, transfer
-from blurb.messages import ErrorGroup, SettingsError
+from blurb.messages import ErrorGroup, SettingsError, StoreError
 from blurb.records import record_columns
 from tests.data.test_seen import spans_of
 from tests.learners.test_dictionary import predict
@@ -86,6 +86,13 @@ def test_other_data_is_refused(here: Path, lines: Any) -> None:
     assert "has other data of ncbi-disease than data" in str(result.exception or result.stderr)
 
 
+def test_other_data_of_the_tested_set_is_refused_too(here: Path, lines: Any) -> None:
+    train = here / "data" / "BC5CDR-disease" / "train.tsv"
+    train.write_text(train.read_text() + "\nnew\tB\n", encoding="utf-8")
+    with pytest.raises(StoreError, match="has other data of bc5-disease"):
+        transfer("baseline:dictionary", data="data", tasks="bc5-disease")
+
+
 @pytest.mark.costly
 def test_a_kept_model_predicts_corpora_with_other_types(here: Path) -> None:
     """BC2GM's one type is GENE, JNLPBA's Entity; the trial was scored on a part of its own test set."""
@@ -123,6 +130,16 @@ def test_an_entity_that_differs_by_case_is_refused(entity: str, said: str, tmp_p
     file = tmp_path / "own.toml"
     file.write_text(TASK + entity, encoding="utf-8")
     with pytest.raises((SettingsError, ErrorGroup), match=said):
+        tasks.load(str(file))
+
+
+def test_only_tasks_with_tags_have_an_entity(tmp_path: Path) -> None:
+    file = tmp_path / "own.toml"
+    text = TASK.replace('"ner"', '"classification"').replace("conll", "jsonl")
+    file.write_text(text + 'Disease = "disease"\n', encoding="utf-8")
+    with pytest.raises(
+        SettingsError, match="'entity' does not apply to tasks of type classification"
+    ):
         tasks.load(str(file))
 
 
