@@ -44,6 +44,7 @@ NAMED = {
     "others",
     "longest_id",
     "labels",
+    "entity",
     "gold",
     "prediction",
     "prediction_a",

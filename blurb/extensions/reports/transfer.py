@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
-from blurb import formulations, records, tasks as known
-from blurb.api.predicting import load_model
+from blurb import formulations, learners, records, tasks as known
+from blurb.api.predicting import KeptModel, load_model
 from blurb.data.loading import path_of, read_split
 from blurb.data.schema import Example
 from blurb.extensions.reports.audit.duplicates import sentence_keys
@@ -46,8 +46,6 @@ from blurb.tasks import Task
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-DICTIONARY = "baseline:dictionary"
-"""The baseline that needs no kept model, since train is all that it is."""
 EXACT, OVERLAPPING = ClassFigure(0, "f1"), ClassFigure(1, "f1")
 """F1 of exact spans and of spans that share a word, from three sums each."""
 
@@ -126,7 +124,7 @@ def transfer(
 ) -> Transfer:
     """What the models of rows find in the test sets of every other corpus of the same entity.
 
-    :param rows: rows with kept models (`keep_model="best"`), or of `baseline:dictionary`
+    :param rows: rows with kept models (`keep_model="best"`), or of a baseline that is one fit, which is made again
     :param data: data folder; not needed for rows on synthetic data
     :param tasks: names, types or task files, of which some must be given if a corpus of one's own is among them
     :raises SettingsError: for a row that has no model of a task with an entity
@@ -146,6 +144,9 @@ class _RowTransfer:
     def __init__(self, row: Row, folder: Path, device: str, chosen: Sequence[Task]) -> None:
         self.row, self.folder, self.device = row, folder, device
         self.tasks = [task for task in chosen if task.entity]
+        self.refits = (
+            learners.is_named(row.weights) and learners.get_named(row.weights).deterministic
+        )
         self.read: dict[tuple[str, str], list[Example]] = {}
         self.records = {
             task.name: runs
@@ -159,11 +160,9 @@ class _RowTransfer:
             )
 
     def _usable(self, name: str) -> dict[int, Record]:
-        """The runs with a kept model; of the dictionary all."""
-        runs = self.row.records_of(name)
-        if self.row.weights == DICTIONARY:
-            return runs
-        return {seed: record for seed, record in runs.items() if is_kept(record.path)}
+        """The runs with a kept model, or all of a baseline that is one fit."""
+        kept = self.row.records_of(name).items()
+        return {seed: record for seed, record in kept if self.refits or is_kept(record.path)}
 
     def examples(self, task: Task, split: known.Split) -> list[Example]:
         """The examples of a split."""
@@ -207,16 +206,21 @@ class _RowTransfer:
         """What a model says of the test sets of other corpora."""
         if not others:
             return
-        if self.row.weights == DICTIONARY:
+        if self.refits:
             formulation = formulations.bind(task, record.trial.settings)
-            limits = example_limits(formulation.settings, "train", seed)
-            train = Subset.draw(self.examples(task, "train"), "", *limits)
-            dictionary = learner(resolve_model(DICTIONARY), formulation, "cpu", "fp32")
-            dictionary.fit(train, Subset([], ""), seed, lambda done, total: None)
-            for other in others:
-                yield other, dictionary.predict(Subset(self.examples(other, "test"), ""))[0]
-            return
-        model = load_model(record.path, self.device)
+            fitted = learner(resolve_model(self.row.weights), formulation, "cpu", "fp32")
+            train, dev = (
+                Subset.draw(
+                    self.examples(task, split),
+                    "",
+                    *example_limits(formulation.settings, split, seed),
+                )
+                for split in ("train", "dev")
+            )
+            fitted.fit(train, dev, seed, lambda done, total: None)
+            model = KeptModel(fitted, {})
+        else:
+            model = load_model(record.path, self.device)
         for other in others:
             rows = self.examples(other, "test")
             blank = [{**row, "tags": ["O"] * len(row["tags"])} for row in rows]  # types of its own

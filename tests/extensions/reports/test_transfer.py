@@ -73,12 +73,6 @@ def test_every_other_corpus_of_the_entity_is_predicted(lines: Any) -> None:
     assert back.drop == pytest.approx(100 * 2 / 4 - 100 * 2 / 3)
 
 
-def test_a_row_without_a_kept_model_has_nothing_to_test(here: Path, lines: Any) -> None:
-    blurb.run("baseline:majority", tasks="ncbi-disease", data="data", output="runs")
-    with pytest.raises(SettingsError, match="has no model of a task with an entity"):
-        transfer("baseline:majority", data="data")
-
-
 def test_other_data_is_refused(here: Path, lines: Any) -> None:
     train = here / "data" / "NCBI-disease" / "train.tsv"
     train.write_text(train.read_text() + "\nnew\tB\n", encoding="utf-8")

@@ -23,8 +23,8 @@ def command(
 ) -> None:
     """Test models off their own corpus: on every other test set of the same entity.
 
-    A row is MODEL or FOLDER[:ROW]. Its trials were run with --keep-model best; baseline:dictionary needs no kept model.
-    Nothing is trained. Test sentences that stand in the other train split are left out.
+    A row is MODEL or FOLDER[:ROW]. Its trials were run with --keep-model best; a baseline that is one fit, as of the
+    dictionary or bigrams, is fitted again. Test sentences that stand in the other train split are left out.
     """
     pairs = transfer(rows, **given).lines
     abroad = [line for line in pairs if line.trained_on != line.tested_on]
@@ -63,7 +63,7 @@ def _print_square(lines: list[TransferRecord]) -> None:
 def _cell(line: TransferRecord | None) -> str:
     if line is None:
         return ""
-    return f"{line.f1:.1f}" + ("" if line.drop is None else f" ({-line.drop:+.1f})")
+    return f"{line.f1:.1f}" + ("" if line.drop is None else f" ({0 - line.drop:+.1f})")
 
 
 def _interval(line: TransferRecord) -> str:
