@@ -16,6 +16,9 @@ from pathlib import Path
 from blurb.learners import PREFIX, named_kinds
 from blurb.tasks import TWELVE
 
+OF_MENTIONS = "dictionary"
+"""The baseline of NER and PICO alone, which no other dataset can have in its table."""
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(
@@ -33,7 +36,11 @@ def main() -> None:
     options = parser.parse_args()
     own = [options.model, *(["--name", options.name] if options.name else [])]
     constant, trained = (
-        [f"{PREFIX}{name}" for name, kind in named_kinds().items() if kind.deterministic is fixed]
+        [
+            f"{PREFIX}{name}"
+            for name, kind in named_kinds().items()
+            if kind.deterministic is fixed and name != OF_MENTIONS
+        ]
         for fixed in (True, False)
     )
     for models, settings in (
