@@ -12,7 +12,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from pathlib import Path
 from types import NoneType
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints, is_typeddict
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -112,6 +121,20 @@ class Tabular:
 
     def _repr_html_(self) -> str:
         return html_of(self.to_pandas())
+
+
+class RecordTable(Tabular):
+    """A result of lines, each of which is printed as a record."""
+
+    record: ClassVar[type]
+    lines: tuple[Any, ...]
+
+    def to_pandas(self) -> DataFrame:
+        """A line each, with the columns that the command prints as CSV."""
+        from pandas import DataFrame
+
+        lines = [of(self.record, line) for line in self.lines]
+        return DataFrame(lines, columns=record_columns(self.record))
 
 
 def html_of(table: DataFrame) -> str:

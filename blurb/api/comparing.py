@@ -17,7 +17,7 @@ from blurb.options import Argument, Option
 from blurb.planning.options import ACROSS_OPTION, OUTPUT
 from blurb.planning.seeds import Aim, SeedLine, plan_seeds
 from blurb.planning.steps import find_folders
-from blurb.records import Tabular, record_columns
+from blurb.records import RecordTable, Tabular, record_columns
 from blurb.regression.looks import decide_in_series
 from blurb.regression.rules import RULES, Rules, read_rules
 from blurb.results import comparability
@@ -58,13 +58,8 @@ def compare(
     """
     first_row, other_row = rows_of((first, other), output)
     if unseen:
-        return compare_unseen(
-            first_row,
-            other_row,
-            split,
-            not runs_only,
-            open_corpora((first_row, other_row), data, raw),
-        )
+        corpora = open_corpora((first_row, other_row), data, raw)
+        return compare_unseen(first_row, other_row, split, not runs_only, corpora)
     if data or raw:
         wrong = opt("data") if data else opt("raw")
         raise SettingsError(f"{wrong} is for {opt('unseen')}", fix="leave it out, or add that.")
@@ -270,25 +265,20 @@ def check(
 
 
 @dataclass(frozen=True, repr=False)
-class SeedPlan(Tabular):
+class SeedPlan(RecordTable):
     """The seeds for each dataset, and first for the score if the row has all thirteen.
 
     :param against: name of the row to compare with
     :param lines: as `blurb plan --format json` prints them
     """
 
+    record = SeedLine
     against: str
     lines: tuple[SeedLine, ...]
 
     def __getitem__(self, name: str) -> SeedLine:
         """The line of a dataset, or of `score`."""
         return item_of({line["name"]: line for line in self.lines}, name)
-
-    def to_pandas(self) -> DataFrame:
-        """A line a dataset; columns as the keys of `lines`."""
-        from pandas import DataFrame
-
-        return DataFrame(list(self.lines), columns=record_columns(SeedLine))
 
     def __repr__(self) -> str:
         seeds = ", ".join(f"{line['name']} {line['seeds'] or '?'}" for line in self.lines)

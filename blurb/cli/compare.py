@@ -8,7 +8,7 @@ from typing import Annotated
 
 import click
 
-from blurb.api.comparing import SPLIT, compare
+from blurb.api.comparing import SPLIT, compare, compare_unseen, open_corpora
 from blurb.cli._made import click_command
 from blurb.messages import (
     ErrorCollector,
@@ -91,10 +91,16 @@ def command(
         meant = rows_of(rows, output)
     wrong.stop()
     first, *others = meant
-    comparisons = [
-        compare(first, other, split=split, runs_only=runs_only, unseen=unseen, data=data, raw=raw)
-        for other in others
-    ]
+    if unseen:
+        corpora = open_corpora(meant, data, raw)  # read once for all rows
+        comparisons = [
+            compare_unseen(first, other, split, not runs_only, corpora) for other in others
+        ]
+    else:
+        comparisons = [
+            compare(first, other, split=split, runs_only=runs_only, data=data, raw=raw)
+            for other in others
+        ]
     if form == "table":
         for compared in comparisons:
             what = ", F1 of strings that train has not" if unseen else ""

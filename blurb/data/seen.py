@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from blurb.inputs.tagging import decode_spans
+from blurb.inputs.tagging import Span, decode_spans
 from blurb.tasks import Task
 
 CLASSES = ("seen", "unseen")
@@ -32,6 +32,11 @@ class Item(NamedTuple):
     right: bool
     predicted: bool
     gold: bool
+
+
+def mention_string(tokens: Sequence[str], span: Span) -> str:
+    """The words of a mention joined by one blank, in lower case."""
+    return " ".join(tokens[span.start : span.end]).lower()
 
 
 class SeenStrings(ABC):
@@ -86,7 +91,7 @@ class Mentions(SeenStrings):
             set(decode_spans(tags)) if {*tags} != {"O"} else set() for tags in (gold, predicted)
         )
         for span in right | given:
-            string = " ".join(example["tokens"][span.start : span.end]).lower()
+            string = mention_string(example["tokens"], span)
             yield Item(string, span.type, span in right & given, span in given, span in right)
 
 

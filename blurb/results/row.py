@@ -11,9 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
-from typing import ClassVar, TypeVar
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from blurb import learners, tasks
+from blurb.data.schema import Example
 from blurb.messages import make_distinct
 from blurb.results import comparability
 from blurb.results.comparability import Reason, Use
@@ -29,7 +31,7 @@ from blurb.results.score import (
 from blurb.store.record import Record
 from blurb.store.row_trials import RowTrials
 from blurb.store.trial import Configuration, short_weights
-from blurb.tasks import TYPES, Split
+from blurb.tasks import TYPES, ScoredSplit, Split
 
 DEMO = "demo"
 
@@ -42,6 +44,17 @@ class Origin(Enum):
     LEADERBOARD = "leaderboard.csv"
     PUBLISHED = "published"
     BOARD = "board"
+
+
+class Answers(NamedTuple):
+    """What a run answered on a split.
+
+    :param data: hash of the data that it was trained or scored on
+    :param columns: `id`, `doc_id`, `gold` and `prediction`
+    """
+
+    data: str
+    columns: Mapping[str, Sequence[Any]]
 
 
 @dataclass(frozen=True)
@@ -215,6 +228,24 @@ class Row:
         """The trials of a dataset with predictions, by seed."""
         runs = self.datasets[task].runs if task in self.datasets else {}
         return {seed: run.record for seed, run in sorted(runs.items()) if run.record is not None}
+
+    def has_answers(self, task: str) -> bool:
+        """Whether there are predictions on a dataset, of whatever split."""
+        return bool(self.records_of(task))
+
+    def answers(
+        self, task: str, split: ScoredSplit, data: Path, rows: Sequence[Example] | None = None
+    ) -> dict[int, Answers]:
+        """What each run answered that has predictions on the split, by seed.
+
+        :param data: folder of the gold answers, for a row that does not store them
+        :param rows: the examples of the split, where they were read already
+        """
+        stored = {
+            seed: Answers(record.trial.data, record.predictions(split))
+            for seed, record in self.records_of(task).items()
+        }
+        return {seed: run for seed, run in stored.items() if run.columns["id"]}
 
     @cached_property
     def stamp(self) -> str:

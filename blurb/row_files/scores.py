@@ -25,7 +25,7 @@ from blurb.results.dataset_scores import (
     Run,
     plugins_text,
 )
-from blurb.results.row import Origin, Row, RowIdentity
+from blurb.results.row import Answers, Origin, Row, RowIdentity
 from blurb.results.schema import MODEL
 from blurb.row_files.reading import RowFiles, run_losses, run_predictions
 from blurb.row_files.writing import ENDING, RunRecord
@@ -42,6 +42,19 @@ class FiledRow(Row):
     """
 
     files: RowFiles = field(kw_only=True)
+
+    def has_answers(self, task: str) -> bool:
+        return any(run["task"] == task for run in self.files.about["runs"])
+
+    def answers(
+        self, task: str, split: tasks.ScoredSplit, data: Path, rows: Sequence[Example] | None = None
+    ) -> dict[int, Answers]:
+        runs = [run for run in self.files.about["runs"] if run["task"] == task and run[split]]
+        rows = read_split(tasks.get(task), data, split) if rows is None and runs else rows
+        return {
+            run["seed"]: Answers(run["data"], examples_of(self.files, run, split, data, rows)[1])
+            for run in sorted(runs, key=lambda run: run["seed"])
+        }
 
 
 def claimed_scores(row: RowFiles) -> FiledRow:

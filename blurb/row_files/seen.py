@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blurb import formulations, tasks
+from blurb import tasks
 from blurb.corpora.original_readers import load_original
 from blurb.corpora.releases import MissingRelease
 from blurb.data.loading import hash_and_verdict, read_split
 from blurb.data.schema import Example
 from blurb.data.seen import CLASSES, SeenStrings
-from blurb.formulations._base import Formulation
 from blurb.inputs.relations import dummify_entities
 from blurb.messages import SettingsError, StoreError, group_reasons, opt
 from blurb.registry import load_object
 from blurb.results.dataset_scores import Figure
 from blurb.results.predictions import sum_clusters
 from blurb.results.row import Row
-from blurb.row_files.scores import FiledRow, examples_of
 from blurb.scoring import matching
 from blurb.statistics.bootstrap import Clusters
 from blurb.tasks import ScoredSplit, Task
@@ -32,43 +30,6 @@ Measure = Literal["precision", "recall", "f1"]
 FEWEST = 20
 """Gold items of a class from which on its figures have an interval."""
 UNSEEN = CLASSES.index("unseen")
-
-
-class Answers(NamedTuple):
-    """What a run answered.
-
-    :param data: hash of the data that it was trained or scored on
-    :param columns: `id`, `doc_id`, `gold` and `prediction`
-    """
-
-    data: str
-    formulation: Formulation
-    columns: Mapping[str, Sequence[Any]]
-
-
-def answers_of(
-    row: Row, name: str, split: ScoredSplit, data: Path, rows: Sequence[Example] | None
-) -> dict[int, Answers]:
-    """The answers of each run of a dataset by seed; none of a row without predictions.
-
-    :param data: folder of the gold answers, which row files do not have
-    :param rows: the examples of the split, where they were read already
-    """
-    if not isinstance(row, FiledRow):
-        stored = {
-            seed: Answers(
-                record.trial.data,
-                formulations.bind(record.task, record.trial.settings),
-                record.predictions(split),
-            )
-            for seed, record in row.records_of(name).items()
-        }
-        return {seed: run for seed, run in stored.items() if run.columns["id"]}
-    runs = [run for run in row.files.about["runs"] if run["task"] == name and run[split]]
-    return {
-        run["seed"]: Answers(run["data"], *examples_of(row.files, run, split, data, rows))
-        for run in sorted(runs, key=lambda run: run["seed"])
-    }
 
 
 class Corpus(NamedTuple):
@@ -187,18 +148,17 @@ def count_seen(row: Row, name: str, split: ScoredSplit, corpora: Corpora) -> See
     :raises SettingsError: if the dataset has no such figures, or the row no predictions on it
     :raises StoreError: if the row was made on other data than the folder has, whose train split is another, too
     """
-    records = row.records_of(name)
-    if not records and not isinstance(row, FiledRow):
+    if not row.has_answers(name):
         raise SettingsError("has no predictions.", where=name)
-    task = next((record.task for record in records.values()), None) or tasks.get(name)
+    declared = [record.task for record in row.records_of(name).values()]
+    task = declared[0] if declared else tasks.get(name)
     strings, examples, hashes = corpora.read(task, split)
     rows = None if task.dummified else list(examples.values())
-    answers = answers_of(row, name, split, corpora.data, rows)
+    answers = row.answers(name, split, corpora.data, rows)
     if not answers:
         raise SettingsError(f"has no predictions on {split}.", where=name)
-    sums, places, others = [], [], 0
-    documented = False
-    for seed, (data, _, columns) in answers.items():
+    sums, names, documented, others = [], list[str](), False, 0
+    for seed, (data, columns) in answers.items():
         units = [examples[key] for key in columns["id"] if key in examples]
         if data not in hashes or len(units) < len(columns["id"]):
             folder = corpora.raw if task.dummified else corpora.data
@@ -209,26 +169,21 @@ def count_seen(row: Row, name: str, split: ScoredSplit, corpora: Corpora) -> See
             )
         counts, others = strings.count(units, columns["gold"], columns["prediction"])
         documents = [unit.get("doc_id") for unit in units]
-        of_run, clusters, documented = sum_clusters(
+        of_run, names, documented = sum_clusters(
             counts.reshape(len(units), -1), list(columns["id"]), documents
         )
         sums.append(of_run)
-        places.append(clusters)
     shared = len({tuple(run.columns["id"]) for run in answers.values()}) == 1
     if not shared:
-        sums = [each.sum(0, keepdims=True) for each in sums]
+        sums, names = [each.sum(0, keepdims=True) for each in sums], ["all"]
+    kind = "documents" if documented else task.task_type.examples or task.unit
     return SeenScores(
         strings,
         tuple(answers),
-        Clusters(
-            ClassFigure(0, "f1"),
-            np.stack(sums),
-            tuple(places[0]) if shared else ("all",),
-            "documents" if documented else task.task_type.examples or task.unit,
-        ),
+        Clusters(ClassFigure(0, "f1"), np.stack(sums), tuple(names), kind),
         shared,
         others,
-        any(run.formulation.settings.max_train for run in answers.values()),
+        bool(row.limits("max_train").get(name)),
     )
 
 

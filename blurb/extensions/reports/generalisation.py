@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from blurb import records, tasks as known
+from blurb import tasks as known
 from blurb.api.comparing import open_corpora
 from blurb.data.seen import CLASSES
 from blurb.messages import ErrorCollector, SettingsError
 from blurb.options import Argument, Option
 from blurb.planning.options import OUTPUT
-from blurb.records import Count, Tabular, record_columns
+from blurb.records import Count, RecordTable
 from blurb.results.row import Row
 from blurb.row_files.references import RowReference, rows_of
 from blurb.row_files.seen import FEWEST, Measure, SeenScores, count_seen, no_figures
@@ -25,7 +25,7 @@ from blurb.statistics.bootstrap import Clusters
 from blurb.tasks import SCORED, ScoredSplit
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
+    pass
 
 RESAMPLES = 2_000
 """Of the intervals: their ends differ by 3 % of their width from those of five times as many."""
@@ -80,23 +80,15 @@ class SeenRecord:
 
 
 @dataclass(frozen=True, repr=False)
-class Generalisation(Tabular):
+class Generalisation(RecordTable):
     """The figures of rows on seen and unseen strings.
 
     :param reasons: dataset and why it has no such figures
     """
 
+    record = SeenRecord
     lines: tuple[SeenRecord, ...]
     reasons: tuple[tuple[str, str], ...]
-
-    def to_pandas(self) -> DataFrame:
-        """A line a row, dataset and class, with the columns of `blurb generalisation --format csv`."""
-        from pandas import DataFrame
-
-        return DataFrame(
-            [records.of(SeenRecord, line) for line in self.lines],
-            columns=record_columns(SeenRecord),
-        )
 
     def __repr__(self) -> str:
         return f"<Generalisation: {len(self.lines) // len(CLASSES)} datasets>"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
-from blurb import formulations, learners, records, tasks as known
+from blurb import formulations, learners, tasks as known
 from blurb.api.predicting import KeptModel, load_model
 from blurb.data.loading import path_of, read_split
 from blurb.data.schema import Example
@@ -24,14 +24,13 @@ from blurb.extensions.reports.errors.entities import pairs
 from blurb.extensions.reports.generalisation import RESAMPLES, Figures, resampled_figures
 from blurb.inputs.tagging import Span, decode_spans
 from blurb.learners.base import Subset
-from blurb.learners.building import learner, resolve_model
 from blurb.learners.saved_models import is_kept
 from blurb.messages import SettingsError, StoreError, opt
 from blurb.options import Argument, Option
 from blurb.planning.options import OUTPUT
 from blurb.planning.steps import find_folders
 from blurb.protocols.settings import example_limits
-from blurb.records import Count, Tabular, record_columns
+from blurb.records import Count, RecordTable
 from blurb.results.predictions import sum_clusters
 from blurb.results.row import Row
 from blurb.row_files.references import RowReference, rows_of
@@ -44,7 +43,7 @@ from blurb.store.record import Record
 from blurb.tasks import Task
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
+    pass
 
 EXACT, OVERLAPPING = ClassFigure(0, "f1"), ClassFigure(1, "f1")
 """F1 of exact spans and of spans that share a word, from three sums each."""
@@ -95,17 +94,11 @@ class TransferRecord:
 
 
 @dataclass(frozen=True, repr=False)
-class Transfer(Tabular):
+class Transfer(RecordTable):
     """What models find in other corpora, a line for each corpus that they learnt from and were tested on."""
 
+    record = TransferRecord
     lines: tuple[TransferRecord, ...]
-
-    def to_pandas(self) -> DataFrame:
-        """The table, with the columns of `blurb transfer --format csv`."""
-        from pandas import DataFrame
-
-        lines = [records.of(TransferRecord, line) for line in self.lines]
-        return DataFrame(lines, columns=record_columns(TransferRecord))
 
     def __repr__(self) -> str:
         return f"<Transfer: {len(self.lines)} pairs of datasets>"
@@ -208,7 +201,9 @@ class _RowTransfer:
             return
         if self.refits:
             formulation = formulations.bind(task, record.trial.settings)
-            fitted = learner(resolve_model(self.row.weights), formulation, "cpu", "fp32")
+            fitted = learners.get_named(self.row.weights).load("learner")(
+                formulation, "cpu", "fp32"
+            )
             train, dev = (
                 Subset.draw(
                     self.examples(task, split),

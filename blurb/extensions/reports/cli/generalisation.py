@@ -47,7 +47,7 @@ def command(
         Column("strings"),
         Column("gold", number=",.0f"),
         Column("share", number=".1f"),
-        *(Column(name, partial(_show, name)) for name in ("precision", "recall", "f1")),
+        *(Column(name, partial(show_interval, name)) for name in ("precision", "recall", "f1")),
     ]
     if not print_records(form, SeenRecord, figures.lines, table):
         for text in group_reasons(figures.reasons):
@@ -66,8 +66,8 @@ def command(
         click.echo(text)
 
 
-def _show(name: str, line: SeenRecord) -> str:
-    """A figure with its interval."""
+def show_interval(name: str, line: object) -> str:
+    """A figure of a record with its interval."""
     value, low, high = (getattr(line, name + end) for end in ("", "_low", "_high"))
     if value is None:
         return ""

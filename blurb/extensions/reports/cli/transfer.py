@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any
 
 import click
 
 from blurb.cli._made import click_command
+from blurb.extensions.reports.cli.generalisation import show_interval
 from blurb.extensions.reports.transfer import TransferRecord, transfer
 from blurb.options import Argument
 from blurb.terminal.output import Column, print_records, print_rows
@@ -38,7 +40,7 @@ def command(
         Column("trained on", "trained_on"),
         Column("tested on", "tested_on"),
         Column("overlapping", "overlap_f1", ".1f"),
-        Column("drop", _interval),
+        Column("drop", partial(show_interval, "drop")),
         Column("runs"),
         Column("sentences", number=","),
         Column("left out", "left_out", ","),
@@ -64,11 +66,3 @@ def _cell(line: TransferRecord | None) -> str:
     if line is None:
         return ""
     return f"{line.f1:.1f}" + ("" if line.drop is None else f" ({0 - line.drop:+.1f})")
-
-
-def _interval(line: TransferRecord) -> str:
-    return (
-        ""
-        if line.drop is None
-        else f"{line.drop:.1f} ({line.drop_low:.1f} to {line.drop_high:.1f})"
-    )

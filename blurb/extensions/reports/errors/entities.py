@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from blurb.data.seen import Mentions, mention_string
 from blurb.extensions.reports.errors import Mistake, Report, ReportTable, share
 from blurb.inputs.tagging import Span, decode_spans
 from blurb.tasks import Task
@@ -30,7 +31,7 @@ def analyse(
     by_length: Counter[tuple[str, bool]] = Counter()
     by_seen: Counter[tuple[str, bool]] = Counter()
     examples: list[Mistake] = []
-    known = {_words(row["tokens"], span) for row in train for span in decode_spans(row["tags"])}
+    known = Mentions(task, train).strings
     for unit, gold, predicted in zip(
         columns["id"], columns["gold"], columns["prediction"], strict=True
     ):
@@ -43,7 +44,7 @@ def analyse(
                     str(length) if length < LONGEST else f"{LONGEST} or more", kind == "correct"
                 ] += 1
                 if tokens and train:
-                    seen = "seen in train" if _words(tokens, right) in known else "unseen"
+                    seen = "seen in train" if mention_string(tokens, right) in known else "unseen"
                     by_seen[seen, kind == "correct"] += 1
             if kind != "correct":
                 examples.append(
@@ -132,10 +133,6 @@ def _confusion(
 ) -> ReportTable:
     rows = [(right, *(counts[right, given] for given in names)) for right in names]
     return ReportTable(title, (corner, *names), rows)
-
-
-def _words(tokens: Sequence[str], span: Span) -> str:
-    return " ".join(tokens[span.start : span.end]).lower()
 
 
 def named(span: Span | None) -> str:
