@@ -135,15 +135,26 @@ def test_what_a_table_says_of_one_dataset_counts(
 
 @pytest.mark.costly
 def test_a_checkpoint_passes_against_its_own_table(
-    folder: Path, blurb: Callable[..., Result], tmp_path: Path
+    folder: Path, blurb: Callable[..., Result]
 ) -> None:
     for name in ("old", "equal", "fell"):
         reference = f"{folder / 'results.csv'}:{name}"
         assert blurb("check", name, "--baseline", reference, "--max-drop", "0").exit_code == 0
+
+
+@pytest.mark.costly
+def test_a_limit_of_the_score_asks_for_all_its_datasets(
+    folder: Path, blurb: Callable[..., Result], tmp_path: Path
+) -> None:
+    """Whatever else is asked for: three of thirteen are no score, which is never a pass."""
     (tmp_path / "blurb-check.toml").write_text(
         'tasks = "ncbi-disease"\n[overall]\nmax_drop = 0.5\n'
     )
-    assert blurb("check", "equal", "--baseline", "old", "--split", "test").exit_code == 0
+    result = blurb("check", "equal", "--baseline", "old", "--split", "test")
+    assert (result.exit_code, "needs all thirteen datasets" in result.output) == (2, True)
+    for name in ("whole", "again"):
+        play(Store(folder / "runs"), name, dict.fromkeys(NAMES, SHARE), range(1, 6))
+    assert blurb("check", "again", "--baseline", "whole", "--split", "test").exit_code == 0
 
 
 @pytest.mark.costly
