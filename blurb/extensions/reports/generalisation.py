@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, get_args
+from typing import Annotated, Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,16 +16,15 @@ from blurb.data.seen import CLASSES
 from blurb.messages import ErrorCollector, SettingsError
 from blurb.options import Argument, Option
 from blurb.planning.options import OUTPUT
-from blurb.records import Count, RecordTable
+from blurb.records import Count, RecordTable, record_columns
 from blurb.results.row import Row
+from blurb.results.schema import number, undo_neutral
 from blurb.row_files.references import RowReference, rows_of
 from blurb.row_files.seen import FEWEST, Measure, SeenScores, count_seen, no_figures
 from blurb.statistics import bootstrap
 from blurb.statistics.bootstrap import Clusters
+from blurb.table_files import table_of
 from blurb.tasks import SCORED, ScoredSplit
-
-if TYPE_CHECKING:
-    pass
 
 RESAMPLES = 2_000
 """Of the intervals: their ends differ by 3 % of their width from those of five times as many."""
@@ -185,3 +184,39 @@ def resampled_figures(units: Clusters, name: str, sums: NDArray[np.float64] | No
         return mean, None, None
     low, high = bootstrap.spread(units, name, sums=sums).interval
     return mean, max(low, 0.0), min(high, 100.0)
+
+
+def show_interval(name: str, line: object) -> str:
+    """A figure of a record, with its interval if it has one; "" without a figure."""
+    value, low, high = (getattr(line, name + end, None) for end in ("", "_low", "_high"))
+    if value is None:
+        return ""
+    return f"{value:.1f}" if low is None else f"{value:.1f} ({low:.1f} to {high:.1f})"
+
+
+WORDS = ("row", "task", "strings", "unit", "capped")
+"""The cells of a table that are no numbers."""
+KNOWN = {"strings": CLASSES, "capped": ("false", "true")}
+
+
+def read_generalisation(path: Path) -> list[SeenRecord]:
+    """The lines of a table that `blurb generalisation --format csv` wrote.
+
+    :raises DataError: (file, line) for another table, or a cell that is none of its own
+    """
+    columns = record_columns(SeenRecord)
+    table = table_of(path, needed=columns, noun="table of blurb generalisation")
+    lines = []
+    for at, cells in table.rows:
+        values: dict[str, Any] = {}
+        for name in columns:
+            cell = cells[name]
+            if name in KNOWN and cell not in KNOWN[name]:
+                raise at.error(
+                    f"{name} must be one of {', '.join(KNOWN[name])} (got {cell[:20]!r})."
+                )
+            values[name] = (
+                undo_neutral(cell) if name in WORDS else number(cell, name, at) if cell else None
+            )
+        lines.append(SeenRecord(**values | {"capped": values["capped"] == "true"}))
+    return lines

@@ -10,7 +10,7 @@ import click
 
 from blurb.cli._made import click_command
 from blurb.data.seen import CLASSES
-from blurb.extensions.reports.generalisation import SeenRecord, generalisation
+from blurb.extensions.reports.generalisation import SeenRecord, generalisation, show_interval
 from blurb.extensions.reports.plots import _style, seen
 from blurb.messages import group_reasons
 from blurb.options import Argument, Option
@@ -64,11 +64,3 @@ def command(
         click.echo(f"Gold items whose string train has with another type only: {listed}.")
     for text in group_reasons(figures.reasons):
         click.echo(text)
-
-
-def show_interval(name: str, line: object) -> str:
-    """A figure of a record with its interval."""
-    value, low, high = (getattr(line, name + end) for end in ("", "_low", "_high"))
-    if value is None:
-        return ""
-    return f"{value:.1f}" if low is None else f"{value:.1f} ({low:.1f} to {high:.1f})"

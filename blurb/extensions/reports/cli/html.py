@@ -32,6 +32,10 @@ def command(
             metavar="DIR",
         ),
     ] = None,
+    generalisation: Annotated[
+        Path | None,
+        Option(help="Also show a table of blurb generalisation --format csv.", path="file"),
+    ] = None,
     title: Annotated[str, Option(help="Title of the page.")] = TITLE,
     no_published: Annotated[bool, Option(help="Leave out the published rows.")] = False,
     board: ListedBoard | None = None,
@@ -47,7 +51,9 @@ def command(
             f"Nothing to show: there is no store at {output}.",
             fix="Add --results, or remove --no-published.",
         )
-    page = collect(output, results, ablations, title, not no_published, board, together, series)
+    page = collect(
+        output, results, ablations, title, not no_published, board, together, series, generalisation
+    )
     write_whole(out, render(page).encode())
     own = [entry.kind != "published" for board in page.boards for entry in board.entries]
     others = f", {own.count(False)} published" if False in own else ""

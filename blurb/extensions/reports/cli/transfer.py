@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import click
 
 from blurb.cli._made import click_command
-from blurb.extensions.reports.cli.generalisation import show_interval
+from blurb.extensions.reports.generalisation import show_interval
 from blurb.extensions.reports.transfer import TransferRecord, transfer
 from blurb.options import Argument
 from blurb.terminal.output import Column, print_records, print_rows

@@ -13,6 +13,7 @@ from itertools import combinations, islice
 from pathlib import Path
 
 from blurb import tasks
+from blurb.extensions.reports.generalisation import read_generalisation
 from blurb.extensions.reports.html.model import (
     Curve,
     Curves,
@@ -167,6 +168,7 @@ def collect(
     listed: ListedBoard | None = None,
     together: bool = False,
     series: Curves | None = None,
+    generalisation: Path | None = None,
 ) -> Page:
     """Reads everything to show; a row that is in both the store and a file is taken from the store.
 
@@ -176,6 +178,7 @@ def collect(
     :param together: whether predictions from elsewhere are ranked with published rows
     :param ablations: folder with tables of `blurb ablate`, also in subfolders
     :param series: curves of checkpoints
+    :param generalisation: table of `blurb generalisation`
     :raises DataError: if a file is invalid, or two files have different runs of one row
     """
     listings = () if listed is None else listed.listings
@@ -208,7 +211,9 @@ def collect(
     )
     withdrawn = () if listed is None else listed.withdrawn()
     curves = () if series is None else series.charts()
-    return Page(title, boards, read_ablations(ablations) if ablations else [], withdrawn, curves)
+    grids = read_ablations(ablations) if ablations else []
+    seen = read_generalisation(generalisation) if generalisation else []
+    return Page(title, boards, grids, withdrawn, curves, seen)
 
 
 def board(suite: str, entries: Iterable[PageRow]) -> Leaderboard:

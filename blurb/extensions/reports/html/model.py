@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from blurb.extensions.reports.generalisation import SeenRecord
 from blurb.leaderboard.intervals import Value
 from blurb.leaderboard.ranking import Board, RankedRow
 from blurb.learners import RowKind
@@ -252,6 +253,7 @@ class Page:
 
     :param series: the curves of checkpoints, a chart a dataset
     :param withdrawn: the rows that were taken from the board, a sentence each
+    :param seen: the figures of seen and unseen strings, of any rows
     """
 
     title: str
@@ -259,6 +261,7 @@ class Page:
     ablations: Sequence[PageAblation] = ()
     withdrawn: Sequence[str] = ()
     series: Sequence[SeriesChart] = ()
+    seen: Sequence[SeenRecord] = ()
 
     @property
     def of_board(self) -> bool:

@@ -63,6 +63,13 @@ class ExportRequest:
         "",
         "latex, markdown: one line per model instead of one column; more than ten are always lines.",
     )
+    generalisation: Path | None = option(
+        None,
+        "",
+        "latex, markdown: seen and unseen strings, of a table of blurb generalisation --format csv; "
+        "a ROW is one of its rows.",
+        path="file",
+    )
     dataset_id: str = option(
         "EMBO/BLURB", "", "model-index, eval-results: BLURB's name on the Hub."
     )

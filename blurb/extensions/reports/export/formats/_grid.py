@@ -8,12 +8,15 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from blurb import names
+from blurb import names, tasks
 from blurb.extensions.reports.export.formats import ExportRequest, real_row, rows
+from blurb.extensions.reports.generalisation import read_generalisation, show_interval
+from blurb.extensions.reports.html.collect import title_of
 from blurb.extensions.reports.html.model import winners
-from blurb.messages import SettingsError, StoreError, group_reasons, opt
+from blurb.messages import SettingsError, StoreError, UnknownName, group_reasons, opt
 from blurb.results import groups
 from blurb.results.comparability import ONE_SEED
 from blurb.results.groups import Standing
@@ -22,7 +25,7 @@ from blurb.results.score import SCORE, datasets_by_type
 from blurb.row_files.references import PUBLISHED, resolve_all
 from blurb.tasks import Task
 
-OPTIONS = frozenset({"published", "sd", "transpose"})
+OPTIONS = frozenset({"published", "sd", "transpose", "generalisation"})
 MOST = 10
 """Models that a page has columns for, as the Table 6 of the paper; more of them are lines."""
 TITLE_OF_SCORE = "BLURB score"
@@ -67,6 +70,8 @@ class ExportTable:
 
 def grid(requested: ExportRequest) -> ExportTable:
     """The requested table, published rows first; what has no figure is left out unless it was asked for by name."""
+    if requested.generalisation is not None:
+        return _seen_table(requested, requested.generalisation)
     named = [name.removeprefix(f"{PUBLISHED}:") for name in requested.published]
     others = [row for name in named for row in resolve_all(f"{PUBLISHED}:{name}", requested.store)]
     others = list({row.primary_key: row for row in others}.values())
@@ -102,6 +107,45 @@ def grid(requested: ExportRequest) -> ExportTable:
     if requested.transpose or len(names) > MOST:
         return ExportTable("model", titles, names, list(zip(*cells, strict=True)), caption, notes)
     return ExportTable("dataset", names, titles, cells, caption, notes)
+
+
+def _seen_table(requested: ExportRequest, path: Path) -> ExportTable:
+    """The figures of seen and unseen strings, a line for each row, dataset and class."""
+    if others := sorted(requested.given - {"generalisation"}):
+        raise SettingsError(
+            f"{opt(others[0])} is of tables of scores",
+            fix=f"remove it, or {opt('generalisation')}.",
+        )
+    lines = read_generalisation(path)
+    present = dict.fromkeys(line.row for line in lines)
+    for name in requested.rows:
+        if name not in present:
+            raise UnknownName("row", name, present, where=path)
+    chosen = {task.name for task in requested.datasets}
+    # With all of BLURB's, tasks of one's own stand there, too.
+    is_whole = chosen >= {task.name for task in tasks.all()}
+    lines = [
+        line
+        for line in lines
+        if line.row in (requested.rows or present) and (is_whole or line.task in chosen)
+    ]
+    if not lines:
+        raise StoreError(f"{path} has no figure of these datasets", fix=f"check {opt('tasks')}.")
+    several = len({line.row for line in lines}) > 1
+    cells = [
+        [ExportCell(show_interval(name, line)) for name in ("share", "precision", "recall", "f1")]
+        for line in lines
+    ]
+    names = [f"{line.row}, " * several + f"{title_of(line.task)}, {line.strings}" for line in lines]
+    caption = (
+        "Strings that the train split has as mentions (seen) and all others: share of the gold mentions in percent, "
+        "and figures times 100 with 95 % intervals over runs and test examples."
+    )
+    capped = dict.fromkeys((line.task, line.row) for line in lines if line.capped)
+    notes = group_reasons((task, f"{row} learnt from a part of train") for task, row in capped)
+    return ExportTable(
+        "dataset", ["share", "precision", "recall", "F1"], names, cells, caption, notes
+    )
 
 
 def _caption(columns: Sequence[ExportColumn], keys: Sequence[str], sd: bool, bold: bool) -> str:
