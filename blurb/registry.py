@@ -23,8 +23,8 @@ import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
-from importlib.metadata import EntryPoint, entry_points
+from functools import cache, cached_property
+from importlib.metadata import Distribution, EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
@@ -182,7 +182,7 @@ class Registry(Generic[T]):
         yield from (PluginEntry(name, target, "blurb") for name, target in self.built_in.items())
         for point in _installed_points(self.group):
             target = point.value.partition("[")[0].strip()  # without extras
-            source = point.dist.name if point.dist else "an entry point"
+            source = _name_of(point.dist) if point.dist else "an entry point"
             yield PluginEntry(point.name, target, "blurb" if source == DISTRIBUTION else source)
 
     @property
@@ -352,6 +352,11 @@ class Registry(Generic[T]):
             return f"{inspect.getsourcefile(value)}:{inspect.getsourcelines(value)[1]}"
         target = name if name in self.typed else self.entries[name].target
         return str(importlib.import_module(target.partition(":")[0]).__file__)
+
+
+@cache  # asked for each of its entry points, and it parses the metadata anew
+def _name_of(package: Distribution) -> str:
+    return package.name
 
 
 def _installed_points(group: str) -> Iterable[EntryPoint]:

@@ -24,6 +24,9 @@ SECTIONS = {
     "Housekeeping": ("doctor", "cache", "gc", "rescore"),
 }
 """The commands of the core as the help lists them."""
+OWN = sorted(
+    module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_")
+)
 FIRST_SENTENCE = re.compile(
     r'^def command\(.*?\) -> None:[^\n]*\n    """(.*?)"""', re.MULTILINE | re.DOTALL
 )
@@ -68,8 +71,7 @@ class Commands(Group):
         )
 
     def own_commands(self, context: click.Context) -> list[str]:
-        names = [module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)])]
-        return sorted(name for name in names if not name.startswith("_"))
+        return OWN
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name in self.own_commands(context):

@@ -19,7 +19,7 @@ from blurb.terminal.output import Column, json_text, print_records
 
 @click_command("models", prints=list[ModelName], cls=Group)
 def command(*, form: str) -> None:
-    """List the models that blurb knows by name, or check any model.
+    """List the models that blurb knows by name, or check one.
 
     Presets of the Hub, encoders from scratch, baselines.
 

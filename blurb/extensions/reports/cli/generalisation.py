@@ -30,8 +30,9 @@ def command(
     form: str,
     **given: Any,
 ) -> None:
-    """Show what a row knows by heart: precision, recall and F1 on strings that train has, and on those it has not.
+    """Show figures on strings that train has, and has not.
 
+    Precision, recall and F1 of strings that train has are what a row may know by heart; those of all others are not.
     A row is MODEL, FOLDER[:ROW] or a folder of row files. The data must be that of the row: its train split says which
     strings are seen. NER counts mentions, PICO words (recall alone), ChemProt and DDI pairs, with --raw.
     """

@@ -23,9 +23,9 @@ RULE = (
 def command(
     rows: Annotated[tuple[str, ...], Argument(complete="rows_anywhere")], *, form: str, **given: Any
 ) -> None:
-    """Test models off their own corpus: on every other test set of the same entity.
+    """Test models on other corpora of the same entity.
 
-    A row is MODEL or FOLDER[:ROW]. Its trials were run with --keep-model best; a baseline that is one fit, as of the
+    Every model predicts each other test set of its entity. A row is MODEL or FOLDER[:ROW]. Its trials were run with --keep-model best; a baseline that is one fit, as of the
     dictionary or bigrams, is fitted again. Test sentences that stand in the other train split are left out.
     """
     pairs = transfer(rows, **given).lines
