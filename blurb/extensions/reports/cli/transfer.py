@@ -25,8 +25,9 @@ def command(
 ) -> None:
     """Test models on other corpora of the same entity.
 
-    Every model predicts each other test set of its entity. A row is MODEL or FOLDER[:ROW]. Its trials were run with --keep-model best; a baseline that is one fit, as of the
-    dictionary or bigrams, is fitted again. Test sentences that stand in the other train split are left out.
+    Every model predicts each other test set of its entity. A row is MODEL or FOLDER[:ROW]. Its trials were run with
+    --keep-model best; a baseline that is one fit, as of the dictionary or bigrams, is fitted again. Test sentences that
+    stand in the other train split are left out.
     """
     pairs = transfer(rows, **given).lines
     abroad = [line for line in pairs if line.trained_on != line.tested_on]
