@@ -322,7 +322,7 @@ def read_sentences(
             elif line.startswith(marks):
                 sentence.id = line.removeprefix(ID_LINE).strip()
             continue
-        cells = _cells_of_line(line, tabs)
+        cells = line.split("\t") if tabs else _cells_of_line(line, tabs)
         if len(cells) == width:
             sentence.rows.append(cells)
         elif kit or not COMMENT.match(line) or sentence.rows or (tabs and "\t" in line):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from blurb.data.readers._examples import label_text, telling_trimmed_labels, trim_label
+from blurb.data.readers._examples import label_text, telling_trimmed_labels, trim_label, trim_labels
 from blurb.inputs import tagging
 from blurb.messages import SettingsError, opt, option_to_paste
 from blurb.scoring.columns import MENTIONS, Answer, AnswerFile, reading_values
@@ -122,9 +122,9 @@ def _read_tags(task: Task, file: AnswerFile, answer: Answer) -> list[str]:
     if isinstance(given, str) and not given.strip().startswith("["):
         return given.replace(",", " ").split()
     tags = _read_list(given)
-    if not all(isinstance(tag, str) for tag in tags):
+    if not all(issubclass(kind, str) for kind in {*map(type, tags)}):
         raise TypeError
-    return list(map(trim_label, tags))
+    return trim_labels(tags)
 
 
 def _read_entities(task: Task, file: AnswerFile, answer: Answer) -> list[dict[str, Any]]:

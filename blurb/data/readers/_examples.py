@@ -55,6 +55,13 @@ def trim_label(label: str) -> str:
     return short
 
 
+def trim_labels(labels: Sequence[str]) -> list[str]:
+    """Labels as of `trim_label`."""
+    # Files have millions of words with a few tags, which are looked at once a sentence.
+    whole = all(_without_blanks(label) == label for label in {*labels})
+    return list(labels) if whole else list(map(trim_label, labels))
+
+
 def label_text(value: Any) -> str:
     """A label as text, which may be a number: 1.0 is that of 1, as frames have it beside empty cells.
 
@@ -115,10 +122,10 @@ def check_labels(
 
     :param line: gives the line of the label at a place
     """
-    short = list(map(trim_label, labels))
-    for place, label in enumerate(short):
-        if label not in allowed:
-            raise line(place).error(
-                f"unknown label {label[:40]!r}; expected one of: {', '.join(allowed)}."
-            )
+    short = trim_labels(labels)
+    if unknown := {*short}.difference(allowed):
+        place = next(place for place, label in enumerate(short) if label in unknown)
+        raise line(place).error(
+            f"unknown label {short[place][:40]!r}; expected one of: {', '.join(allowed)}."
+        )
     return short

@@ -53,9 +53,9 @@ def check_words(words: Sequence[str], line: FileLine) -> None:
 
     :param line: of the first word
     """
-    for place, word in enumerate(words):
-        if not word.strip():
-            raise line.below(place).error("the token is blank.")
+    stripped = list(map(str.strip, words))
+    if not all(stripped):
+        raise line.below(stripped.index("")).error("the token is blank.")
 
 
 def _examples_of_sentences(

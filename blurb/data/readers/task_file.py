@@ -9,7 +9,14 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from blurb.data.readers._examples import check_label, label_text, make_examples, span_of, trim_label
+from blurb.data.readers._examples import (
+    check_label,
+    label_text,
+    make_examples,
+    span_of,
+    trim_label,
+    trim_labels,
+)
 from blurb.data.readers.conll import check_words
 from blurb.data.readers.tables import check_score
 from blurb.data.schema import Example
@@ -308,7 +315,7 @@ def guess(paths: Sequence[Path], kind: str, form: str) -> Guess:
             _check_present(record, fields, line)
             if "tags" in columns:
                 _check_list(record["tags"], "tags", line)
-                tags = [trim_label(tag) for tag in record["tags"]]
+                tags = trim_labels(record["tags"])
                 labels |= {tag.partition("-")[2].strip() or UNNAMED for tag in tags if tag != "O"}
             for field in columns.keys() & {"label", "labels"}:
                 labels |= set(labels_of(record[field], field, line))
