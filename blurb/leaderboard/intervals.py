@@ -149,8 +149,8 @@ def joint_draws(
     :param without: as of `numbers`
     """
     own = bootstrap.generator(f"{task} of {' '.join(row.primary_key)}")
-    there = value.basis in ("both", "units")
-    columns = _load_clusters(row, task, (without or {}).get(task, ())) if there else None
+    resampled = value.basis in ("both", "units")
+    columns = _load_clusters(row, task, (without or {}).get(task, ())) if resampled else None
     if columns is not None:
         return bootstrap.joint_draws(columns, task, own, resamples)
     runs = row.values(task) if value.basis else []

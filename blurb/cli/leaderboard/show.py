@@ -207,7 +207,7 @@ def command(
     shown = [*DATASETS, *own] if datasets else [SCORE, tasks.TWELVE, *tasks.TYPES]
     shown += [] if column in shown else [column]
     places = {
-        name: {id(one.entry): one.place for one in ranking.in_parts(entries, name, left_out)}
+        name: {id(each.entry): each.place for each in ranking.in_parts(entries, name, left_out)}
         for name in shown
         if datasets
     }
