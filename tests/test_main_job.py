@@ -164,7 +164,10 @@ def test_a_row_of_probes(here: Path) -> None:
         "synthetic",
     )
     assert all(row.values(name)[0] > (row.datasets[name].majority() or 0.0) for name in row.records)
-    assert row.note == "probe of the frozen encoder: no ranking of encoders, no run variance"
+    assert row.note == (
+        "it had met nothing of these datasets before; "
+        "probe of the frozen encoder: no ranking of encoders, no run variance"
+    )
     lines = [line for _, line in read_lines(here / "runs" / "leaderboard.csv")]
     assert [(line["learner"], line["protocol"], line["score_sd"]) for line in lines] == [
         ("probe", "probe", "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -121,6 +121,16 @@ def remove_row(row: StoredRow, leaderboard: Path) -> tuple[row_edits.Removal, st
 def rename_row(row: StoredRow, name: str, leaderboard: Path) -> str:
     """Gives a row another model name; returns what is said of the tables."""
     row_edits.rename(row.store, row.planned, name)
+    return _rebuild_tables(row.store, leaderboard)
+
+
+def edit_row(row: StoredRow, trained_on: str, leaderboard: Path) -> str:
+    """Changes a remark on a row, which is part of no identity; returns what is said of the tables.
+
+    :param trained_on: a key of `TRAINED_ON`
+    """
+    with row.store.locked():
+        row_trials.write(row.store, replace(row.planned, trained_on=trained_on))
     return _rebuild_tables(row.store, leaderboard)
 
 

@@ -18,6 +18,7 @@ from blurb.scoring.batch import Replies
 from blurb.scoring.files import ENDINGS
 from blurb.scoring.scores import MatchedAnswers, Score, score_lines
 from blurb.scoring.values import Reading
+from blurb.store.row_trials import TRAINED_ON
 from blurb.system.files import open_ordinary
 from blurb.system.text_files import HEAD_BYTES, refuse_binary
 from blurb.tasks import SCORED, ScoredSplit, Task
@@ -110,6 +111,13 @@ def score(
             help="Seed of that trial.  [default: that of a language model's shots, or 1]", low=1
         ),
     ] = None,
+    trained_on: Annotated[
+        str | None,
+        Option(
+            help="--add: what the model had met of these datasets before.  [default: unknown]",
+            choices=tuple(TRAINED_ON),
+        ),
+    ] = None,
     gold_as_predictions: Annotated[
         bool, Option(help="--add: store answers even if all are equal to the gold answers.")
     ] = False,
@@ -131,6 +139,8 @@ def score(
     :param dev: predictions of the same model on dev, which are stored beside those on test; a file, a folder, or as
         `predictions`
     :param seed: of that trial; None is that of the shots of a language model, else 1
+    :param trained_on: what that model had met of these datasets before: "none", "texts" (without labels, or a corpus
+        that very probably holds them), "train" or "test" (with labels), or "unknown"
     :param gold_as_predictions: store the predictions even if all are equal to the gold answers
     :param output: that store
     :raises DataError: (file, line) for answers that are missing, double, unknown or no answers to the task
@@ -141,6 +151,10 @@ def score(
         raise SettingsError(
             "Predictions on dev are for add, which stores them",
             fix=f"give {opt('add')}, or {opt('split', 'dev')}.",
+        )
+    if trained_on is not None and add is None:
+        raise SettingsError(
+            f"{opt('trained-on')} is a remark on the row of {opt('add')}", fix=f"give {opt('add')}."
         )
     unused = {"scheme": scheme, "map": names, "column": column, "file_format": file_format}
     pairs, dev_pairs = (
@@ -173,6 +187,7 @@ def score(
             given_answers,
             scored,
             neighbours,
+            trained_on or "",
         )
         scored = Scores(replace(each, replaced=each.task.name in gone) for each in scored)
     return scored

@@ -8,6 +8,7 @@ from typing import Annotated, Literal, TypedDict
 import click
 
 from blurb.api.runs import (
+    edit_row,
     find_row,
     finish_edit,
     remove_row as remove_row,
@@ -24,7 +25,7 @@ from blurb.options import Argument, Option
 from blurb.planning.options import OUTPUT
 from blurb.records import Count, From, record_columns
 from blurb.results import tables
-from blurb.store import row_contents
+from blurb.store import row_contents, row_trials
 from blurb.store.store import Store
 from blurb.system.files import size_of
 from blurb.terminal.output import Column, print_records, print_rows
@@ -96,7 +97,7 @@ TRIAL_COLUMNS = (
 
 @click_command("runs", prints=list[RowSummary], cls=Group)
 def command(*, output: Annotated[Path, OUTPUT] = Path("runs"), form: str) -> None:
-    """List, show, rename or remove the rows of a store.
+    """List, show, edit, rename or remove the rows of a store.
 
     The list has finished and planned trials, size on disk and when the last finished trial began (UTC).
     """
@@ -190,6 +191,30 @@ def rename(
     message = rename_row(stored, name, tables.place(stored.store.root, leaderboard))
     click.echo(f"{stored.name} is now {name}{stored.name.removeprefix(stored.planned.model)}.")
     click.echo(message)
+
+
+@click_command("edit", within=command)
+def edit(
+    row: Annotated[str, Argument(complete="rows")],
+    *,
+    trained_on: Annotated[
+        str,
+        Option(
+            help="What the model had met of its datasets before it was trained here.",
+            choices=tuple(row_trials.TRAINED_ON),
+        ),
+    ],
+    output: Annotated[Path, OUTPUT] = Path("runs"),
+    leaderboard: Annotated[Path | None, LEADERBOARD_AFTER] = None,
+) -> None:
+    """Change what is remarked on ROW.
+
+    texts: the texts without labels, or a corpus that very probably holds them, as PubMed's abstracts do; train, test:
+    that split with labels. It is shown beside the row, and is no part of what it is: no trial runs again.
+    """
+    stored = find_row(output, row)
+    message = edit_row(stored, trained_on, tables.place(stored.store.root, leaderboard))
+    click.echo(f"{stored.name}: met before: {trained_on}. {message}")
 
 
 @click_command("rm", within=command)

@@ -12,6 +12,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 import blurb
 from blurb import metrics
 from blurb.messages import BlurbError, StoreError, tell_damage, with_effect
@@ -103,18 +106,7 @@ def _known_datasets(
             if not dropped:
                 known[task] = Known(Value(mean))
             continue
-        # Not before: means alone need no arrays, whose libraries take longer than all means.
-        from blurb.results import predictions
-
-        records = {
-            seed: replace(record) for seed, record in row.records_of(task).items()
-        }  # rows keep what they read
-        try:
-            columns = predictions.load_clusters(records, drop=dropped)
-        except StoreError as error:  # one trial must not cost all rows their table
-            effect = "is left out" if dropped else "has an interval over seeds alone"
-            tell_damage(with_effect(error, f"{task} of {row.name} {effect}"))
-            columns = None
+        columns = _load_clusters(row, task, dropped)
         if columns is None and dropped:
             continue
         # The mean is that of the tables: equal to a rounding error, and printed the same everywhere.
@@ -140,6 +132,44 @@ def run_numbers(task: str, values: list[float], resamples: int = RESAMPLES) -> K
     draws = mean + variance**0.5 * bootstrap.generator(task).standard_normal(resamples)
     spread = bootstrap.BootstrapMean(mean, draws, len(values), variance**2 / (len(values) - 1))
     return Known(Value(mean, mean - half, mean + half, "seeds"), spread)
+
+
+def joint_draws(
+    row: Row,
+    task: str,
+    value: Value,
+    resamples: int = RESAMPLES,
+    without: Mapping[str, Collection[str]] | None = None,
+) -> NDArray[np.float64]:
+    """Resamples of a dataset's mean, (resamples,), times 100, whose examples are the same for all rows.
+
+    A mean without an interval is the same in all of them.
+
+    :param value: its mean and interval, which say whether there are predictions (`numbers`)
+    :param without: as of `numbers`
+    """
+    own = bootstrap.generator(f"{task} of {' '.join(row.primary_key)}")
+    resampled = value.basis in ("both", "units")
+    columns = _load_clusters(row, task, (without or {}).get(task, ())) if resampled else None
+    if columns is not None:
+        return bootstrap.joint_draws(columns, task, own, resamples)
+    runs = row.values(task) if value.basis else []
+    return value.mean + bootstrap.moved_by_runs(np.array(runs), own, resamples)
+
+
+def _load_clusters(row: Row, task: str, dropped: Collection[str]) -> bootstrap.Clusters | None:
+    # Not before: means alone need no arrays, whose libraries take longer than all means.
+    from blurb.results import predictions
+
+    records = row.records_of(task).items()  # rows keep what they read
+    try:
+        return predictions.load_clusters(
+            {seed: replace(record) for seed, record in records}, drop=dropped
+        )
+    except StoreError as error:  # one trial must not cost all rows their table
+        effect = "is left out" if dropped else "has an interval over seeds alone"
+        tell_damage(with_effect(error, f"{task} of {row.name} {effect}"))
+        return None
 
 
 def averages(known: Mapping[str, Known]) -> tuple[dict[str, Value], Value | None, Value | None]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb import fields, learners, tasks
-from blurb.checkpoints import ModelSource
+from blurb.checkpoints import ModelSource, scratch
 from blurb.execution import engines
 from blurb.execution.engine import Engine, Launch
 from blurb.execution.options import TrialOptions
@@ -88,6 +88,7 @@ class Request(TrialOptions):
         return rows.RowTrials(
             source.name, source.weights, source.tokenizer, kind.recipe, self.configuration(source), {}, {},
             learner=learners.in_trial(kind), tags=self.tags.get(source.name, ()),
+            trained_on="" if source.is_checkpoint and not source.name.startswith(scratch.PREFIX) else "none",
         )  # fmt: skip
 
     def row_key(self, source: ModelSource) -> str:

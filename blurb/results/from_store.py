@@ -120,7 +120,13 @@ def _make_row(
         some = "" if len(tasks) == len(row.trials) else f" ({comparability.listed(tasks)})"
         said.append(f"{rate}{some}")
     return Row(
-        RowIdentity.of_store(row), datasets, Origin.STORE, tuple(said), row.tags, unread=unread
+        RowIdentity.of_store(row),
+        datasets,
+        Origin.STORE,
+        tuple(said),
+        row.tags,
+        unread=unread,
+        trained_on=row.trained_on,
     )
 
 

@@ -29,7 +29,7 @@ from blurb.results.score import (
     type_weights,
 )
 from blurb.store.record import Record
-from blurb.store.row_trials import RowTrials
+from blurb.store.row_trials import TRAINED_ON, RowTrials
 from blurb.store.trial import Configuration, short_weights
 from blurb.tasks import TYPES, ScoredSplit, Split
 
@@ -116,6 +116,7 @@ class Row:
     :param tags: words that its user gave to it
     :param label: its name among the rows that it was read with (`label_rows`)
     :param unread: dataset -> share of the answers of a language model that could not be read, where it is told
+    :param trained_on: what the model had met of its datasets before (`TRAINED_ON`); "" where nobody says
     """
 
     identity: RowIdentity
@@ -127,6 +128,7 @@ class Row:
     tags: tuple[str, ...] = ()
     label: str = ""
     unread: Mapping[str, float] = field(default_factory=dict)
+    trained_on: str = ""
 
     @property
     def model(self) -> str:
@@ -392,7 +394,7 @@ class Row:
         own = comparability.note(
             self.configuration.note, trained, self.limits("max_train"), self.limits("max_eval")
         )
-        return "; ".join(filter(None, (*self.remarks, own)))
+        return "; ".join(filter(None, (*self.remarks, TRAINED_ON.get(self.trained_on), own)))
 
     @property
     def capped(self) -> bool:

@@ -21,6 +21,7 @@ from blurb.names import HASH
 from blurb.results.dataset_scores import LIMITS
 from blurb.row_files.writing import ABOUT, ENDING, MANIFEST, SCHEMA, Party, RowRecord, RunRecord
 from blurb.store.record import LOSS
+from blurb.store.row_trials import TRAINED_ON
 from blurb.store.trial import stored_types
 from blurb.system import parquet
 from blurb.system.files import check_types, read_bytes, read_json
@@ -143,7 +144,7 @@ TYPES, RUN_TYPES = stored_types(RowRecord), stored_types(RunRecord)
 
 
 def _read_about(path: Path) -> RowRecord:
-    content = read_json(path)
+    content = {"trained_on": "unknown", **read_json(path)}  # before, no file said
     check_types(content, TYPES, path)
     missing = [name for name in TYPES if name not in content]
     if missing or content["schema"] != SCHEMA:
@@ -164,6 +165,8 @@ def _read_about(path: Path) -> RowRecord:
     _check_texts(content, path)
     if content["party"] not in get_args(Party):
         raise DataError("party must be first, third, or nothing.", path)
+    if content["trained_on"] not in TRAINED_ON:
+        raise DataError(f"trained_on must be one of {', '.join(TRAINED_ON)}.", path)
     runs = content["runs"]
     if not 0 < len(runs) <= MOST_RUNS:
         raise DataError(f"has {len(runs):,} runs; expected 1 to {MOST_RUNS:,}.", path)

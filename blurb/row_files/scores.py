@@ -77,7 +77,7 @@ def claimed_scores(row: RowFiles) -> FiledRow:
     datasets = {
         task: _claimed_dataset(task, its, about["planned"].get(task)) for task, its in runs.items()
     }
-    return FiledRow(identity, datasets, Origin.BOARD, files=row)
+    return FiledRow(identity, datasets, Origin.BOARD, trained_on=about["trained_on"], files=row)
 
 
 def _claimed_dataset(

@@ -53,6 +53,11 @@ class RowRecord(TypedDict):
     blurb: Annotated[str, "version of blurb that wrote it"]
     measured_by: Annotated[str, "who ran it, in their own words; empty if they do not say"]
     party: Annotated[Party, "first: who made the model; third: somebody else; empty: not said"]
+    trained_on: Annotated[
+        str,
+        "what the model had met of its datasets before: none, texts (without labels), train or test (with labels), "
+        "or unknown",
+    ]
     model: Annotated[str, "name of the model"]
     learner: Annotated[str, "kind of learner"]
     weights: Annotated[str, "hash of the weights"]
@@ -67,11 +72,14 @@ class RowRecord(TypedDict):
     runs: Annotated[Sequence[RunRecord], "finished runs"]
 
 
-def files(row: Row, measured_by: str = "", party: Party = "") -> dict[str, bytes]:
+def files(
+    row: Row, measured_by: str = "", party: Party = "", trained_on: str = ""
+) -> dict[str, bytes]:
     """The files of a row by name.
 
     :param measured_by: who ran it
     :param party: whether they made the model
+    :param trained_on: what it had met before (`TRAINED_ON`), in place of what the row says
     :raises StoreError: if it has no predictions
     """
     if not row.records:
@@ -82,6 +90,7 @@ def files(row: Row, measured_by: str = "", party: Party = "") -> dict[str, bytes
         blurb=__version__,
         measured_by=measured_by,
         party=party,
+        trained_on=trained_on or row.trained_on or "unknown",
         model=row.model,
         learner=row.learner,
         weights=row.weights,

@@ -37,6 +37,7 @@ def add(
     predictions: Sequence[MatchedAnswers],
     scores: Sequence[Score],
     dev: Mapping[str, MatchedAnswers],
+    trained_on: str = "",
 ) -> frozenset[str]:
     """Writes predictions as finished trials, and the row that has them; returns where others stood in the row before.
 
@@ -46,6 +47,7 @@ def add(
     :param model: name that the predictions go by
     :param predictions: on test, with their `scores`
     :param dev: dataset -> predictions on dev, of those that have them
+    :param trained_on: what the model had met before (`TRAINED_ON`); "" leaves what the row says
     :raises SettingsError: for a name that would be something else
     """
     _check_names(model, predictions)
@@ -69,7 +71,7 @@ def add(
     hashes = {task: {seed: trial.hash} for task, trial in trials.items()}
     families = {task: trial.family for task, trial in trials.items()}
     unread = {trials[each.task.name].hash: each.unread for each in scores if each.unread >= TOLD}
-    row = replace(like, trials=hashes, families=families, unread=unread)
+    row = replace(like, trials=hashes, families=families, unread=unread, trained_on=trained_on)
     with store.locked():
         before = {each.key: each.trials for each in row_trials.read(store, near=model)}.get(
             row.key, {}

@@ -72,13 +72,7 @@ def spread(
     scores = 100 * units.metric.score(sums)  # (resamples, runs)
     resamples = len(scores)
     mean = float(units.scores.mean())
-    means = scores.mean(1)
-    shared_variance = shared(scores)
-    example_variance = float(means.var())
-    # mean + (resampled mean - mean) * sqrt(Var_e / (Var_e + Var_re / R)): the spread of the effect of examples alone
-    draws = mean + (means - mean) * (
-        np.sqrt(shared_variance / example_variance) if example_variance else 0.0
-    )
+    draws = _moved_by_examples(scores, mean)
     if len(units.names) <= FEW:
         draws = of_few(draws, mean, len(units.names), units.metric.correlation, random)
     if units.runs == 1:
@@ -90,6 +84,45 @@ def spread(
         return BootstrapMean(mean, draws, units.runs)
     draws = draws + np.sqrt(variance) * random.standard_normal(resamples)
     return BootstrapMean(mean, draws, units.runs, variance**2 / (units.runs - 1))
+
+
+def joint_draws(
+    units: Clusters, name: str, own: np.random.Generator, resamples: int = RESAMPLES
+) -> Floats:
+    """Resampled means over runs, (resamples,), times 100, to be held against those of other rows, draw by draw.
+
+    Rows with the same clusters draw the same ones, so that what is hard for all of them moves all alike, which `spread`
+    does not keep for few clusters; they are only widened as there (`of_few`). Runs are each row's own.
+
+    :param own: draws what the row varies by with its runs
+    """
+    mean, of_freedom = float(units.scores.mean()), max(1, len(units.names) - 1)
+    wider = t_critical(of_freedom) / NORMAL * np.sqrt(len(units.names) / of_freedom)
+    means = _moved_by_examples(resampled(units, generator(name), resamples), mean)
+    return np.asarray(mean + wider * (means - mean) + moved_by_runs(units.scores, own, resamples))
+
+
+def moved_by_runs(scores: Floats, own: np.random.Generator, resamples: int) -> Floats:
+    """What a mean varies by with its runs, (resamples,): Student's t around 0; nothing for a single run.
+
+    :param scores: (runs,)
+    """
+    error = float(np.std(scores, ddof=1)) / np.sqrt(len(scores)) if len(scores) > 1 else 0.0
+    return np.asarray(error * own.standard_t(max(1, len(scores) - 1), resamples))
+
+
+def _moved_by_examples(scores: Floats, mean: float) -> Floats:
+    """Resampled means, (resamples,), with the spread of the effect of examples alone.
+
+    mean + (resampled mean - mean) * sqrt(Var_e / (Var_e + Var_re / R))
+
+    :param scores: (resamples, runs)
+    """
+    means = scores.mean(1)
+    variance = float(means.var())
+    return np.asarray(
+        mean + (means - mean) * (np.sqrt(shared(scores) / variance) if variance else 0.0)
+    )
 
 
 def of_few(

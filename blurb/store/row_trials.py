@@ -25,8 +25,17 @@ from blurb.system.files import read_json, write_json
 FOLDER = "rows"
 """No task can have this name (`blurb.tasks`)."""
 FILE = re.compile(r"[0-9a-f]{12}\.json")
-LATER = ("learner", "design", "rates", "tags", "unread")
+LATER = ("learner", "design", "rates", "tags", "unread", "trained_on")
 """Fields that came later: stored only if they are not empty."""
+
+TRAINED_ON = {
+    "none": "it had met nothing of these datasets before",
+    "texts": "it had met the texts of these datasets before, without labels",
+    "train": "it had met the train sets before, with labels",
+    "test": "it had met the test sets before, with labels",
+    "unknown": "",
+}
+"""What a model had met of its datasets before it was trained here -> the remark on its row."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +53,7 @@ class RowTrials:
         stored only if not empty
     :param rates: task -> a remark on its learning rate (`Protocol.remark`), likewise
     :param unread: hash of a trial -> share of the answers of a language model that could not be read, likewise
+    :param trained_on: a key of `TRAINED_ON`, no part of any identity; "" as "unknown", likewise
     """
 
     model: str
@@ -59,6 +69,7 @@ class RowTrials:
     design: str = ""
     rates: Mapping[str, str] = field(default_factory=dict)
     unread: Mapping[str, float] = field(default_factory=dict)
+    trained_on: str = ""
 
     @property
     def content(self) -> dict[str, Any]:
@@ -107,6 +118,7 @@ class RowTrials:
             plugins={task: plugins[task] for task in trials if task in plugins},
             tags=self.tags or before.tags,
             design=self.design or before.design,
+            trained_on=self.trained_on or before.trained_on,
             unread={**before.unread, **self.unread},
             rates={
                 **{
@@ -254,6 +266,8 @@ def _check_row(row: RowTrials, path: Path) -> None:
     for text in (*row.rates.values(), *row.tags, *code):
         if not isinstance(text, str):
             raise ValueError(f"expected a text, got {text!r}")
+    if row.trained_on not in ("", *TRAINED_ON):
+        raise ValueError(f"trained_on must be one of {', '.join(TRAINED_ON)}")
     names.check(row.model, f"{path}: the model name")
     # Not asdict: of thousands of rows its copies take seconds. Its trials have been checked, and are most of it.
     content = {**vars(row), "trials": {}, "configuration": vars(configuration)}

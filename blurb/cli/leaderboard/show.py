@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal, TypedDict
@@ -13,7 +13,7 @@ from blurb import data as data_, formulations, tasks
 from blurb.cli._made import RESULTS, TOGETHER, click_command
 from blurb.data.schema import leaked_ids
 from blurb.leaderboard import intervals, overview, ranking
-from blurb.leaderboard.ranking import Board, Ranked, RankedRow
+from blurb.leaderboard.ranking import Board, Ranked, RankedRow, RankRange
 from blurb.messages import SettingsError, UnknownName, group_reasons
 from blurb.options import Option
 from blurb.planning.options import OUTPUT
@@ -55,7 +55,8 @@ SCORES = Rule(
         f"^(?!({'|'.join(keys(RankedRowRecord))})$).+$": {
             "type": ["number", "null"],
             "description": "NAME (score, blurb-12, a task type or a task) times 100; NAME_low and NAME_high are its "
-            "95 % interval; null if unknown",
+            "95 % interval; with --datasets, NAME_best_rank and NAME_worst_rank as best_rank and worst_rank; null if "
+            "unknown",
         }
     },
 )
@@ -131,7 +132,7 @@ def command(
     datasets: Annotated[
         bool,
         Option(
-            help="Show the datasets, too, with the skill of each row; in csv and json only them."
+            help="Show the datasets, too, with the skill of each row; in csv and json only them, with ranks."
         ),
     ] = False,
     no_published: Annotated[bool, Option(help="Leave out the published rows.")] = False,
@@ -201,15 +202,20 @@ def command(
     if not no_published and left_out is None and suite == "blurb":
         entries += [ranking.entry(row) for row in published.shipped()]
     if form == "table":
-        _print_board(ranking.in_parts(entries, column), column, datasets, left_out)
+        _print_board(ranking.in_parts(entries, column, left_out), column, datasets, left_out)
         return
     shown = [*DATASETS, *own] if datasets else [SCORE, tasks.TWELVE, *tasks.TYPES]
     shown += [] if column in shown else [column]
-    scores = [f"{name}{end}" for name in shown for end in ("", "_low", "_high")]
+    places = {
+        name: {id(each.entry): each.place for each in ranking.in_parts(entries, name, left_out)}
+        for name in shown
+        if datasets
+    }
+    ends = ("", "_low", "_high", *(("_best_rank", "_worst_rank") if datasets else ()))
+    scores = [f"{name}{end}" for name in shown for end in ends]
     columns = (*keys(RankedRowRecord)[:-2], *scores, *keys(RankedRowRecord)[-2:])
-    print_rows(
-        columns, [_record_of_row(each, shown) for each in ranking.in_parts(entries, column)], form
-    )
+    ranked = ranking.in_parts(entries, column, left_out)
+    print_rows(columns, [_record_of_row(each, shown, places) for each in ranked], form)
 
 
 def _show_withdrawn(
@@ -279,17 +285,25 @@ def _notes_on_row(entry: RankedRow, column: str) -> str:
     return "; ".join(filter(None, (f"not ranked: {why}" if why else "", entry.note)))
 
 
-def _record_of_row(ranked: Ranked, names: Sequence[str]) -> tuple[object, ...]:
-    """A record of csv and json; None where there is no number."""
+def _record_of_row(
+    ranked: Ranked, names: Sequence[str], places: Mapping[str, Mapping[int, RankRange | None]]
+) -> tuple[object, ...]:
+    """A record of csv and json; None where there is no number.
+
+    :param places: name -> id of an entry -> its rank, where these are shown
+    """
     entry = ranked.entry
     row = entry.row
-    values = (entry.values.get(name) for name in names)
     scores = (
-        score
-        for one in values
-        for score in ((None,) * 3 if one is None else (one.mean, one.low, one.high))
+        cell
+        for name in names
+        for one in (entry.values.get(name),)
+        for cell in (
+            *((None,) * 3 if one is None else (one.mean, one.low, one.high)),
+            *((places[name][id(entry)] or (None, None)) if name in places else ()),
+        )
     )
-    ranks = (None, None) if ranked.place is None else ranked.place
+    ranks = ranked.place or (None, None)
     return (
         row.name,
         ranked.part,

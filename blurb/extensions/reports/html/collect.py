@@ -224,8 +224,16 @@ def board(suite: str, entries: Iterable[PageRow]) -> Leaderboard:
         *sorted({task for entry in ordered for task in entry.datasets} - set(DATASETS)),
     )
     kinds = {entry.row.kind for entry in ordered if entry.standing.mark}
+    ranks = {
+        column: {
+            one.entry.name: one.place.text
+            for one in ranking.in_parts(ordered, column)
+            if one.place is not None
+        }
+        for column in (SCORE, TWELVE, *tasks.TYPES, *names)
+    }
     return Leaderboard(
-        suite, names, ordered, comparisons(ordered, names), kinds.pop() if kinds else None
+        suite, names, ordered, comparisons(ordered, names), kinds.pop() if kinds else None, ranks
     )
 
 

@@ -238,6 +238,7 @@ class Leaderboard:
     """The rows of one suite, best first. Suites are never mixed, nor are rows that have a board apart, as probes.
 
     :param apart: what its rows have in common, if they have this board of their own
+    :param ranks: column -> name of a row -> its rank there, `2` or `2-4`
     """
 
     suite: str
@@ -245,6 +246,7 @@ class Leaderboard:
     entries: Sequence[PageRow]
     comparisons: PairwiseComparisons
     apart: RowKind | None = None
+    ranks: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

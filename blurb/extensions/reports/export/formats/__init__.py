@@ -16,6 +16,7 @@ from blurb.results import from_store
 from blurb.results.row import DEMO, Row
 from blurb.row_files.references import last_of_a_run, resolve_all
 from blurb.row_files.writing import Party
+from blurb.store.row_trials import TRAINED_ON
 from blurb.store.store import Store
 from blurb.system.files import hidden_name, write_whole
 from blurb.tasks import Task
@@ -34,6 +35,7 @@ class ExportRequest:
     :param dataset_id: name of BLURB on the Hub, for model cards; `dataset_revision` a commit of it
     :param source_url: where the results come from, which the Hub shows with its name and organisation
     :param measured_by: who ran a row, and as which `party`
+    :param trained_on: a key of `TRAINED_ON`
     :param given: the given options that not every format has
     """
 
@@ -89,6 +91,12 @@ class ExportRequest:
         "",
         "row, every-eval-ever: first if they made the model, else third.",
         choices=("first", "third"),
+    )
+    trained_on: str = option(
+        "",
+        "",
+        "row: what the model had met of its datasets before.  [default: what the row says]",
+        choices=tuple(TRAINED_ON),
     )
     given: frozenset[str] = field(default_factory=frozenset)
 

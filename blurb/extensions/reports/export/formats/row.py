@@ -22,14 +22,14 @@ def _render(requested: ExportRequest) -> Files:
     row = replace(
         row, datasets={name: scores for name, scores in row.datasets.items() if name in names}
     )
-    return row_files.files(row, requested.measured_by, requested.party)
+    return row_files.files(row, requested.measured_by, requested.party, requested.trained_on)
 
 
 ADVISED = ("measured_by", "party")
 EXPORT = ExportFormat(
     "a row as files that others can verify",
     _render,
-    frozenset(ADVISED),
+    frozenset({*ADVISED, "trained_on"}),
     folder="row",
     alone=True,
     advised=ADVISED,
