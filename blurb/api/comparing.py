@@ -83,14 +83,22 @@ def compare_unseen(
     return Comparison(first, other, split, tuple(line for line in lines if line.name in datasets))
 
 
-def open_corpora(rows: Sequence[Row], data: Path | str | None, raw: Path | str | None) -> Corpora:
-    """The data of rows of one suite.
+def open_corpora(
+    rows: Sequence[Row],
+    data: Path | str | None,
+    raw: Path | str | None,
+    suite: Path | str | None = None,
+) -> Corpora:
+    """The data of rows of one suite, whose tasks are then known by name.
 
+    :param suite: its folder or name, if it is none that comes with blurb
     :raises SettingsError: if they are of several suites, or a folder that is needed is not given
     """
-    suites = sorted({row.suite for row in rows})
+    typed = [] if suite is None else [known.load_suite(suite).name]
+    suites = sorted({*typed, *(row.suite for row in rows)})
     if len(suites) != 1:
         raise SettingsError(f"The rows must be of one suite (got {', '.join(suites) or 'no row'}).")
+    known.load_suite(suites[0])
     every = [task for row in rows for name in row.datasets if (task := known.known_task(name))]
     folders = Path(data) if data else None, Path(raw) if raw else None
     return Corpora(*find_folders(suites[0], *folders, every, has_suite=False))

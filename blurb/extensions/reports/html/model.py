@@ -240,6 +240,7 @@ class Leaderboard:
     """
 
     suite: str
+    title: str
     tasks: Sequence[str]
     entries: Sequence[PageRow]
     comparisons: PairwiseComparisons
