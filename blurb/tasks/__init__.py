@@ -100,9 +100,15 @@ def load_suite(reference: str | Path) -> Suite:
     :raises SettingsError: if a file of the folder has a fault, or a name is taken; nothing is loaded then
     :raises ErrorGroup: if there are several
     """
-    name, shipped = str(reference), _suites.shipped_names()
-    if name in _loaded:
-        return _loaded[name]
+    name = str(reference)
+    suite = _loaded[name] if name in _loaded else _read_suite(name)
+    _files.update({task.name: task for task in suite.tasks})
+    _loaded[suite.name] = suite
+    return suite
+
+
+def _read_suite(name: str) -> Suite:
+    shipped = _suites.shipped_names()
     folder = ((_suites.SHIPPED if name in shipped else Path()) / name).resolve()
     if not (folder / _suites.FILE).is_file():
         lacks = f"The folder {name} has no" if folder.is_dir() else "A suite is also a folder with"
@@ -116,8 +122,6 @@ def load_suite(reference: str | Path) -> Suite:
             where=folder / _suites.FILE,
             fix="choose another name.",
         )
-    _files.update({task.name: task for task in suite.tasks})
-    _loaded[suite.name] = suite
     return suite
 
 
@@ -327,5 +331,5 @@ def _check_belong(chosen: Iterable[Task], suite: Suite) -> None:
             owner = task.suite or "blurb"
             raise SettingsError(
                 f"The task {task.name} is of the suite {owner}, not of {suite.name}",
-                fix=f"leave it out, or add {opt('suite', owner)}.",
+                fix=f"leave it out, or give {opt('suite', owner)}.",
             )
