@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shlex
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,8 @@ from blurb import tasks
 from blurb.cli import cli
 from blurb.data.loading import load_task
 from blurb.messages import BlurbError
+from tests.conftest import ROOT
+from tests.test_guides import blocks
 
 WORDS = ("mice", "rats", "yeast", "maize", "wheat", "flies", "frogs", "worms", "ducks", "goats")
 TASK = """name = "{name}"
@@ -96,11 +99,16 @@ def test_a_strangers_suite_works_from_its_folder(here: Path, farm: str) -> None:
     # No file that a row makes has the place of the suite: other machines have it elsewhere.
     for path in (here / "runs").rglob("*.json"):
         assert str(here) not in path.read_text(encoding="utf-8") or path.name == "job.json", path
-    for words in (("--suite", farm), ()):
+    for words in (("--suite", farm), ("--suite", "farm"), ()):
         shown = invoke("leaderboard", "show", *words, "--format", "json", "--datasets")
         assert shown.exit_code == 0, shown.output
         (row,) = json.loads(shown.stdout)
         assert 0 < row["barn"] < 100
+
+
+@pytest.mark.extensions
+def test_a_strangers_suite_has_all_reports(here: Path, farm: str) -> None:
+    invoke("run", "baseline:dictionary", "--suite", farm, "--data", "data")
     known = invoke("generalisation", "baseline:dictionary", "--suite", farm, "--data", "data")
     assert known.exit_code == 0, known.output
     assert "barn" in known.stdout
@@ -112,9 +120,47 @@ def test_a_strangers_suite_works_from_its_folder(here: Path, farm: str) -> None:
     text = Path("page.html").read_text(encoding="utf-8")
     assert "Beasts and plants" in text
     assert "--suite farm --data DATA" in text
+    assert "Gu et al." not in text
+
+
+@pytest.mark.extensions
+def test_the_page_works_as_it_stands(here: Path) -> None:
+    """docs/suites.md: its files are written, its commands are typed."""
+    write_data(here / "data")
+    for language, content in blocks("suites.md"):
+        if language == "toml":
+            path = Path(content.split()[1])
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(content, encoding="utf-8")
+        else:
+            for line in content.splitlines():
+                done = invoke(*shlex.split(line)[1:])
+                assert done.exit_code == 0, (line, done.output, done.exception)
+    assert "Beasts and plants" in Path("page.html").read_text(encoding="utf-8")
+
+
+def test_the_table_has_the_figures_of_the_rows() -> None:
+    """docs/suites.md against the row files beside it."""
+    page = (ROOT / "docs" / "suites.md").read_text(encoding="utf-8")
+    suite = {task.title: task for task in tasks.load_suite("mtl-ner").tasks}
+    lines = [[cell.strip(" *") for cell in line.split("|")[1:-1]] for line in page.splitlines()]
+    table = {cells[0]: cells for cells in lines if cells and cells[0] in suite}
+    assert table.keys() == suite.keys()
+    for name, place in (("dictionary", 5), ("bigrams", 7)):
+        folder = ROOT / "docs" / "results" / "mtl-ner" / name / "row"
+        row = json.loads((folder / "row.json").read_text(encoding="utf-8"))
+        assert row["suite"] == "mtl-ner"
+        figures = {run["task"]: run for run in row["runs"]}
+        for title, task in suite.items():
+            run = figures[task.name]
+            assert table[title][1] == next(iter(task.entity.values()))
+            assert table[title][place] == f"{100 * run['test']['f1']:.2f}"
+            assert run["verdict"] == "identical"
+            assert run["test"]["gold"] == task.sizes["test"]
 
 
 @pytest.mark.costly
+@pytest.mark.extensions
 def test_an_encoder_learns_a_strangers_suite_and_is_tested_off_its_corpora(farm: str) -> None:
     """Workers know a suite by the path of a task file alone, and a kept model of it has no path at all."""
     run = ("run", "scratch:tiny", "--suite", farm, "--data", "data", "--keep-model", "best")
@@ -148,6 +194,7 @@ def test_the_data_hash_has_the_declaration(here: Path, farm: str) -> None:
     assert load_task(replace(task, labels=("Beast",)), Path("data")).hash != before
 
 
+@pytest.mark.extensions
 def test_a_row_of_a_suite_that_is_not_known_names_it(here: Path, farm: str) -> None:
     invoke("run", "baseline:dictionary", "--suite", farm, "--data", "data")
     tasks._loaded.pop("farm")
