@@ -112,6 +112,16 @@ def test_a_strangers_suite_has_all_reports(here: Path, farm: str) -> None:
     known = invoke("generalisation", "baseline:dictionary", "--suite", farm, "--data", "data")
     assert known.exit_code == 0, known.output
     assert "barn" in known.stdout
+    invoke("run", "baseline:bigrams", "--suite", farm, "--data", "data")
+    pair = ("compare", "baseline:bigrams", "baseline:dictionary", "--unseen", "--data", "data")
+    few = invoke(*pair, "--suite", farm).exception
+    assert "barn, field: fewer than 20 unseen gold mentions" in str(few)
+    filed = invoke("export", "row", "baseline:dictionary", "--out", "row")
+    assert filed.exit_code == 0, filed.output
+    tasks._loaded.pop("farm")
+    tasks._files.clear()
+    again = invoke("generalisation", "row", "--suite", farm, "--data", "data")
+    assert again.stdout.splitlines()[1:] == known.stdout.splitlines()[1:]
     moved = invoke("transfer", "baseline:dictionary", "--suite", farm, "--data", "data")
     assert moved.exit_code == 0, moved.output
     assert "species" in moved.stdout

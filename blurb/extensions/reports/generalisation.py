@@ -123,6 +123,7 @@ def generalisation(
     errors = ErrorCollector()
     named = suite or "blurb"
     with errors:
+        known.load_suite(named)  # row files name its tasks
         meant = rows_of([rows] if isinstance(rows, str) else rows, output)
         named = suite or (meant[0].suite if meant else named)
     with errors:

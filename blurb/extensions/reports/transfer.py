@@ -125,9 +125,10 @@ def transfer(
     :raises SettingsError: for a row that has no model of a task with an entity
     :raises StoreError: if a model was made from other data than the folder has
     """
+    known.load_suite(suite or "blurb")  # row files name its tasks
     meant = rows_of([rows] if isinstance(rows, str) else rows, output)
-    for name in dict.fromkeys(filter(None, [suite, *(row.suite for row in meant)])):
-        known.load_suite(name)
+    for row in meant:
+        known.load_suite(row.suite)
     chosen = known.all() if tasks is None else known.load_selection(tasks, None)
     lines: list[TransferRecord] = []
     for row in meant:
