@@ -60,6 +60,8 @@ def _nothing_typed() -> Iterator[None]:
     """Task files, heads and poolings that a module loaded are not there for the next one of this process."""
     yield
     tasks._files.clear()
+    for name in tasks._loaded.keys() - {"blurb", "demo"}:
+        del tasks._loaded[name]
     for registry in (heads.heads, heads.poolings):
         registry.typed.clear()
 

@@ -99,7 +99,9 @@ def _choose_tasks(grid: ablations.Grid, options: AblateOptions) -> list[tasks.Ta
         raise SettingsError(
             f"The axis '{grid.axis}' has no published table", fix=f"name datasets: {opt('tasks')}."
         )
-    chosen = tasks.load_selection(grid.datasets if options.tasks is None else options.tasks)
+    chosen = tasks.load_selection(
+        grid.datasets if options.tasks is None else options.tasks, options.suite
+    )
     for task in chosen:
         formulation = formulations.bind(task)
         foreign = formulations.specific_settings() - {*formulation.own_settings}

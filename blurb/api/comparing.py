@@ -46,6 +46,7 @@ def compare(
     unseen: bool = False,
     data: Path | str | None = None,
     raw: Path | str | None = None,
+    suite: Path | str | None = None,
 ) -> Comparison:
     """Compares two rows dataset by dataset: which differences are more than chance?
 
@@ -54,14 +55,15 @@ def compare(
     :param runs_only: leave out the variance from the choice of test examples
     :param unseen: compare F1 of the strings that train has not, of the datasets that have it
     :param data: for `unseen`, the data folder; `raw` likewise the original releases, of ChemProt and DDI
+    :param suite: for `unseen`, the folder of the suite of the rows, if it is none that comes with blurb
     :raises SettingsError: if a reference fits no row, or several
     """
     first_row, other_row = rows_of((first, other), output)
     if unseen:
-        corpora = open_corpora((first_row, other_row), data, raw)
+        corpora = open_corpora((first_row, other_row), data, raw, suite)
         return compare_unseen(first_row, other_row, split, not runs_only, corpora)
-    if data or raw:
-        wrong = opt("data") if data else opt("raw")
+    if data or raw or suite:
+        wrong = opt("data" if data else "raw" if raw else "suite")
         raise SettingsError(f"{wrong} is for {opt('unseen')}", fix="leave it out, or add that.")
     lines = compare_rows(first_row, other_row, split, with_units=not runs_only)
     return Comparison(first_row, other_row, split, tuple(lines))
@@ -83,14 +85,22 @@ def compare_unseen(
     return Comparison(first, other, split, tuple(line for line in lines if line.name in datasets))
 
 
-def open_corpora(rows: Sequence[Row], data: Path | str | None, raw: Path | str | None) -> Corpora:
-    """The data of rows of one suite.
+def open_corpora(
+    rows: Sequence[Row],
+    data: Path | str | None,
+    raw: Path | str | None,
+    suite: Path | str | None = None,
+) -> Corpora:
+    """The data of rows of one suite, whose tasks are then known by name.
 
+    :param suite: its folder or name, if it is none that comes with blurb
     :raises SettingsError: if they are of several suites, or a folder that is needed is not given
     """
-    suites = sorted({row.suite for row in rows})
+    typed = [] if suite is None else [known.load_suite(suite).name]
+    suites = sorted({*typed, *(row.suite for row in rows)})
     if len(suites) != 1:
         raise SettingsError(f"The rows must be of one suite (got {', '.join(suites) or 'no row'}).")
+    known.load_suite(suites[0])
     every = [task for row in rows for name in row.datasets if (task := known.known_task(name))]
     folders = Path(data) if data else None, Path(raw) if raw else None
     return Corpora(*find_folders(suites[0], *folders, every, has_suite=False))

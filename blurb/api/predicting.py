@@ -169,13 +169,14 @@ def load_dataset(
 
     :param task: name or task file
     :param data: data folder in BLURB's layout; not needed for a task file, nor for `suite="demo"`
+    :param suite: name or folder of the suite that has the task
     :param original: read the original release, which has the names of the entities (ChemProt, DDI); `data` is then the
         folder of the originals
     :raises DataError: (file, line) if a file is missing or invalid
     """
     from datasets import DatasetDict
 
-    chosen = tasks.load_selection(task)
+    chosen = tasks.load_selection(task, suite)
     if len(chosen) > 1:
         raise SettingsError(
             f"load_dataset needs one task (got {', '.join(one.name for one in chosen)})."

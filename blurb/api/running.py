@@ -271,9 +271,9 @@ def run(
     :param models_file: a table of more of them, as of `blurb run --models`
     :param tasks: names, types or task files, as a list or separated by commas; None: those that the data folder has
     :param data: data folder in BLURB's layout
-    :param suite: "demo" for synthetic data
+    :param suite: name or folder of other datasets than BLURB's; "demo" for synthetic data
     :param raw: folder of the original releases, which some relation inputs need
-    :param protocol: name or TOML file; None for `standard`, with `suite="demo"` for `demo`
+    :param protocol: name or TOML file; None for that of the suite (`standard`)
     :param config: a TOML file of a run, whose keys are these parameters (docs/long-runs.md); what is given wins over it
     :param budget: such as "10m": the largest protocol predicted to fit, instead of `protocol`
     :param seeds: seeds 1 to N instead of the protocol's

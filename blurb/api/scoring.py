@@ -130,7 +130,7 @@ def score(
         service), a folder of such files, or a list of both as `Path`; from a script also id -> prediction, predictions
         in the order of the examples, or a table
     :param data: data folder in BLURB's layout
-    :param suite: "demo" for synthetic data
+    :param suite: name or folder; "demo" for synthetic data
     :param file_format: conll, tsv, csv, jsonl, json or parquet; None goes by the ending
     :param scheme: tagging scheme; None goes by the letters of the tags
     :param names: label in the file -> label of the task, where the file has other names
@@ -156,10 +156,11 @@ def score(
         raise SettingsError(
             f"{opt('trained-on')} is a remark on the row of {opt('add')}", fix=f"give {opt('add')}."
         )
+    suite = tasks.load_suite(suite).name
     unused = {"scheme": scheme, "map": names, "column": column, "file_format": file_format}
     pairs, dev_pairs = (
-        _pair_tasks(task, predictions, unused),
-        [] if dev is None else _pair_tasks(task, dev, unused),
+        _pair_tasks(task, predictions, unused, suite),
+        [] if dev is None else _pair_tasks(task, dev, unused, suite),
     )
     names_of_test = [each.name for each, _ in pairs]
     if alone := [each.name for each, _ in dev_pairs if each.name not in names_of_test]:
@@ -237,11 +238,12 @@ def _all_matched(
 
 
 def _pair_tasks(
-    task: str | None, predictions: Predictions, unused: Mapping[str, Any]
+    task: str | None, predictions: Predictions, unused: Mapping[str, Any], suite: str
 ) -> list[tuple[Task, Predictions]]:
     """The tasks with what is given of each, in the order of the paper's tables.
 
     :param unused: options that answers of a batch service have no use for
+    :param suite: of the tasks
     """
     paths = _paths_of(predictions)
     if any(map(batch.batch_files, paths)):
@@ -249,7 +251,7 @@ def _pair_tasks(
             raise SettingsError(
                 f"Answers of a batch service have no use for {given[0]}", fix="leave it out."
             )
-        return [*_answered_tasks(batch.read(paths), task)]
+        return [*_answered_tasks(batch.read(paths), task, suite)]
     if task is not None:
         if len(paths) > 1 or any(map(Path.is_dir, paths)):
             what = "several files are given" if len(paths) > 1 else "is a folder"
@@ -261,7 +263,7 @@ def _pair_tasks(
                 where=", ".join(map(str, paths)),
                 fix=fix,
             )
-        chosen = tasks.load_selection(task)
+        chosen = tasks.load_selection(task, suite)
         if len(chosen) > 1:
             raise SettingsError(
                 "Predictions are of one dataset",
@@ -296,7 +298,7 @@ def _pair_tasks(
         notify(f"{paths[0]}: left out, as no dataset has these names: {', '.join(others)}.")
     if not files:
         raise DataError("no file is named after a dataset, such as ncbi-disease.conll.", paths[0])
-    return [(each, files[each.name]) for each in tasks.load_selection(",".join(files))]
+    return [(each, files[each.name]) for each in tasks.load_selection(",".join(files), suite)]
 
 
 def _paths_of(predictions: Predictions) -> list[Path]:
@@ -308,13 +310,13 @@ def _paths_of(predictions: Predictions) -> list[Path]:
 
 
 def _answered_tasks(
-    by_task: Mapping[str, Replies], task: str | None
+    by_task: Mapping[str, Replies], task: str | None, suite: str
 ) -> Iterator[tuple[Task, Replies]]:
     """The tasks with the answers of a batch service; a DataError for tasks that were not named, or have none."""
     wanted = (
         [name for name in by_task if tasks.known_task(name) is not None] if task is None else task
     )
-    chosen = {each.name: each for each in tasks.load_selection(wanted)} if wanted else {}
+    chosen = {each.name: each for each in tasks.load_selection(wanted, suite)} if wanted else {}
     for name in (*by_task.keys() - chosen.keys(), *chosen.keys() - by_task.keys()):
         if name in by_task:
             fix = f"name all datasets or task files of the answers: {opt('task', 'hoc,MINE.toml')}."

@@ -129,7 +129,11 @@ def retry_failed(
     :raises StoreError: if none of the trials of the sweeps failed
     """
     check_schema(output)
-    chosen = None if selection == "all" else {task.name for task in tasks.load_selection(selection)}
+    chosen = (
+        None
+        if selection == "all"
+        else {task.name for task in tasks.load_selection(selection, None)}
+    )
     planned = _jobs_to_run(output, None, None, None if later else allow)
     failed = [
         job

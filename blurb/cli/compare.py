@@ -63,6 +63,9 @@ def command(
     raw: Annotated[
         Path | None, Option(help="--unseen: folder of the original releases.", path="dir")
     ] = None,
+    suite: Annotated[
+        str | None, Option(help="--unseen: folder of the suite of the rows, if it is your own.")
+    ] = None,
     max_drop: Annotated[
         float | None,
         Option(
@@ -92,13 +95,13 @@ def command(
     wrong.stop()
     first, *others = meant
     if unseen:
-        corpora = open_corpora(meant, data, raw)  # read once for all rows
+        corpora = open_corpora(meant, data, raw, suite)  # read once for all rows
         comparisons = [
             compare_unseen(first, other, split, not runs_only, corpora) for other in others
         ]
     else:
         comparisons = [
-            compare(first, other, split=split, runs_only=runs_only, data=data, raw=raw)
+            compare(first, other, split=split, runs_only=runs_only, data=data, raw=raw, suite=suite)
             for other in others
         ]
     if form == "table":

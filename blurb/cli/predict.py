@@ -79,7 +79,9 @@ def command(
     if data:
         name = tasks.to_read(model.task).file or model.task.name
         answers = model.of_examples(
-            load_dataset(name, data, original=model.reads_originals)["test"].to_list()
+            load_dataset(
+                name, data, suite=model.task.suite or "blurb", original=model.reads_originals
+            )["test"].to_list()
         )
     else:
         lost = [number for number, given in inputs or () if not _text_of(given).strip()]

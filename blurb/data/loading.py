@@ -71,13 +71,13 @@ def identify_rows(task: Task, rows: dict[Split, list[Example]]) -> TaskData:
 def hash_and_verdict(task: Task, rows: dict[Split, list[Example]]) -> tuple[str, Verdict]:
     """The data hash of the splits of a task, and the verdict on them.
 
-    The hash of a task file covers labels and metric, too, as users may edit both between two trials: labels determine
-    the outputs of the head, and scores of two metrics must not be averaged.
+    The hash of a task file (also of a suite) covers labels and metric, too, as users may edit both between two trials:
+    labels determine the outputs of the head, and scores of two metrics must not be averaged.
     """
     hashes = {split: hash_rows(examples) for split, examples in rows.items()}
     counts = {split: task.task_type.size(examples) for split, examples in rows.items()}
     declared: dict[str, str] = {}
-    if task.file:
+    if task.is_declared:
         text = json.dumps([task.labels, task.metric, task.metric_options], sort_keys=True)
         declared["declaration"] = hashlib.sha256(text.encode()).hexdigest()
     return hash_splits({**hashes, **declared}), verdict(task, counts, hashes)
@@ -92,7 +92,7 @@ def path_of(task: Task, folder: Path, split: Split) -> Path:
 
 def hint_at_folder(tasks: Sequence[Task], folder: Path) -> str:
     """A hint if the files are one folder up or down, or if these are originals and not BLURB's files."""
-    relative = [task for task in tasks if not task.file]
+    relative = [task for task in tasks if not task.has_own_paths]
     below = sorted(path for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
     for other in (folder.resolve().parent, *below):
         if any(path_of(task, other, split).is_file() for task in relative for split in SPLITS):

@@ -30,8 +30,9 @@ class TrialOptions:
     suite: str = option(
         "blurb",
         "Tasks and data",
-        "The real datasets, or synthetic ones that come with blurb.",
-        choices=("blurb", "demo"),
+        "Datasets: blurb, demo (BLURB's tasks on synthetic data, which comes with blurb), mtl-ner, or a folder with "
+        "suite.toml.",
+        page="suites.md",
     )
     seeds: int | str | None = option(
         None, "Trials", "Run seeds 1 to N instead of the protocol's.", low=1, most=MOST_SEEDS

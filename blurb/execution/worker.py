@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import dataclasses
 import gc
 import logging
 import shlex
@@ -331,7 +330,7 @@ def _make_provenance(
         started=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
         facts=facts,
         environment=describe_environment(job.place),
-        declaration=dataclasses.asdict(content.task) if content.task.file else None,
+        declaration=content.task.declaration if content.task.is_declared else None,
     )
 
 

@@ -185,7 +185,8 @@ def warnings_of(planned: Sequence[Planned], expected: Estimate | None, engine: E
     """
     texts = []
     there = {task.name for plan in planned for task in plan.request.tasks}
-    lost = [task.name for task in tasks.load_selection("all") if task.name not in there]
+    every = (tasks.load_selection("all", plan.request.suite) for plan in planned)
+    lost = dict.fromkeys(task.name for each in every for task in each if task.name not in there)
     if lost and any(plan.request.all_found for plan in planned):
         texts.append(
             f"Without {', '.join(lost)}, which the data folder lacks: `blurb data get` says what they need."

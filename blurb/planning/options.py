@@ -142,7 +142,7 @@ class TrainOptions(TrialOptions):
     protocol: str | Path | None = option(
         None,
         "Protocol",
-        "Protocol name or TOML file.  [default: standard; with --suite demo: demo]",
+        "Protocol name or TOML file.  [default: that of the suite, standard for BLURB]",
         complete="protocols",
         page="protocols.md",
     )

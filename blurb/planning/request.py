@@ -228,7 +228,7 @@ def _load_request(
             for source, named in zip(sources, models, strict=True)
             if named.tags
         },
-        **options.of_trials,
+        **{**options.of_trials, "suite": tasks.load_suite(options.suite).name},
     )
 
 
@@ -239,12 +239,12 @@ def _choose_tasks(options: RunOptions, errors: ErrorCollector) -> list[Task]:
     known = []
     for word in filter(str.strip, words):
         with errors:
-            tasks.load_selection([word])
+            tasks.load_selection([word], options.suite)
             known.append(word)
     chosen: list[Task] = []
     with errors:
         if known or not any(map(str.strip, words)):
-            chosen = tasks.load_selection(known)
+            chosen = tasks.load_selection(known, options.suite)
     if options.tasks is None and options.suite != "demo":
         chosen = steps.available_tasks(chosen, options.data)  # type: ignore[arg-type]
     return chosen

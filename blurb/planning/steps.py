@@ -50,14 +50,14 @@ def find_folders(
             raise SettingsError(
                 f"{opt('suite', 'demo')} has its own originals", fix=f"remove {opt('raw')}."
             )
-        if any(task.file for task in chosen):
+        if any(task.is_declared for task in chosen):
             raise SettingsError(
                 f"{opt('suite', 'demo')} has its own tasks",
                 fix=f"remove {opt('suite')} to run a task file.",
             )
         folder = demo.prepare()
         return folder, folder
-    if data is None and chosen and all(task.file for task in chosen):
+    if data is None and chosen and all(task.has_own_paths for task in chosen):
         return Path(chosen[0].file).parent, raw
     data = data or home.existing_home()
     if data is None:
@@ -70,9 +70,7 @@ def find_folders(
 
 def load_protocol(protocol: str | Path | None, suite: str) -> Protocol:
     """The protocol that a person named, or by default that of the suite; code that its file names is loaded."""
-    loaded = protocol_learner.load(
-        str(protocol) if protocol else ("demo" if suite == "demo" else "standard")
-    )
+    loaded = protocol_learner.load(str(protocol or tasks.load_suite(suite).protocol))
     if str(protocol).endswith(".toml"):
         plugins.load_all(loaded.tables)
     return loaded

@@ -67,7 +67,7 @@ class RowRecord(TypedDict):
     protocol_hash: Annotated[str, "hash of its settings"]
     overrides: Annotated[Mapping[str, Any], "settings over those of the protocol"]
     precision: Annotated[str, "fp32, bf16 or fp16; empty if nobody knows"]
-    suite: Annotated[str, "blurb, or demo for synthetic data"]
+    suite: Annotated[str, "blurb, demo for synthetic data, or another suite"]
     planned: Annotated[Mapping[str, Sequence[int]], "planned seeds by dataset"]
     runs: Annotated[Sequence[RunRecord], "finished runs"]
 

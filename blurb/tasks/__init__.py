@@ -12,8 +12,9 @@ from typing import Any
 from blurb.messages import SettingsError, UnknownName, fold_name, notify, opt
 from blurb.names import file_beside, resolve_name
 from blurb.registry import Registry
-from blurb.tasks import _file, types
+from blurb.tasks import _file, _suites, types
 from blurb.tasks._file import of_fields
+from blurb.tasks._suites import Suite
 from blurb.tasks._task import SCORED, SPLITS, Download, ScoredSplit, Source, Split, Task, tsv_files
 from blurb.tasks.types import TYPES, TaskType
 
@@ -27,12 +28,14 @@ __all__ = [
     "ScoredSplit",
     "Source",
     "Split",
+    "Suite",
     "Task",
     "TaskType",
     "all",
     "get",
     "load",
     "load_selection",
+    "load_suite",
     "of_declaration",
     "origin",
     "select_tasks",
@@ -81,7 +84,50 @@ class _Tasks(Registry[Task]):
 
 _registry = _Tasks("task", "", "", "blurb.tasks", "blurb.tasks:Task")
 _files: dict[str, Task] = {}
-"""Tasks from task files that this process has loaded, by name."""
+"""Tasks from task files and suites that this process has loaded, by name."""
+_loaded = {
+    "blurb": Suite("blurb", "The BLURB datasets"),
+    "demo": Suite("demo", "The synthetic demo suite", "demo"),
+}
+"""Suites by name. The tasks of these two are the thirteen, which no other suite can have."""
+
+
+def load_suite(reference: str | Path) -> Suite:
+    """The suite that a person typed or a row names, whose tasks are then known by name, too.
+
+    :param reference: `blurb`, `demo`, the name of another suite that is loaded or comes with blurb, or a folder
+    :raises UnknownName: if it is none of these
+    :raises SettingsError: if a file of the folder has a fault, or a name is taken; nothing is loaded then
+    :raises ErrorGroup: if there are several
+    """
+    name = str(reference)
+    suite = _loaded[name] if name in _loaded else _read_suite(name)
+    _files.update({task.name: task for task in suite.tasks})
+    _loaded[suite.name] = suite
+    return suite
+
+
+def _read_suite(name: str) -> Suite:
+    shipped = _suites.shipped_names()
+    folder = ((_suites.SHIPPED if name in shipped else Path()) / name).resolve()
+    if not (folder / _suites.FILE).is_file():
+        lacks = f"The folder {name} has no" if folder.is_dir() else "A suite is also a folder with"
+        how = f" {lacks} {_suites.FILE} (docs/suites.md)."
+        raise UnknownName("suite", name, dict.fromkeys([*_loaded, *shipped]), how=how)
+    suite = _suites.read_suite(folder, _check_own)
+    other = _suites.SHIPPED / suite.name if suite.name in shipped else folder
+    if _loaded.get(suite.name, suite).folder != folder or other != folder:
+        raise SettingsError(
+            f"there is another suite {suite.name}",
+            where=folder / _suites.FILE,
+            fix="choose another name.",
+        )
+    return suite
+
+
+def suite_title(name: str) -> str:
+    """The title of a suite that is known here; of others, of which a row tells, the name."""
+    return load_suite(name).title if name in (*_loaded, *_suites.shipped_names()) else name
 
 
 def load(reference: str) -> Task:
@@ -97,8 +143,11 @@ def get(name: str) -> Task:
 
     :raises UnknownName: if there is no such task; suggests the closest name
     """
+    shipped = _suites.shipped_files()
     if name not in _registry.built_in:
-        name = resolve_name(name, {*_files, *_registry.entries})
+        name = resolve_name(name, {*_files, *_registry.entries, *shipped})
+    if name in shipped:
+        load_suite(shipped[name].parent.name)
     if name in _files:
         return _files[name]
     if fold_name(name) in SEVERAL:
@@ -129,10 +178,14 @@ def check_name(name: str, where: str) -> None:
         )
 
 
-def check_free(name: str, where: str) -> None:
-    """Raises SettingsError if no task file can have this name: as `check_name`, or another task has it."""
+def check_free(name: str, where: str, suite: str = "") -> None:
+    """Raises SettingsError if no task file can have this name: as `check_name`, or another task has it.
+
+    :param suite: whose task it is
+    """
     check_name(name, where)
-    if name in _registry.names():
+    taken = _suites.shipped_files().get(name)
+    if name in _registry.names() or (taken and taken.parent.name != suite):
         raise SettingsError(
             f"there is already a task {name} ({origin(name)})",
             where=where,
@@ -144,18 +197,28 @@ def check_free(name: str, where: str) -> None:
         )
 
 
-def _from_file(path: Path) -> Task:
-    task = _file.load(path)
-    check_free(task.name, str(path))
-    if task.name not in _files and (same := _file.alike_labels(task.labels)):
-        notify(f"{path}: these labels differ by blanks or case only: {', '.join(same)}.")
-    known = _files.setdefault(task.name, task)
+def _check_own(task: Task, where: Path) -> None:
+    """Raises SettingsError if a task cannot have its name, or another file that was loaded declares one."""
+    check_free(task.name, str(where), task.suite)
+    known = _files.get(task.name, task)
+    if task.suite and task.name != where.stem:
+        what = f"the task calls itself {task.name}, and a task of a suite has the name of its file"
+        raise SettingsError(what, where=where, fix=f"rename it {task.name}{SUFFIX}.")
     if known.file != task.file:
         raise SettingsError(
             f"{known.file} already declares a task {task.name}",
-            where=path,
+            where=where,
             fix="choose another name.",
         )
+
+
+def _from_file(path: Path) -> Task:
+    if (path.parent / _suites.FILE).is_file():  # also in a worker, which was given nothing else
+        return _file.load(path, suite=load_suite(path.parent).name)
+    task = _file.load(path)
+    _check_own(task, path)
+    if task.name not in _files and (same := _file.alike_labels(task.labels)):
+        notify(f"{path}: these labels differ by blanks or case only: {', '.join(same)}.")
     _files[task.name] = task
     return task
 
@@ -163,12 +226,15 @@ def _from_file(path: Path) -> Task:
 def origin(name: str) -> str:
     """The file that declares a task."""
     task = get(name)
-    return task.file or _registry.built_in.get(task.name) or _registry.origin(task.name)
+    shipped = {**_registry.built_in, **_suites.shipped_files()}
+    return task.file or str(shipped.get(task.name) or _registry.origin(task.name))
 
 
 def known_task(name: str) -> Task | None:
     """The task of a name, None if there is none, or only a plug-in that is broken."""
-    return _files[name] if name in _files else _registry.known(name, get)
+    if name in _files or name in _suites.shipped_files():
+        return get(name)
+    return _registry.known(name, get)
 
 
 def of_declaration(content: Mapping[str, Any], where: str) -> Task:
@@ -178,17 +244,22 @@ def of_declaration(content: Mapping[str, Any], where: str) -> Task:
     :raises StoreError: if the content is no declaration
     """
     name = content.get("name")
-    return of_fields(content, _registry.known(name, get) if isinstance(name, str) else None, where)
+    return of_fields(content, known_task(name) if isinstance(name, str) else None, where)
 
 
 def to_read(task: Task) -> Task:
     """The task whose data is to be read: paths that a stored declaration names are not, its file must be typed."""
-    if task.file and task.name not in _files:
+    if not task.is_declared:
+        return task
+    known = known_task(task.name)
+    if known is None or not known.is_declared:
+        whose = f"suite {task.suite}" if task.suite else f"task file {task.file}"
+        typed = ("suite", "FOLDER") if task.suite else ("task", shlex.quote(task.file))
         raise SettingsError(
-            f"The examples are those of the task file {task.file}. A file that a store or model names is not opened",
-            fix=f"type it: {opt('task', shlex.quote(task.file))}",
+            f"The examples are those of the {whose}. A file that a store or model names is not opened",
+            fix=f"type it: {opt(*typed)}",
         )
-    return _files[task.name] if task.file else task
+    return known
 
 
 def all() -> list[Task]:
@@ -200,12 +271,13 @@ def _in_order(chosen: Iterable[Task]) -> list[Task]:
     return sorted(chosen, key=lambda task: (task.paper_order or 99, task.name))
 
 
-def load_selection(wanted: str | Iterable[str]) -> list[Task]:
+def load_selection(wanted: str | Iterable[str], suite: str | None = "blurb") -> list[Task]:
     """Select tasks as typed: names as in `select_tasks`, and task files by path."""
-    return select_tasks(
+    words = (
         load(word.strip()).name if word.strip().endswith(SUFFIX) else word
         for word in _words_of(wanted)
     )
+    return select_tasks(words, suite)
 
 
 def selections() -> list[str]:
@@ -217,27 +289,29 @@ def _words_of(wanted: str | Iterable[str]) -> list[str]:
     return wanted.split(",") if isinstance(wanted, str) else list(wanted)
 
 
-def select_tasks(wanted: str | Iterable[str]) -> list[Task]:
+def select_tasks(wanted: str | Iterable[str], suite: str | None = None) -> list[Task]:
     """Selects tasks by name, type, `all` or `blurb-12`; returns each once, in the paper's order.
 
-    `all`, `blurb-12` (all but BioASQ) and the types select only from the thirteen of BLURB. Give plug-ins by name.
+    `all`, `blurb-12` (all but BioASQ) and the types select only from the thirteen of BLURB, or from another suite. Give
+    plug-ins by name.
 
     :param wanted: comma-separated text, or several words
+    :param suite: of all these tasks; None for the thirteen, and any others by name
     """
-    words = _words_of(wanted)  # may load task files
+    words = list(_words_of(wanted))  # may load task files
+    own = () if suite is None else load_suite(suite).tasks
     known = selections()
     chosen: dict[str, Task] = {}
     for word in (resolve_name(word.strip(), known) for word in words):
         if word in ("all", TWELVE, *types.names()):
-            of_blurb = (
-                task for task in all() if task.paper_order and word in ("all", TWELVE, task.type)
-            )
+            whole = own if word != TWELVE and own else [task for task in all() if task.paper_order]
             chosen |= {
                 task.name: task
-                for task in of_blurb
-                if not (word == TWELVE and task.name == UNREGISTERED)
+                for task in whole
+                if word in ("all", TWELVE, task.type)
+                and not (word == TWELVE and task.name == UNREGISTERED)
             }
-        elif word in known or word in _registry.faults:
+        elif word in known or word in _registry.faults or word in _suites.shipped_files():
             chosen[word] = get(word)
         elif word:
             names = [*(task.name for task in all()), *types.names(), "all", TWELVE]
@@ -246,4 +320,16 @@ def select_tasks(wanted: str | Iterable[str]) -> list[Task]:
         raise SettingsError(
             "No task is selected", fix="give task names, types or 'all', separated by commas."
         )
+    if suite is not None:
+        _check_belong(chosen.values(), load_suite(suite))
     return _in_order(chosen.values())
+
+
+def _check_belong(chosen: Iterable[Task], suite: Suite) -> None:
+    for task in chosen:
+        if task.suite != (suite.name if suite.tasks else ""):
+            owner = task.suite or "blurb"
+            raise SettingsError(
+                f"The task {task.name} is of the suite {owner}, not of {suite.name}",
+                fix=f"leave it out, or give {opt('suite', owner)}.",
+            )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from blurb.fields import Field, read_table
@@ -67,6 +67,10 @@ def is_scale(bounds: Sequence[Any]) -> bool:
     return len(bounds) == 2 and numbers and bool(bounds[0] < bounds[1])
 
 
+def _is_below(path: str) -> bool:
+    return not PurePosixPath(path).is_absolute() and ".." not in PurePosixPath(path).parts
+
+
 TEXT = Field(str)
 TABLE = Field(dict)
 COUNT = Field(int, low=1)
@@ -122,8 +126,15 @@ FORMAT_KEYS: Mapping[str, Mapping[str, Field]] = {
     "jsonl": ROWS,
 }
 DOWNLOAD = {
-    "url": Field(str, required=True),
-    "path": Field(str, required=True),
+    "url": Field(
+        str,
+        must="begin with https:// or http://",
+        rule=lambda url: url.startswith(("https://", "http://")),
+        required=True,
+    ),
+    "path": Field(
+        str, must="be a path below the folder of the originals", rule=_is_below, required=True
+    ),
     "size": COUNT,
     "sha256": TEXT,
 }
@@ -145,16 +156,31 @@ SHIPPED: Mapping[str, Field] = {
     "paper_order": COUNT,
     "dummified": Field(bool),
     **dict.fromkeys(("unit", "explanation"), TEXT),
-    **dict.fromkeys(("sizes", "released", "hashes", "short_labels"), TABLE),
+    **dict.fromkeys(("sizes", "released"), Field(dict, keys=dict.fromkeys(SPLITS, COUNT))),
+    "hashes": Field(dict, keys=dict.fromkeys(SPLITS, TEXT)),
+    "short_labels": Field(dict, keys=TEXT),
     "source": Field(dict, keys=SOURCE),
 }
 """Keys of the files of this folder, whose paths are below the data folder."""
+OF_SUITES: Mapping[str, Field] = {
+    **{name: field for name, field in SHIPPED.items() if name != "paper_order"},
+    "files": Field(
+        dict,
+        keys=dict.fromkeys(
+            SPLITS,
+            Field(str, must="be a path below the data folder", rule=_is_below, required=True),
+        ),
+        required=True,
+    ),
+}
+"""Keys of the task files of a user's suite: a place in BLURB's tables is no file's to take."""
 
 
-def load(path: Path, shipped: bool = False) -> Task:
+def load(path: Path, shipped: bool = False, suite: str = "") -> Task:
     """Loads the task that a file declares (docs/extend.md).
 
-    :param shipped: whether it is one of the files of this folder
+    :param shipped: whether it is one of the files that come with blurb
+    :param suite: whose file it is, if of any
     :raises SettingsError: if a key is missing, unknown or has an invalid value; names the file and the key
     :raises ErrorGroup: if several are
     """
@@ -163,8 +189,9 @@ def load(path: Path, shipped: bool = False) -> Task:
             "the task file does not exist; `blurb tasks new` writes one.", where=path
         )
     table, where, errors = text_files.read_toml(path), str(path), ErrorCollector()
-    content = read_table(table, Field(dict, keys=SHIPPED if shipped else KEYS), where, errors)
-    if shipped and not {"format", "reader"} & table.keys():
+    keys = SHIPPED if shipped else OF_SUITES if suite else KEYS
+    content = read_table(table, Field(dict, keys=keys), where, errors)
+    if keys is not KEYS and not {"format", "reader"} & table.keys():
         errors.add(SettingsError("'format' or 'reader' is missing.", where=where))
     if "type" in content:
         with errors:
@@ -177,7 +204,7 @@ def load(path: Path, shipped: bool = False) -> Task:
                 )
             )
     errors.stop()
-    return _make_task(content, path.resolve(), shipped)
+    return _make_task(content, path.resolve(), shipped, suite)
 
 
 def _check_for_type(
@@ -293,7 +320,7 @@ def _metric_and_options(
     return name, {"labels": tuple(content.get("labels", ()))} if has_labels else {}
 
 
-def _make_task(content: Mapping[str, Any], path: Path, shipped: bool) -> Task:
+def _make_task(content: Mapping[str, Any], path: Path, shipped: bool, suite: str) -> Task:
     """The task of a file without faults. Paths are relative to the file, so that both can be moved together."""
     task_type = types.get(content["type"])
     metric, options = _metric_and_options(content, task_type)
@@ -307,9 +334,8 @@ def _make_task(content: Mapping[str, Any], path: Path, shipped: bool) -> Task:
     if "source" in given:
         downloads = tuple(Download(**each) for each in given["source"].get("downloads", ()))
         given["source"] = Source(**{**given["source"], "downloads": downloads})
-    if not shipped:
+    if not (shipped or suite):
         given["files"] = {split: str(path.parent / given["files"][split]) for split in SPLITS}
-        given["file"] = str(path)
     defaults = {
         "title": given["name"],
         "reader": READER,
@@ -322,7 +348,14 @@ def _make_task(content: Mapping[str, Any], path: Path, shipped: bool) -> Task:
         "dummified": bool(layout.get("dummies")),
     }
     labels = tuple(content.get("labels", ()))
-    settled = {"labels": labels, "metric": metric, "metric_options": options, "layout": layout}
+    settled = {
+        "labels": labels,
+        "metric": metric,
+        "metric_options": options,
+        "layout": layout,
+        "file": "" if shipped else str(path),
+        "suite": suite,
+    }
     return Task(**{**defaults, **given, **settled})
 
 
@@ -334,7 +367,7 @@ DECLARED: Mapping[str, type | tuple[type, ...]] = {
     },  # which may be null
     **dict.fromkeys(("metric_options", "layout"), dict),
     "labels": (list, tuple),
-    "file": str,
+    **dict.fromkeys(("file", "suite"), str),
 }
 OPTIONS: Mapping[str, type | tuple[type, ...]] = {
     "labels": (list, tuple),

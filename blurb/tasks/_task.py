@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Annotated, Literal, TypedDict
+from dataclasses import asdict, dataclass, field, replace
+from typing import Annotated, Any, Literal, TypedDict
 
 from blurb.records import Count
 from blurb.tasks import types
@@ -89,7 +89,8 @@ class Task:
     :param original: `module:function` that reads a split of the original release, if that has more than `files`
     :param dummified: whether the text in `files` has dummies in place of the two entities (relation)
     :param layout: further settings of the reader, for tasks from a task file
-    :param file: the task file that declares it; "" for other tasks
+    :param file: the task file of a user that declares it; "" for other tasks
+    :param suite: the suite that it belongs to; "" for BLURB's, plug-ins and task files without a suite
     :param builder: `module:function` that makes `files` from the original release (`blurb.corpora.build`)
     :param source: where to get that release, for a task with a builder
     :param hashes: hash of the canonical examples of each split, if known
@@ -124,6 +125,7 @@ class Task:
     short_labels: Mapping[str, str] = field(default_factory=dict)
     layout: Layout = field(default_factory=Layout)
     file: str = ""
+    suite: str = ""
     hashes: Mapping[Split, str] = field(default_factory=dict)
     entity: Mapping[str, str] = field(default_factory=dict)
     broader: bool = False
@@ -132,6 +134,21 @@ class Task:
     def task_type(self) -> TaskType:
         """The declaration of the task's type."""
         return types.get(self.type)
+
+    @property
+    def is_declared(self) -> bool:
+        """Whether its file decides what it is, and not the version of blurb: data hash and provenance have it, too."""
+        return bool(self.file or self.suite)
+
+    @property
+    def declaration(self) -> dict[str, Any]:
+        """The fields as they are stored; without the path of a suite, which anybody has elsewhere."""
+        return asdict(replace(self, file="" if self.suite else self.file))
+
+    @property
+    def has_own_paths(self) -> bool:
+        """Whether its files are where its task file says, not below the data folder."""
+        return bool(self.file) and not self.suite
 
     def expected(self, split: Split) -> int | None:
         """Expected size of a split, in `unit`; None if unknown."""

@@ -79,7 +79,7 @@ def export(
     (docs/language-models.md). The ids are those by which blurb score matches predictions. The files have the text of
     the corpora, whose licences forbid most to be passed on (blurb tasks show TASK).
     """
-    chosen = tasks.load_selection(selection)
+    chosen = tasks.load_selection(selection, suite)
     folder, _ = find_folders(suite, data, None, chosen)
     if form != "batch" and (prompts or shots or limit or model or split != "test"):
         raise SettingsError(

@@ -16,8 +16,9 @@ from blurb.cli._made import TASKS, click_command
 from blurb.corpora import download as downloads
 from blurb.corpora.build import MissingRelease, build_task
 from blurb.data import home
-from blurb.messages import DataError, option_to_paste
+from blurb.messages import DataError, SettingsError, opt, option_to_paste
 from blurb.options import Option
+from blurb.planning.options import SUITE
 from blurb.tasks import Download, Task
 from blurb.terminal.output import make_console, print_rows
 
@@ -27,6 +28,7 @@ def download_originals(
     *,
     out: Annotated[Path, Option(help="Folder for the original releases.")],
     selection: Annotated[str, TASKS] = "all",
+    suite: Annotated[str, SUITE] = "blurb",
     accept_licences: Annotated[
         bool, Option(help="Accept the licences shown without being asked.")
     ] = False,
@@ -43,7 +45,7 @@ def download_originals(
     download a file without a pinned hash once more. Exit code 0 if all files are present and correct, 1 if something
     needs a registration or is not BLURB's data, 2 if a download failed.
     """
-    chosen = tasks.load_selection(selection)
+    chosen = load_real(selection, suite)
     ours = [task for task in chosen if task.source and task.source.downloads]
     others = [task for task in chosen if task not in ours]
     rows = [
@@ -92,9 +94,23 @@ def download_originals(
             err=True,
         )
     if got:
-        click.echo(f"Next: blurb data prepare{option_to_paste('--raw', out)} --out DATA")
+        click.echo(
+            f"Next: blurb data prepare{option_to_paste('--raw', out)}{_paste_suite(suite)} --out DATA"
+        )
     if errors or others or wrong:
         raise SystemExit(2 if errors else 1)
+
+
+def load_real(selection: str, suite: str) -> list[Task]:
+    """The tasks of a suite whose data is somebody else's; SettingsError for `demo`."""
+    if suite == "demo":
+        fix = f"run it: {opt('suite', 'demo')}."
+        raise SettingsError("The data of the suite demo comes with blurb", fix=fix)
+    return tasks.load_selection(selection, suite)
+
+
+def _paste_suite(suite: str) -> str:
+    return "" if suite == "blurb" else option_to_paste("--suite", suite)
 
 
 def _by_hand(task: Task) -> str:
@@ -147,6 +163,7 @@ def _download_bars() -> Progress:
 def get_datasets(
     *,
     selection: Annotated[str, TASKS] = "all",
+    suite: Annotated[str, SUITE] = "blurb",
     data: Annotated[
         Path | None, Option(help="Data folder; BLURB_DATA, or by default the user's own.")
     ] = None,
@@ -164,7 +181,7 @@ def get_datasets(
     what is there already is not fetched again. Exit code 0 if all are there, 1 if some still need something, 2 if
     nothing could be begun.
     """
-    chosen = tasks.load_selection(selection)
+    chosen = load_real(selection, suite)
     folder = data or home.data_home()
     originals = raw or folder.with_name("originals")
     print_rows(("dataset", "licence"), [(task.name, task.licence) for task in chosen], "table")
@@ -180,7 +197,7 @@ def get_datasets(
     print_rows(("dataset", "verdict", "what it still needs"), lines, "table")
     present = [got.task.name for got in outcomes if not got.needs]
     if present:
-        named = option_to_paste("--data", data) if data else ""
+        named = (option_to_paste("--data", data) if data else "") + _paste_suite(suite)
         click.echo(f"{folder} has {len(present)} of {len(chosen)}. Next: blurb run MODEL{named}")
     if len(present) < len(chosen):
         raise SystemExit(1)

@@ -11,11 +11,13 @@ import click
 
 from blurb import tasks
 from blurb.cli._made import TASKS, click_command
+from blurb.cli.data.download import load_real
 from blurb.corpora.build import MissingRelease, build_task as make
 from blurb.data import home
 from blurb.data.loading import DatasetVerification, examine_task, hint_at_folder
 from blurb.messages import DataError
 from blurb.options import Option
+from blurb.planning.options import SUITE
 from blurb.records import Count, From, record_columns as keys
 from blurb.tasks import SPLITS, Split, Task
 from blurb.terminal.output import Column, print_records, print_rows
@@ -50,6 +52,7 @@ def prepare_datasets(
     raw: Annotated[Path, Option(help="Folder with the original releases.")],
     out: Annotated[Path, Option(help="Folder for the files in BLURB's layout.")],
     selection: Annotated[str, TASKS] = "all",
+    suite: Annotated[str, SUITE] = "blurb",
     form: str,
 ) -> None:
     """Convert the original releases to BLURB's files.
@@ -60,7 +63,7 @@ def prepare_datasets(
     older one only when it is complete. Exit code 0 if all were prepared, 1 if some are missing, 2 if an original is
     broken or --out cannot be written.
     """
-    chosen = tasks.load_selection(selection)
+    chosen = load_real(selection, suite)
     if not raw.is_dir():
         raise DataError("the folder of the original releases does not exist.", raw)
     rows: list[tuple[Any, ...]] = []
@@ -181,6 +184,7 @@ def verify_datasets(
         Path | None, Option(help="Data folder in BLURB's layout.", flag="--data")
     ] = None,
     selection: Annotated[str, TASKS] = "all",
+    suite: Annotated[str, SUITE] = "blurb",
     allow_missing: Annotated[bool, Option(help="Do not fail because of missing files.")] = False,
     full: Annotated[bool, Option(help="Read every file, even if it matches the manifest.")] = False,
     form: str,
@@ -194,15 +198,17 @@ def verify_datasets(
     Verdicts: identical (same examples in the same order), counts only, differs. Exit code 0 if nothing is missing or
     different, 1 otherwise, 2 if a file cannot be read.
     """
-    chosen = tasks.load_selection(selection)
+    chosen = load_real(selection, suite)
     # Task files name their own data files.
     folder = given or (
-        Path(chosen[0].file).parent if all(task.file for task in chosen) else home.data_home()
+        Path(chosen[0].file).parent
+        if all(task.has_own_paths for task in chosen)
+        else home.data_home()
     )
     if not folder.is_dir():
         raise DataError("the data folder does not exist.", folder)
     findings = [examine_task(task, folder, trust=not full) for task in chosen]
-    if print_records(form, DatasetRecord, findings, COLUMNS):
+    if print_records(form, DatasetRecord, findings, COLUMNS) and suite == "blurb":
         click.echo("In brackets: the number in Table 3 of the paper, where it differs.")
     for finding in findings:
         sizes = {split: finding.task.sizes.get(split) for split in finding.counts}

@@ -124,10 +124,7 @@ def command(
     head: Annotated[str, Option(help="Show only heads that match a pattern.")] = "*",
     suite: Annotated[
         str | None,
-        Option(
-            help="Real or synthetic data.  [default: blurb, if it has rows]",
-            choices=("blurb", "demo"),
-        ),
+        Option(help="Suite of the rows: name or folder.  [default: blurb, if it has rows]"),
     ] = None,
     datasets: Annotated[
         bool,
@@ -158,10 +155,13 @@ def command(
         rows = ranking.select(ranking.read_rows(output, results, board), model, protocol, head)
         freeze_gc()  # of a large store they are a million objects, which stay to the end
     suites = {row.suite for row in rows}
+    # Two suites never share a table.
     requested, suite = (
         suite,
-        suite or ("blurb" if "blurb" in suites else "demo"),
-    )  # the two never share a table
+        tasks.load_suite(suite).name
+        if suite
+        else min(suites, key=lambda name: (name != "blurb", name != "demo", name), default="blurb"),
+    )
     rows = [row for row in rows if row.suite == suite]
     own = sorted({name for row in rows for name in row.own_tasks})
     known = [*DATASETS, *own, *tasks.TYPES, SCORE, tasks.TWELVE]
@@ -340,7 +340,7 @@ def _leaked_examples(
         click.echo(
             f"With their leaks, as their predictions are not here: {', '.join(lacking)}", err=True
         )
-    for task in (task for task in tasks.all() if task.name in names and task.paper_order):
+    for task in tasks.select_tasks(name for name in names if tasks.known_task(name)):
         splits = {split: data_.read_split(task, folder, split) for split in LEAKING}
         trials = [record.trial for row in rows for record in row.records_of(task.name).values()]
         ways = {

@@ -15,7 +15,7 @@ from blurb.api.comparing import open_corpora
 from blurb.data.seen import CLASSES
 from blurb.messages import ErrorCollector, SettingsError
 from blurb.options import Argument, Option
-from blurb.planning.options import OUTPUT
+from blurb.planning.options import OUTPUT, SUITE
 from blurb.records import Count, RecordTable, record_columns
 from blurb.results.row import Row
 from blurb.results.schema import number, undo_neutral
@@ -101,6 +101,7 @@ def generalisation(
         Path | str | None,
         Option(help="Folder of the original releases, for ChemProt and DDI.", path="dir"),
     ] = None,
+    suite: Annotated[str | None, SUITE] = None,
     tasks: Annotated[
         str | Sequence[str] | None,
         Option(help="Datasets (names or types).  [default: all]", complete="tasks"),
@@ -113,22 +114,26 @@ def generalisation(
     :param rows: rows of `Results`, or references as of `blurb compare`; a folder of row files is one, too
     :param data: data folder, whose train split says what is seen; not needed for rows on synthetic data
     :param raw: folder of the original releases, which have the names of the entities of ChemProt and DDI
+    :param suite: folder of the suite of the rows, if it is none that comes with blurb
     :param tasks: names or types; by default all datasets of the rows
     :raises SettingsError: if no dataset has such figures
     :raises StoreError: if a row was made on other data than the folder has
     """
     errors = ErrorCollector()
+    named = suite or "blurb"
     with errors:
-        chosen = None if tasks is None else {task.name for task in known.load_selection(tasks)}
-    with errors:
+        known.load_suite(named)  # row files name its tasks
         meant = rows_of([rows] if isinstance(rows, str) else rows, output)
+        named = suite or (meant[0].suite if meant else named)
+    with errors:
+        chosen = tasks and {task.name for task in known.load_selection(tasks, named)}
     errors.stop()
-    corpora = open_corpora(meant, data, raw)
+    corpora = open_corpora(meant, data, raw, suite)
     lines: list[SeenRecord] = []
     reasons: dict[tuple[str, str], None] = {}
     for row in meant:
         for name in row.datasets:
-            if chosen is not None and name not in chosen:
+            if chosen and name not in chosen:
                 continue
             try:
                 lines += seen_lines(row, name, count_seen(row, name, split, corpora))

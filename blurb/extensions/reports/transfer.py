@@ -27,7 +27,7 @@ from blurb.learners.base import Subset
 from blurb.learners.saved_models import is_kept
 from blurb.messages import SettingsError, StoreError, opt
 from blurb.options import Argument, Option
-from blurb.planning.options import OUTPUT
+from blurb.planning.options import OUTPUT, SUITE
 from blurb.planning.steps import find_folders
 from blurb.protocols.settings import example_limits
 from blurb.records import Count, RecordTable
@@ -108,6 +108,7 @@ def transfer(
     rows: Annotated[Sequence[RowReference], Argument(complete="rows_anywhere")],
     *,
     data: Annotated[Path | str | None, Option(help="Folder of the datasets.", path="dir")] = None,
+    suite: Annotated[str | None, SUITE] = None,
     tasks: Annotated[
         str | Sequence[str] | None,
         Option(help="Datasets: names, types, or task files.  [default: all]", complete="tasks"),
@@ -119,13 +120,18 @@ def transfer(
 
     :param rows: rows with kept models (`keep_model="best"`), or of a baseline that is one fit, which is made again
     :param data: data folder; not needed for rows on synthetic data
+    :param suite: name or folder of a suite whose datasets are tested on, beside BLURB's and those of the rows' own
     :param tasks: names, types or task files, of which some must be given if a corpus of one's own is among them
     :raises SettingsError: for a row that has no model of a task with an entity
     :raises StoreError: if a model was made from other data than the folder has
     """
-    chosen = known.all() if tasks is None else known.load_selection(tasks)
+    known.load_suite(suite or "blurb")  # row files name its tasks
+    meant = rows_of([rows] if isinstance(rows, str) else rows, output)
+    for row in meant:
+        known.load_suite(row.suite)
+    chosen = known.all() if tasks is None else known.load_selection(tasks, None)
     lines: list[TransferRecord] = []
-    for row in rows_of([rows] if isinstance(rows, str) else rows, output):
+    for row in meant:
         folder, _ = find_folders(row.suite, Path(data) if data else None, None, [], has_suite=False)
         lines += _RowTransfer(row, folder, device, chosen).lines()
     return Transfer(tuple(lines))

@@ -7,7 +7,6 @@ and `blurb.json`, sealed; no pickle.
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 from abc import abstractmethod
 from collections import Counter
@@ -261,7 +260,7 @@ def save(learner: FromScratch, folder: Path, trial: Mapping[str, Any]) -> None:
         "model": f"baseline:{kind}",
         "max_length": learner.limit,
         "options": options(learner),
-        "task": dataclasses.asdict(learner.formulation.task),
+        "task": learner.formulation.task.declaration,
     }
     write_json(folder / ABOUT, {**about, **trial})
     seal_folder(folder)

@@ -13,7 +13,6 @@ No file is a pickle.
 from __future__ import annotations
 
 import copy
-import dataclasses
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -96,7 +95,7 @@ def save(learner: EncoderLearner, folder: Path, trial: Mapping[str, Any]) -> Non
             "remote_code": learner.source.remote_code,
             "max_length": learner.limit,
             "use_pooler": network.use_pooler,
-            "task": dataclasses.asdict(task),
+            "task": task.declaration,
             **(
                 {"base": {"location": learner.source.location, "weights": learner.source.weights}}
                 if adapted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -22,7 +23,7 @@ def init(
     board: Annotated[Path, Argument()],
     *,
     title: Annotated[str, Option(help="Name of the board.")] = "BLURB board",
-    suite: Annotated[str, SUITE] = "blurb",
+    suite: Annotated[str, replace(SUITE, choices=("blurb", "demo"))] = "blurb",
     requirement: Annotated[
         str | None,
         Option(
@@ -88,6 +89,6 @@ def rescore(
 
     Its figures are computed from its predictions. The ledger keeps the score before and after.
     """
-    place, _ = find_folders(suite, data, None, tasks.load_selection("all"))
+    place, _ = find_folders(suite, data, None, tasks.load_selection("all", suite))
     entry = rescoring.rescore(board, name, place, by, ledger.today())
     click.echo(f"{name}: {entry.old:.2f} before, {entry.new:.2f} now")

@@ -75,7 +75,7 @@ def verify(
         raise SettingsError("--submitted is for --since.")
     if margin is not None and rerun is None:
         raise SettingsError("--margin is for --rerun.")
-    place, _ = find_folders(suite, data, None, tasks.load_selection("all"))
+    place, _ = find_folders(suite, data, None, tasks.load_selection("all", suite))
     if ledger.is_board(folder):
         if beside or rerun:
             raise SettingsError("--beside and --rerun are for a single row.")

@@ -37,7 +37,7 @@ from blurb.results import comparability, comparison, groups, published
 from blurb.results.comparability import Use
 from blurb.results.dataset_scores import DATASETS, DatasetScores
 from blurb.results.groups import Standing
-from blurb.results.row import DEMO, Origin, Row, label_rows
+from blurb.results.row import Origin, Row, label_rows
 from blurb.results.schema import undo_neutral
 from blurb.results.score import SCORE, datasets_by_type
 from blurb.statistics.welch import t_critical
@@ -184,8 +184,8 @@ def collect(
     listings = () if listed is None else listed.listings
     rows = {row.primary_key: row for row in ranking.read_rows(store, results, listed)}
     of_board = {each.scores.primary_key: each for each in listings}
-    # Published numbers are of the real data: beside synthetic rows alone they mean nothing.
-    if with_published and not (rows and all(row.suite == DEMO for row in rows.values())):
+    # Published numbers are of BLURB: beside rows of other suites alone they mean nothing.
+    if with_published and not (rows and all(row.suite != "blurb" for row in rows.values())):
         rows |= {row.primary_key: row for row in published.shipped()}
     named = label_rows(list(rows.values()))
     entries = [
@@ -233,7 +233,13 @@ def board(suite: str, entries: Iterable[PageRow]) -> Leaderboard:
         for column in (SCORE, TWELVE, *tasks.TYPES, *names)
     }
     return Leaderboard(
-        suite, names, ordered, comparisons(ordered, names), kinds.pop() if kinds else None, ranks
+        suite,
+        tasks.suite_title(suite),
+        names,
+        ordered,
+        comparisons(ordered, names),
+        kinds.pop() if kinds else None,
+        ranks,
     )
 
 

@@ -242,6 +242,7 @@ class Leaderboard:
     """
 
     suite: str
+    title: str
     tasks: Sequence[str]
     entries: Sequence[PageRow]
     comparisons: PairwiseComparisons

@@ -121,7 +121,9 @@ def _command(row: Row) -> str:
         words = ["blurb run", shlex.quote(row.model)]
     else:
         words = ["blurb run MODEL", *given]
-    words.append("--suite demo" if configuration.suite == DEMO else "--data DATA")
+    suite = shlex.quote(configuration.suite)
+    words += [] if suite == "blurb" else [f"--suite {suite}"]
+    words += [] if suite == DEMO else ["--data DATA"]
     # Only the original releases have entity names instead of BLURB's dummies.
     released = {task.name for task in tasks.all() if task.dummified and task.original}
     if configuration.suite != DEMO and any(

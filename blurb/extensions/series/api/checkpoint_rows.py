@@ -109,7 +109,8 @@ class Scoring:
 
     def _by_name(self, protocol: str) -> dict[str, list[Row]]:
         """The rows that this call would make, by their model names."""
-        requested = protocols.load_protocol_file(protocol).name, self.trials.get("suite", "blurb")
+        suite = tasks_.load_suite(self.trials.get("suite", "blurb")).name
+        requested = protocols.load_protocol_file(protocol).name, suite
         precision = self.trials.get("precision", "auto")
         by_name: dict[str, list[Row]] = {}
         for row in self._rows:
@@ -170,7 +171,7 @@ class Scoring:
         of = protocols.load_protocol_file(protocol)
         return {
             task.name: frozenset(of.seeds(task, count))
-            for task in tasks_.load_selection(self.names)
+            for task in tasks_.load_selection(self.names, None)
         }
 
     def value(self, row: Row) -> float | None:
