@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from blurb import fields
+from blurb import fields, tasks
 from blurb.execution.engines import DEFAULT, engines
 from blurb.messages import ErrorCollector, SettingsError
 from blurb.planning.options import LIMITED, RUN, RunOptions
@@ -23,8 +23,8 @@ from blurb.system import text_files
 
 CODE = {"head", "pooling"}
 """Settings whose value may be code, `FILE.py:CLASS` or `package.module:Class`."""
-FILES = {"protocol": ".toml", "tasks": ".toml", "models": "", "rules": ""}
-"""Keys that may name another file -> how the names of such files end."""
+FILES = {"protocol": ".toml", "tasks": ".toml", "models": "", "rules": "", "suite": ""}
+"""Keys that may name another file, of a suite its folder -> how the names of such files end."""
 NO_KEYS = ("config", "dry_run")
 """Options that say what to do with the file."""
 KEY = {
@@ -90,8 +90,11 @@ def read(path: Path) -> dict[str, Any]:
 def _resolve_beside(path: Path, key: str, given: Any) -> Any:
     """The value of a key with the files that it names; a SettingsError unless they are below the folder of this one."""
     words = given if isinstance(given, list) else given.split(",") if key == "tasks" else [given]
+    names = tasks.suite_names() if key == "suite" else ()
     places = {
-        word: path.parent / word.strip() for word in words if word.strip().endswith(FILES[key])
+        word: path.parent / word.strip()
+        for word in words
+        if word.strip().endswith(FILES[key]) and word not in names
     }
     folder = os.path.realpath(path.parent)
     below = (

@@ -107,13 +107,18 @@ def load_suite(reference: str | Path) -> Suite:
     return suite
 
 
+def suite_names() -> list[str]:
+    """The names of the suites that are loaded or come with blurb."""
+    return list(dict.fromkeys([*_loaded, *_suites.shipped_names()]))
+
+
 def _read_suite(name: str) -> Suite:
     shipped = _suites.shipped_names()
     folder = ((_suites.SHIPPED if name in shipped else Path()) / name).resolve()
     if not (folder / _suites.FILE).is_file():
         lacks = f"The folder {name} has no" if folder.is_dir() else "A suite is also a folder with"
         how = f" {lacks} {_suites.FILE} (docs/suites.md)."
-        raise UnknownName("suite", name, dict.fromkeys([*_loaded, *shipped]), how=how)
+        raise UnknownName("suite", name, suite_names(), how=how)
     suite = _suites.read_suite(folder, _check_own)
     other = _suites.SHIPPED / suite.name if suite.name in shipped else folder
     if _loaded.get(suite.name, suite).folder != folder or other != folder:
@@ -127,7 +132,7 @@ def _read_suite(name: str) -> Suite:
 
 def suite_title(name: str) -> str:
     """The title of a suite that is known here; of others, of which a row tells, the name."""
-    return load_suite(name).title if name in (*_loaded, *_suites.shipped_names()) else name
+    return load_suite(name).title if name in suite_names() else name
 
 
 def load(reference: str) -> Task:

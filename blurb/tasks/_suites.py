@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,15 +17,15 @@ from blurb.tasks._task import Task
 
 FILE = "suite.toml"
 SHIPPED = Path(__file__).resolve().parent / "suites"
+NAME = Field(
+    str,
+    must="have only lower-case letters, digits and hyphens, for example 'my-suite'",
+    rule=lambda name: re.fullmatch(r"[a-z0-9][a-z0-9-]*", name) is not None,
+)
 KEYS: Mapping[str, Field] = {
-    "name": Field(
-        str,
-        must="have only lower-case letters, digits and hyphens, for example 'my-suite'",
-        rule=lambda name: re.fullmatch(r"[a-z0-9][a-z0-9-]*", name) is not None,
-        required=True,
-    ),
+    "name": replace(NAME, required=True),
     "title": Field(str, required=True),
-    "protocol": Field(str),
+    "protocol": NAME,  # never a file, which could name code
 }
 
 

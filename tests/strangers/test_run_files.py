@@ -144,7 +144,7 @@ def test_harmless_options_are_read(engine: str, tmp_path: Path) -> None:
     assert run_file.read(tmp_path / "run.toml")["engine"] == engine
 
 
-@pytest.mark.parametrize("key", ["protocol", "models", "rules", "tasks"])
+@pytest.mark.parametrize("key", ["protocol", "models", "rules", "tasks", "suite"])
 def test_files_are_found_beside_it_and_nowhere_else(key: str, tmp_path: Path) -> None:
     """Another folder is asked for: by its absolute path, by `..`, by a link."""
     folder = tmp_path / "there"

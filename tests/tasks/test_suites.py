@@ -226,7 +226,7 @@ def refusal(folder: str) -> str:
 
 def test_all_faults_of_a_suite_are_told_at_once(here: Path, farm: str) -> None:
     suite = Path(farm, "suite.toml")
-    suite.write_text('name = "My Farm"\ntitel = "T"\n', encoding="utf-8")
+    suite.write_text('name = "My Farm"\ntitel = "T"\nprotocol = "./p.toml"\n', encoding="utf-8")
     Path(farm, "barn.toml").write_text("name = 'barn", encoding="utf-8")
     field = Path(farm, "field.toml").read_text(encoding="utf-8")
     Path(farm, "field.toml").write_text(
@@ -242,6 +242,7 @@ def test_all_faults_of_a_suite_are_told_at_once(here: Path, farm: str) -> None:
     said = refusal(farm)
     for part in (
         "name must have only lower-case letters",
+        "protocol must have only lower-case letters",
         "There is no key called 'titel'. Did you mean 'title'? Available: name, title, protocol",
         "'title' is missing",
         "barn.toml: invalid TOML",
