@@ -100,7 +100,7 @@ def open_corpora(
     suites = sorted({*typed, *(row.suite for row in rows)})
     if len(suites) != 1:
         raise SettingsError(f"The rows must be of one suite (got {', '.join(suites) or 'no row'}).")
-    known.load_suite(suites[0])
+    known.suite_of(suites[0])
     every = [task for row in rows for name in row.datasets if (task := known.known_task(name))]
     folders = Path(data) if data else None, Path(raw) if raw else None
     return Corpora(*find_folders(suites[0], *folders, every, has_suite=False))

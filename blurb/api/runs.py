@@ -130,7 +130,11 @@ def edit_row(row: StoredRow, trained_on: str, leaderboard: Path) -> str:
     :param trained_on: a key of `TRAINED_ON`
     """
     with row.store.locked():
-        row_trials.write(row.store, replace(row.planned, trained_on=trained_on))
+        present = row_trials.read(row.store, near=row.planned.model)
+        same = next((each for each in present if each.key == row.planned.key), None)
+        if same is None:
+            raise StoreError(f"{row.name} was removed meanwhile", fix="see blurb runs.")
+        row_trials.write(row.store, replace(same, trained_on=trained_on))
     return _rebuild_tables(row.store, leaderboard)
 
 

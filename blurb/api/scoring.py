@@ -282,7 +282,8 @@ def _pair_tasks(
     ):
         if path.name.startswith(".") or path.is_dir():
             continue
-        if (named := tasks.known_task(path.stem.lower().replace("_", "-"))) is not None:
+        named = tasks.known_task(path.stem.lower().replace("_", "-"))
+        if named is not None and tasks.is_of(named, suite):
             if named.name in files:
                 raise DataError(
                     f"a second file for {named.name}, beside {files[named.name].name}.", path
@@ -314,7 +315,13 @@ def _answered_tasks(
 ) -> Iterator[tuple[Task, Replies]]:
     """The tasks with the answers of a batch service; a DataError for tasks that were not named, or have none."""
     wanted = (
-        [name for name in by_task if tasks.known_task(name) is not None] if task is None else task
+        [
+            name
+            for name in by_task
+            if (known := tasks.known_task(name)) is not None and tasks.is_of(known, suite)
+        ]
+        if task is None
+        else task
     )
     chosen = {each.name: each for each in tasks.load_selection(wanted, suite)} if wanted else {}
     for name in (*by_task.keys() - chosen.keys(), *chosen.keys() - by_task.keys()):

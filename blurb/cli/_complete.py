@@ -77,6 +77,7 @@ def _rows_anywhere(context: click.Context) -> list[str]:
 one_task = values(lambda context: [task.name for task in known.all()], paths="file")
 tasks = values(lambda context: known.selections(), commas=True, paths="file")
 protocols = values(lambda context: protocol.protocol_names(), paths="file")
+suites = values(lambda context: known.suite_names(), paths="dir")
 models = values(lambda context: (), paths="dir")
 rows = values(_row_names)
 rows_anywhere = values(_rows_anywhere, paths="file")

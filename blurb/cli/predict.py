@@ -77,12 +77,14 @@ def command(
     if made is not None and made.note:
         click.echo(f"The model was trained under {made.protocol}: {made.note}.", err=True)
     if data:
-        name = tasks.to_read(model.task).file or model.task.name
-        answers = model.of_examples(
-            load_dataset(
-                name, data, suite=model.task.suite or "blurb", original=model.reads_originals
-            )["test"].to_list()
+        known = tasks.to_read(model.task)
+        splits = load_dataset(
+            known.file or known.name,
+            data,
+            suite=known.suite or "blurb",
+            original=model.reads_originals,
         )
+        answers = model.of_examples(splits["test"].to_list())
     else:
         lost = [number for number, given in inputs or () if not _text_of(given).strip()]
         kept = [each for each in inputs or () if each[0] not in lost] or inputs or ()

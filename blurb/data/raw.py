@@ -75,9 +75,8 @@ def _read_input(task: Task, given: Input, number: int) -> Raw:
         example[name] = _checked_value(name, task.task_type.columns[name], record[name], record)
     if "tokens" in requested:
         example["tags"] = ["O"] * len(example["tokens"])
-    directed = task.file and not task.layout.get(
-        "dummies"
-    )  # whose corpora say which entity is the head
+    # Whose corpora say which entity is the head.
+    directed = task.is_declared and not task.layout.get("dummies")
     if "head" in requested and not directed and example["head"]["start"] > example["tail"]["start"]:
         example["head"], example["tail"] = example["tail"], example["head"]
     return Raw(example, raw, words)

@@ -32,6 +32,7 @@ class TrialOptions:
         "Tasks and data",
         "Datasets: blurb, demo (BLURB's tasks on synthetic data, which comes with blurb), mtl-ner, or a folder with "
         "suite.toml.",
+        complete="suites",
         page="suites.md",
     )
     seeds: int | str | None = option(

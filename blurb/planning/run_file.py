@@ -106,6 +106,8 @@ def _resolve_beside(path: Path, key: str, given: Any) -> Any:
         raise SettingsError(
             f"{out[0]!r} is not below the folder of this file", fix=f"type --{key} instead."
         )
+    for place in places.values() if key == "suite" else ():
+        tasks.load_suite(place)
     found = [str(places.get(word, word)) for word in words]
     return found if isinstance(given, list) else ",".join(found)
 

@@ -33,6 +33,7 @@ __all__ = [
     "TaskType",
     "all",
     "get",
+    "is_of",
     "load",
     "load_selection",
     "load_suite",
@@ -40,6 +41,7 @@ __all__ = [
     "origin",
     "select_tasks",
     "selections",
+    "suite_of",
     "to_read",
     "tsv_files",
     "types",
@@ -105,6 +107,17 @@ def load_suite(reference: str | Path) -> Suite:
     _files.update({task.name: task for task in suite.tasks})
     _loaded[suite.name] = suite
     return suite
+
+
+def suite_of(name: str) -> Suite:
+    """The suite that a row or a model names; no folder is opened, whatever it names.
+
+    :raises UnknownName: if none of that name was typed before, or comes with blurb
+    """
+    if name not in suite_names():
+        how = f" Its folder must be typed: {opt('suite', 'FOLDER')} (docs/suites.md)."
+        raise UnknownName("suite", name, suite_names(), how=how)
+    return load_suite(name)
 
 
 def suite_names() -> list[str]:
@@ -215,6 +228,20 @@ def _check_own(task: Task, where: Path) -> None:
             where=where,
             fix="choose another name.",
         )
+    for other in (*all(), *_files.values()):
+        theirs = _places(other) if other.name != task.name else {}
+        if taken := [
+            path for path, mark in _places(task).items() if theirs.get(path, mark) != mark
+        ]:
+            what = f"{taken[0]} is a file of the task {other.name}, which would be written over"
+            raise SettingsError(what, where=where, fix="choose another path.")
+
+
+def _places(task: Task) -> dict[str, str]:
+    """What blurb writes for a task, by path below the data folder or that of the originals; and which file it is."""
+    built = dict.fromkeys(task.files.values(), task.name) if task.builder else {}
+    downloads = task.source.downloads if task.source else ()
+    return built | {each.path: each.sha256 or each.url for each in downloads}
 
 
 def _from_file(path: Path) -> Task:
@@ -248,8 +275,10 @@ def of_declaration(content: Mapping[str, Any], where: str) -> Task:
     :param where: start of messages
     :raises StoreError: if the content is no declaration
     """
-    name = content.get("name")
-    return of_fields(content, known_task(name) if isinstance(name, str) else None, where)
+    name, suite = content.get("name"), content.get("suite", "")
+    known = known_task(name) if isinstance(name, str) else None
+    is_same = known is not None and known.suite == suite and (suite or not known.file)
+    return of_fields(content, known if is_same else None, where)
 
 
 def to_read(task: Task) -> Task:
@@ -257,12 +286,12 @@ def to_read(task: Task) -> Task:
     if not task.is_declared:
         return task
     known = known_task(task.name)
-    if known is None or not known.is_declared:
+    if known is None or not known.is_declared or known.suite != task.suite:
         whose = f"suite {task.suite}" if task.suite else f"task file {task.file}"
-        typed = ("suite", "FOLDER") if task.suite else ("task", shlex.quote(task.file))
+        file = f"FOLDER/{task.name}{SUFFIX}" if task.suite else task.file
         raise SettingsError(
             f"The examples are those of the {whose}. A file that a store or model names is not opened",
-            fix=f"type it: {opt(*typed)}",
+            fix=f"type it: {opt('task', shlex.quote(file))}",
         )
     return known
 
@@ -276,7 +305,7 @@ def _in_order(chosen: Iterable[Task]) -> list[Task]:
     return sorted(chosen, key=lambda task: (task.paper_order or 99, task.name))
 
 
-def load_selection(wanted: str | Iterable[str], suite: str | None = "blurb") -> list[Task]:
+def load_selection(wanted: str | Iterable[str], suite: str | None = None) -> list[Task]:
     """Select tasks as typed: names as in `select_tasks`, and task files by path."""
     words = (
         load(word.strip()).name if word.strip().endswith(SUFFIX) else word
@@ -330,9 +359,15 @@ def select_tasks(wanted: str | Iterable[str], suite: str | None = None) -> list[
     return _in_order(chosen.values())
 
 
+def is_of(task: Task, suite: str) -> bool:
+    """Whether a suite may have a task: its own, and those of plug-ins and task files where it is `blurb` or `demo`."""
+    whole = load_suite(suite)
+    return task.suite == (whole.name if whole.tasks else "")
+
+
 def _check_belong(chosen: Iterable[Task], suite: Suite) -> None:
     for task in chosen:
-        if task.suite != (suite.name if suite.tasks else ""):
+        if not is_of(task, suite.name):
             owner = task.suite or "blurb"
             raise SettingsError(
                 f"The task {task.name} is of the suite {owner}, not of {suite.name}",

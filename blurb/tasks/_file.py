@@ -68,7 +68,8 @@ def is_scale(bounds: Sequence[Any]) -> bool:
 
 
 def _is_below(path: str) -> bool:
-    return not PurePosixPath(path).is_absolute() and ".." not in PurePosixPath(path).parts
+    parts = PurePosixPath(path).parts
+    return bool(parts) and not {"/", ".."} & {*parts} and "\0" not in path
 
 
 TEXT = Field(str)
@@ -204,7 +205,9 @@ def load(path: Path, shipped: bool = False, suite: str = "") -> Task:
                 )
             )
     errors.stop()
-    return _make_task(content, path.resolve(), shipped, suite)
+    # A link is a file of the suite in whose folder it lies.
+    place = path.parent.resolve() / path.name if suite else path.resolve()
+    return _make_task(content, place, shipped, suite)
 
 
 def _check_for_type(

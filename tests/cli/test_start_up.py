@@ -228,7 +228,8 @@ def store(here: Path) -> Path:
         ("run m --protocol", "", protocol_names()),
         ("run m --protocol", "./my", ["<file>"]),
         ("run m --precision", "f", ["fp32", "fp16"]),
-        ("run m --suite", "", ["blurb", "demo"]),
+        ("run m --suite", "", ["blurb", "demo", "mtl-ner"]),
+        ("run m --suite", "./fa", ["<dir>"]),
         ("run", "./my", ["<dir>"]),
         (
             "ablate m --axis",

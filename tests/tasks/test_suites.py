@@ -15,8 +15,9 @@ from click.testing import CliRunner, Result
 import blurb
 from blurb import tasks
 from blurb.cli import cli
+from blurb.data import raw
 from blurb.data.loading import load_task
-from blurb.messages import BlurbError
+from blurb.messages import BlurbError, SettingsError, UnknownName
 from tests.conftest import ROOT
 from tests.test_guides import blocks
 
@@ -212,7 +213,7 @@ def test_a_row_of_a_suite_that_is_not_known_names_it(here: Path, farm: str) -> N
     for command in ("generalisation", "transfer"):
         refused = str(invoke(command, "baseline:dictionary", "--data", "data").exception)
         assert "no suite called 'farm'" in refused
-        assert "a folder with suite.toml" in refused
+        assert "Its folder must be typed" in refused
 
 
 def refusal(folder: str) -> str:
@@ -335,3 +336,65 @@ def test_ours_follow_the_same_rules() -> None:
             for file in task.source.downloads:
                 assert "df0df02fae6dbb87d88ffcf323b9096528f06f84" in file.url
                 assert len(file.sha256) == 64
+
+
+def test_what_a_row_or_model_names_opens_no_folder(here: Path, farm: str) -> None:
+    """A suite by its path, in whatever file: only what a person types is opened."""
+    for name in (farm, "./suite", "farm"):
+        with pytest.raises(UnknownName, match="Its folder must be typed: --suite FOLDER"):
+            tasks.suite_of(name)
+    stored = tasks.load_suite(farm).tasks[0].declaration
+    assert (stored["file"], stored["suite"]) == ("", "farm")
+    assert tasks.suite_of("farm").folder == Path(farm).resolve()
+
+
+def test_a_stored_task_is_not_its_namesake(here: Path, farm: str) -> None:
+    (task, _) = tasks.load_suite(farm).tasks
+    for other in (replace(task, suite="zoo"), replace(task, suite="", file="/else/barn.toml")):
+        with pytest.raises(SettingsError, match="type it: --task"):
+            tasks.to_read(other)
+        assert tasks.of_declaration(other.declaration, "x").suite == other.suite
+    assert tasks.to_read(tasks.of_declaration(task.declaration, "x")) == task
+
+
+def test_a_stored_relation_of_a_suite_keeps_its_direction(here: Path, farm: str) -> None:
+    text = """name = "ppi"
+type = "relation"
+labels = ["no", "yes"]
+negative = "no"
+files = { train = "P/train.jsonl", dev = "P/dev.jsonl", test = "P/test.jsonl" }
+format = { kind = "jsonl" }
+"""
+    Path(farm, "ppi.toml").write_text(text, encoding="utf-8")
+    task = next(each for each in tasks.load_suite(farm).tasks if each.name == "ppi")
+    head, tail = ({"start": at, "end": at + 1, "type": "P"} for at in (8, 0))
+    record = {"text": "A binds B", "head": head, "tail": tail}
+    for each in (task, tasks.of_declaration(task.declaration, "x")):
+        assert raw.read(each, dict(record), 1, None).example["head"]["start"] == 8
+
+
+def test_a_link_is_a_file_of_the_suite_in_which_it_lies(here: Path, farm: str) -> None:
+    (here / "else").mkdir()
+    Path(farm, "barn.toml").rename(here / "else" / "barn.toml")
+    Path(farm, "barn.toml").symlink_to(here / "else" / "barn.toml")
+    (task, _) = tasks.load_suite(farm).tasks
+    assert tasks.load(task.file) == task
+
+
+def test_no_suite_writes_over_the_data_of_another_task(here: Path, farm: str) -> None:
+    barn = Path(farm, "barn.toml").read_text(encoding="utf-8")
+    theirs = barn.replace("Barn/train.tsv", "NCBI-disease/train.tsv")
+    Path(farm, "barn.toml").write_text(theirs, encoding="utf-8")
+    tasks.load_suite(farm)  # to read it is allowed
+    tasks._files.clear()
+    tasks._loaded.pop("farm")
+    built = theirs.replace('type = "ner"', 'type = "ner"\nbuilder = "mtl"')
+    Path(farm, "barn.toml").write_text(built, encoding="utf-8")
+    assert "is a file of the task ncbi-disease, which would be written over" in refusal(farm)
+
+
+@pytest.mark.parametrize("path", ["", ".", "a/../../b", "/etc/passwd", "a\\u0000b"])
+def test_a_path_of_a_suite_is_below_its_folder(here: Path, farm: str, path: str) -> None:
+    barn = Path(farm, "barn.toml").read_text(encoding="utf-8")
+    Path(farm, "barn.toml").write_text(barn.replace("Barn/train.tsv", path), encoding="utf-8")
+    assert "train must be a path below the data folder" in refusal(farm)

@@ -158,7 +158,9 @@ def command(
     # Two suites never share a table.
     requested, suite = (
         suite,
-        tasks.load_suite(suite).name
+        suite
+        if suite in suites
+        else tasks.load_suite(suite).name
         if suite
         else min(suites, key=lambda name: (name != "blurb", name != "demo", name), default="blurb"),
     )

@@ -124,16 +124,18 @@ def generalisation(
     with errors:
         known.load_suite(named)  # row files name its tasks
         meant = rows_of([rows] if isinstance(rows, str) else rows, output)
-        named = suite or (meant[0].suite if meant else named)
+        named = suite or (known.suite_of(meant[0].suite).name if meant else named)
     with errors:
-        chosen = tasks and {task.name for task in known.load_selection(tasks, named)}
+        chosen = (
+            None if tasks is None else {task.name for task in known.load_selection(tasks, named)}
+        )
     errors.stop()
     corpora = open_corpora(meant, data, raw, suite)
     lines: list[SeenRecord] = []
     reasons: dict[tuple[str, str], None] = {}
     for row in meant:
         for name in row.datasets:
-            if chosen and name not in chosen:
+            if chosen is not None and name not in chosen:
                 continue
             try:
                 lines += seen_lines(row, name, count_seen(row, name, split, corpora))

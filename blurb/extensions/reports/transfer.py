@@ -128,7 +128,7 @@ def transfer(
     known.load_suite(suite or "blurb")  # row files name its tasks
     meant = rows_of([rows] if isinstance(rows, str) else rows, output)
     for row in meant:
-        known.load_suite(row.suite)
+        known.suite_of(row.suite)
     chosen = known.all() if tasks is None else known.load_selection(tasks, None)
     lines: list[TransferRecord] = []
     for row in meant:

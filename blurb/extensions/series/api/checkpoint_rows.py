@@ -200,14 +200,15 @@ class Scoring:
         )
 
 
-def names_of(tasks: str | Sequence[str], most: int | None = None) -> list[str]:
-    """The names of the chosen tasks, task files included."""
-    names = [
-        task.name
-        for task in tasks_.load_selection(
-            tasks.split(",") if isinstance(tasks, str) else list(tasks)
-        )
-    ]
+def names_of(
+    tasks: str | Sequence[str], suite: str | None = None, most: int | None = None
+) -> list[str]:
+    """The names of the chosen tasks, task files included.
+
+    :param suite: of all of them
+    """
+    words = tasks.split(",") if isinstance(tasks, str) else list(tasks)
+    names = [task.name for task in tasks_.load_selection(words, suite)]
     if most is not None and len(names) > most:
         raise SettingsError(f"Choose one dataset (got {', '.join(names)}).")
     return names

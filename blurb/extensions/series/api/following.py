@@ -97,7 +97,7 @@ def series(
         checkpoints = finding.find(places, pattern, not trials.get("tokenizer"))
         _check_required(checkpoints, require)
     with wrong:
-        names = names_of(tasks)
+        names = names_of(tasks, trials.get("suite"))
     for name in (protocol, full or protocol):
         with wrong:
             protocols.load_protocol_file(name)
@@ -183,7 +183,7 @@ def watch(
     """
     wrong = ErrorCollector()
     with wrong:
-        names = names_of(tasks)
+        names = names_of(tasks, trials.get("suite"))
     with wrong:
         seconds = budget_seconds(idle, opt("idle"))
     with wrong:
@@ -288,7 +288,7 @@ def bisect(
     say = told or (lambda text: None)
     for note in checkpoints.left_out:
         say(note)
-    (name,) = names_of(task, most=1)
+    (name,) = names_of(task, trials.get("suite"), most=1)
     steps = {step.step: step for step in checkpoints.steps}
     for step in (good, bad):
         if step is not None and step not in steps:

@@ -38,7 +38,9 @@ def score(request: Mapping[str, Any]) -> tuple[dict[str, float], str]:
     if not results.rows:
         raise DataError(f"{request['name']}: {failed or 'no trial ended'}")
     (row,) = results.rows
-    asked = names_of(request["tasks"])  # the row has whatever was scored under its name
+    asked = names_of(
+        request["tasks"], request["trials"].get("suite")
+    )  # the row has whatever was scored under its name
     scores = {name: mean for name, mean in row.means(request["split"]).items() if name in asked}
     mean = statistics.fmean(scores.values()) if len(scores) == len(asked) else None
     scores |= {

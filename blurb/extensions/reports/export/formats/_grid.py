@@ -123,7 +123,7 @@ def _seen_table(requested: ExportRequest, path: Path) -> ExportTable:
             raise UnknownName("row", name, present, where=path)
     chosen = {task.name for task in requested.datasets}
     # With all of BLURB's, tasks of one's own stand there, too.
-    is_whole = chosen >= {task.name for task in tasks.all()}
+    is_whole = chosen >= {task.name for task in tasks.all() if task.paper_order}
     lines = [
         line
         for line in lines
