@@ -11,7 +11,7 @@ from blurb.learners import row_name
 from blurb.messages import FIRST, ErrorCollector
 from blurb.results import schema
 from blurb.results.dataset_scores import DATASETS, DatasetScores, in_order
-from blurb.results.row import DEMO, Origin, Published, Row, label_rows
+from blurb.results.row import Origin, Published, Row, label_rows
 from blurb.results.schema import ASKED, KEY, MODEL, Line, Numbered
 from blurb.statistics.welch import t_critical
 from blurb.table_files import FileLine
@@ -108,7 +108,7 @@ def _row_of_line(at: FileLine, line: Line, seen: dict[tuple[str, ...], FileLine]
 
 def write(path: Path, rows: Iterable[Row]) -> None:
     """Writes the table of rows in the given order; those of suites other than BLURB's and demo have no line."""
-    rows = [row for row in rows if row.suite in ("", "blurb", DEMO)]
+    rows = [row for row in rows if row.has_means]
     schema.write(path, columns_of(rows), [line_of(row) for row in rows])
 
 

@@ -193,8 +193,13 @@ class Row:
 
     @property
     def suite(self) -> str:
-        """The suite: `blurb`, or `demo` for synthetic data."""
+        """The suite: `blurb`, `demo` for synthetic data, or another one."""
         return self.configuration.suite
+
+    @property
+    def has_means(self) -> bool:
+        """Whether its suite has task-type means and a score: the others are sets, and no benchmark."""
+        return self.suite in ("", "blurb", DEMO)  # published rows name none
 
     @property
     def primary_key(self) -> tuple[str, ...]:

@@ -246,7 +246,8 @@ def _places(task: Task) -> dict[str, str]:
 
 def _from_file(path: Path) -> Task:
     if (path.parent / _suites.FILE).is_file():  # also in a worker, which was given nothing else
-        return _file.load(path, suite=load_suite(path.parent).name)
+        own = {task.name: task for task in load_suite(path.parent).tasks}
+        return own.get(path.stem) or _file.load(path)
     task = _file.load(path)
     _check_own(task, path)
     if task.name not in _files and (same := _file.alike_labels(task.labels)):

@@ -255,11 +255,10 @@ def _print_board(
     alone = [entry for entry in own if overview.without_means(entry)]
     shown = own if with_datasets or len(alone) == len(ranks) else alone if len(alone) <= FEW else []
     tables = overview.datasets(shown, out.width)
-    # Figures of one's own that only the datasets have stand above the means of others.
-    tables.insert(
-        len(tables) if len(alone) == len(own) < len(ranks) else 0,
-        overview.overview_table(ranks, column),
-    )
+    if any(ranked.entry.row.has_means for ranked in ranks):
+        # Figures of one's own that only the datasets have stand above the means of others.
+        below = len(alone) == len(own) < len(ranks)
+        tables.insert(len(tables) if below else 0, overview.overview_table(ranks, column))
     for table in tables:
         out.print(table)
     if any(map(overview.has_skill, shown)):
