@@ -144,7 +144,7 @@ def test_harmless_options_are_read(engine: str, tmp_path: Path) -> None:
     assert run_file.read(tmp_path / "run.toml")["engine"] == engine
 
 
-@pytest.mark.parametrize("key", ["protocol", "models", "rules", "tasks", "suite"])
+@pytest.mark.parametrize("key", ["protocol", "models", "rules", "tasks"])
 def test_files_are_found_beside_it_and_nowhere_else(key: str, tmp_path: Path) -> None:
     """Another folder is asked for: by its absolute path, by `..`, by a link."""
     folder = tmp_path / "there"
@@ -167,6 +167,25 @@ def test_files_are_found_beside_it_and_nowhere_else(key: str, tmp_path: Path) ->
         (folder / "run.toml").write_text('tasks = ["ner", "../x.toml"]\nmodel = "a"\n')
         with pytest.raises(BlurbError, match="type --tasks instead"):
             run_file.read(folder / "run.toml")
+
+
+def test_the_folder_of_a_suite_is_below_it(tmp_path: Path) -> None:
+    """A name is one of blurb's own; whatever else it says is a folder, whose faults are told with those of the file."""
+    run = tmp_path / "there" / "run.toml"
+    for folder in (tmp_path / "else", tmp_path / "there" / "sub"):
+        folder.mkdir(parents=True)
+        (folder / "suite.toml").write_text('name = "Mine"\nprotocol = "./p.toml"\n')
+    (tmp_path / "there" / "link").symlink_to(tmp_path / "else")
+    for name in ("../else", str(tmp_path / "else"), "sub/../../else", "link"):
+        run.write_text(f'suite = "{name}"\nmodel = "a"\n')
+        with pytest.raises(SettingsError, match=r"suite: .*not below the folder.*type --suite"):
+            run_file.read(run)
+    for name, said in (("sub", "protocol must have only"), ("demos", "no suite called .*demos'")):
+        run.write_text(f'suite = "{name}"\nmodel = "a"\n')
+        with pytest.raises(BlurbError, match=said):
+            run_file.read(run)
+    run.write_text('suite = "demo"\nmodel = "a"\n')
+    assert run_file.read(run)["suite"] == "demo"
 
 
 @pytest.mark.parametrize("key", ["protocol", "models", "rules", "tasks"])
