@@ -88,7 +88,8 @@ def test_the_demo_suite_needs_no_data_and_has_nothing_published(tmp_path: Path) 
     ] * 3
     assert {line["protocol"] for line in lines} == {"demo"}
     page = (tmp_path / "tables" / "pooling.md").read_text()
-    assert "max_train=64, synthetic data. One seed; at most 64 training examples\n" in page
+    assert "max_train=64, synthetic data. It had met nothing of these datasets before" in page
+    assert "one seed; at most 64 training examples\n" in page
     assert "PubMedBERT" not in page
 
 
