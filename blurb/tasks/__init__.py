@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterable, Mapping
 from functools import cache, cached_property
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb.messages import SettingsError, UnknownName, fold_name, notify, opt
-from blurb.names import file_beside, resolve_name
+from blurb.names import TASK, file_beside, resolve_name
 from blurb.registry import Registry
 from blurb.tasks import _file, _suites, types
 from blurb.tasks._file import of_fields
@@ -189,7 +188,7 @@ def check_name(name: str, where: str) -> None:
             where=where,
             fix=f"choose another one, for example 'my-{name}'.",
         )
-    if not re.fullmatch(r"[a-z0-9][a-z0-9-]*", name):
+    if not TASK.fullmatch(name):
         raise SettingsError(
             f"a name must contain only lower-case letters, digits and hyphens, for example 'my-corpus' (got {name!r}).",
             where=where,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from blurb import names
 from blurb.fields import Field, read_table
 from blurb.messages import ErrorCollector, SettingsError
 from blurb.system import text_files
@@ -20,7 +20,7 @@ SHIPPED = Path(__file__).resolve().parent / "suites"
 NAME = Field(
     str,
     must="have only lower-case letters, digits and hyphens, for example 'my-suite'",
-    rule=lambda name: re.fullmatch(r"[a-z0-9][a-z0-9-]*", name) is not None,
+    rule=lambda name: names.TASK.fullmatch(name) is not None,
 )
 KEYS: Mapping[str, Field] = {
     "name": replace(NAME, required=True),

@@ -208,16 +208,19 @@ def command(
         return
     shown = [*DATASETS, *own] if datasets else [SCORE, tasks.TWELVE, *tasks.TYPES]
     shown += [] if column in shown else [column]
+    ranked = {  # of a dataset by resampling its examples, which is dear
+        name: ranking.in_parts(entries, name, left_out)
+        for name in (shown if datasets else [column])
+    }
     places = {
-        name: {id(each.entry): each.place for each in ranking.in_parts(entries, name, left_out)}
-        for name in shown
+        name: {id(each.entry): each.place for each in part}
+        for name, part in ranked.items()
         if datasets
     }
     ends = ("", "_low", "_high", *(("_best_rank", "_worst_rank") if datasets else ()))
     scores = [f"{name}{end}" for name in shown for end in ends]
     columns = (*keys(RankedRowRecord)[:-2], *scores, *keys(RankedRowRecord)[-2:])
-    ranked = ranking.in_parts(entries, column, left_out)
-    print_rows(columns, [_record_of_row(each, shown, places) for each in ranked], form)
+    print_rows(columns, [_record_of_row(each, shown, places) for each in ranked[column]], form)
 
 
 def _show_withdrawn(

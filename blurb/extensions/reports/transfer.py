@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -41,9 +41,6 @@ from blurb.statistics.bootstrap import Clusters
 from blurb.statistics.welch import NORMAL, welch_test
 from blurb.store.record import Record
 from blurb.tasks import Task
-
-if TYPE_CHECKING:
-    pass
 
 EXACT, OVERLAPPING = ClassFigure(0, "f1"), ClassFigure(1, "f1")
 """F1 of exact spans and of spans that share a word, from three sums each."""
