@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Iterable, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -129,8 +130,9 @@ def build_outline(folder: Path, config: Any, remote_code: bool) -> Any:
 
 
 def check_filled(folder: Path, config: Any, remote_code: bool) -> None:
-    """Raises a ModelError if safetensors lack weights of the encoder; reads their headers only."""
-    _check_names(folder, config, *_from_files(folder, config, remote_code, "meta"))
+    """Raises a ModelError if safetensors lack weights of the encoder; with accelerate it reads their headers only."""
+    device = "meta" if find_spec("accelerate") else ""  # transformers needs it for a device
+    _check_names(folder, config, *_from_files(folder, config, remote_code, device))
 
 
 def load_encoder(

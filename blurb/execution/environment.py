@@ -24,15 +24,7 @@ from blurb.system import process
 if TYPE_CHECKING:
     from blurb.execution.job import Job
 
-PACKAGES = (
-    "torch",
-    "transformers",
-    "tokenizers",
-    "accelerate",
-    "datasets",
-    "numpy",
-    "scikit-learn",
-)
+PACKAGES = ("torch", "transformers", "tokenizers", "datasets", "numpy", "scikit-learn")
 
 
 def describe_environment(device: str) -> dict[str, Any]:

@@ -51,17 +51,7 @@ from blurb.training import tracking
 
 log = logging.getLogger("blurb")
 
-ALIKE = (
-    "python",
-    "torch",
-    "transformers",
-    "tokenizers",
-    "accelerate",
-    "numpy",
-    "platform",
-    "device",
-    "threads",
-)
+ALIKE = ("python", "torch", "transformers", "tokenizers", "numpy", "platform", "device", "threads")
 """Fields that are equal in two environments in which a trial gives the same predictions."""
 
 

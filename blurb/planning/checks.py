@@ -60,9 +60,9 @@ def check_combination(options: RunOptions, errors: ErrorCollector) -> None:
     if options.name is not None:
         with errors:
             names.check(options.name, "The model name")
-    if options.track and not tracking.seems_installed(options.track):
-        what = f"{opt('track', options.track)} needs the package {options.track}: pip install {options.track}"
-        errors.add(SettingsError(what))
+    with errors:
+        if options.track:
+            tracking.check(options.track)
     if options.dummy_tokens and options.relation_input not in (None, *DUMMIES):
         other = opt("relation-input", options.relation_input)
         what = f"{opt('dummy-tokens')} cannot be combined with {other}; remove one."

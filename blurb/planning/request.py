@@ -29,7 +29,7 @@ from blurb.row_files.references import row_of
 from blurb.store import row_trials as rows
 from blurb.store.trial import Configuration
 from blurb.tasks import Task
-from blurb.training import devices, tracking
+from blurb.training import devices
 
 NOT_YET_CHECKED = "More may be wrong: tokenizer and device are checked after these."
 
@@ -186,9 +186,6 @@ def _load_request(
     :param elsewhere: whether the trials run on other machines
     """
     errors, sources = ErrorCollector(), list[ModelSource]()
-    with errors:
-        if options.track:
-            tracking.check(options.track)
     with errors:
         precision = steps.choose_precision(options, elsewhere)
     has_device = not errors.errors  # whoever mistyped a device does not wait for downloads

@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 import torch
-from accelerate import Accelerator
 
 from blurb.inputs.features import Features, Ints
 from blurb.messages import SettingsError, TrainingError, opt
@@ -33,7 +32,7 @@ from blurb.training.network import (
     use_masks_without_waiting,
 )
 from blurb.training.optimizer import learning_rate_factor, make_adamw
-from blurb.training.precision import Precision, bf16_products, make_accelerator
+from blurb.training.precision import Precision, bf16_products, encoder_autocast
 from blurb.training.resuming import (
     Checkpoints,
     Epoch,
@@ -78,13 +77,14 @@ class Trainer:
     checkpointing: str = "auto"
     state: LoopState = field(init=False)
     resumed: dict[str, float] = field(default_factory=dict, init=False)
-    accelerator: Accelerator = field(init=False)
+    scaler: torch.amp.GradScaler = field(init=False)
     products: AbstractContextManager[object] = field(init=False)
 
     def __post_init__(self) -> None:
         self.products = bf16_products(self.device, self.precision)
-        self.accelerator = make_accelerator(self.device, self.precision, self.tracking.options())
-        self.tracking.start(self.accelerator)
+        self.network.autocast = encoder_autocast(self.device, self.precision)
+        self.scaler = torch.amp.GradScaler(self.device.type, enabled=self.precision == "fp16")
+        self.tracking.start()
         if self.checkpointing == "on" and not checkpoint_activations(self.network.encoder):
             raise SettingsError(
                 f"{opt('checkpointing', 'on')}: {type(self.network.encoder).__name__} does not support it."
@@ -94,10 +94,6 @@ class Trainer:
             use_cpu_dropout(self.network)
         else:
             use_masks_without_waiting(self.network)
-        # Only the encoder is prepared (accelerate wraps its forward in autocast): head and loss stay in float32.
-        self.network.encoder = self.accelerator.prepare_model(
-            self.network.encoder, device_placement=False
-        )
 
     def fit(
         self,
@@ -124,9 +120,7 @@ class Trainer:
         if settings.weight_decay == 0 and encoder.get_input_embeddings().weight.requires_grad:
             used = np.union1d(features.ids.values, [self.pad_id])
             train_used_rows(encoder, torch.from_numpy(used).to(self.device))
-        optimizer = self.accelerator.prepare_optimizer(
-            make_adamw(self.network, settings), device_placement=False
-        )
+        optimizer = make_adamw(self.network, settings)
         resumption = Resumption(self, optimizer, state)
         epochs = math.ceil(total / per_epoch)
         with resumption.resumable():
@@ -206,8 +200,10 @@ class Trainer:
                     self.micro_batch,
                 )
         if clip_norm > 0:
-            self.accelerator.clip_grad_norm_(self.network.parameters(), clip_norm)
-        optimizer.step()
+            self.scaler.unscale_(optimizer)
+            torch.nn.utils.clip_grad_norm_(self.network.parameters(), clip_norm)
+        self.scaler.step(optimizer)
+        self.scaler.update()
         optimizer.zero_grad()
         return loss  # type: ignore[possibly-undefined]
 
@@ -226,7 +222,7 @@ class Trainer:
         for part in parts:
             with self.products:
                 loss = self.network.loss(part.to(self.device)) / max(1, num_targets)
-                self.accelerator.backward(loss)
+                self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
             total += loss.detach()
         return total
 

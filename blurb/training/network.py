@@ -8,6 +8,7 @@ Here the mask is always used. On a CPU inspecting costs nothing, so transformers
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
@@ -30,6 +31,7 @@ class Network(nn.Module):
         sub-tokens
     :param use_pooler: whether to use the checkpoint's trained pooler
     :param word_pooling: which sub-tokens represent a word (`blurb.inputs.words.POOLINGS`)
+    :ivar autocast: the context in which the encoder runs
     """
 
     def __init__(
@@ -46,13 +48,15 @@ class Network(nn.Module):
         self.head = head
         self.use_pooler = use_pooler
         self.word_pooling = word_pooling
+        self.autocast: AbstractContextManager[object] = nullcontext()
 
     def features(self, batch: Batch) -> Tensor:
         """(batch, words, size) for token tasks, (batch, size) for the others, (batch, pieces, size) without pooling."""
         inputs: dict[str, Any] = {"input_ids": batch.ids, "attention_mask": batch.mask}
         if batch.token_type_ids is not None:
             inputs["token_type_ids"] = batch.token_type_ids
-        output = self.encoder(**inputs)
+        with self.autocast:  # head and loss stay in float32
+            output = self.encoder(**inputs)
         hidden: Tensor = output.last_hidden_state.float()  # (batch, pieces, size)
         if batch.word_starts is not None and batch.word_ends is not None:
             return word_vectors(hidden, batch.word_starts, batch.word_ends, self.word_pooling)

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from blurb.system.process import one_process
 from blurb.training.devices import check_precision, no_fp16
 
-if TYPE_CHECKING:
-    from accelerate import Accelerator
-
 Precision = Literal["fp32", "bf16", "fp16"]
+DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 def choose_precision(requested: str, device: torch.device) -> Precision:
@@ -38,21 +34,11 @@ def has_bf16(device: torch.device) -> bool:
     return False
 
 
-def make_accelerator(
-    device: torch.device, precision: Precision, options: Mapping[str, Any]
-) -> Accelerator:
-    """The wrapper that runs an encoder under autocast in bf16 or fp16, and scales gradients in fp16.
-
-    :param options: more of an Accelerator, such as those of trackers
-    """
-    from accelerate import Accelerator
-    from accelerate.state import AcceleratorState
-
-    # The state is shared by all accelerators of a process and would refuse another precision.
-    AcceleratorState._reset_state(True)
-    mixed = "no" if precision == "fp32" else precision
-    with one_process():
-        return Accelerator(cpu=device.type == "cpu", mixed_precision=mixed, **options)
+def encoder_autocast(device: torch.device, precision: Precision) -> AbstractContextManager[object]:
+    """The context in which an encoder runs: its products are in bf16 or fp16, its weights stay in float32."""
+    if precision == "fp32":
+        return nullcontext()
+    return torch.autocast(device.type, DTYPES[precision])
 
 
 _ATEN = torch.ops.aten

@@ -96,7 +96,6 @@ class Resumption:
             tensors["loop"]["losses"] = torch.stack(state.losses)
         if trainer.device.type == "cuda":
             tensors["loop"]["cuda"] = torch.cuda.get_rng_state(trainer.device)
-        scaler = trainer.accelerator.scaler
         legacy = np.random.get_state(legacy=False)
         values = {
             "begun": state.begun,
@@ -109,7 +108,7 @@ class Resumption:
                 "state": {**legacy["state"], "key": legacy["state"]["key"].tolist()},
             },
             "micro_batch": trainer.micro_batch,
-            "scaler": scaler and scaler.state_dict(),
+            "scaler": trainer.scaler.state_dict(),
             "seconds": round(self.earlier + time.perf_counter() - self.begun, 2),
         }
         self.checkpoints.write(tensors, values)
@@ -134,8 +133,8 @@ class Resumption:
             epoch, score = values["best"]
             state.best = Best(epoch, score, tensors.get("best", tensors["network"]))
         trainer.micro_batch = values["micro_batch"]
-        if trainer.accelerator.scaler is not None:
-            trainer.accelerator.scaler.load_state_dict(values["scaler"])
+        if trainer.scaler.is_enabled():
+            trainer.scaler.load_state_dict(values["scaler"])
         version, numbers, gauss = values["python"]
         random.setstate((version, tuple(numbers), gauss))
         np.random.set_state(values["numpy"])

@@ -7,19 +7,20 @@ after every call) or fail a run: its errors become a warning, and the trial cont
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import logging
 import random
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from blurb.messages import SettingsError, opt
+from blurb.system.process import one_process
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
@@ -31,18 +32,13 @@ FOLDER = ".tensorboard"
 """Folder of tensorboard's files in the store; no model name begins with a dot."""
 
 
-def seems_installed(tracker: str) -> bool:
-    """Whether its package is there; without accelerate, which loads torch."""
-    return importlib.util.find_spec(tracker) is not None
-
-
 def check(tracker: str) -> None:
-    """Raises a SettingsError before training if the tracker's package is not installed."""
-    from accelerate.tracking import get_available_trackers
-
-    if tracker not in map(str, get_available_trackers()):
+    """Raises a SettingsError before training if a package is missing: the tracker's, or accelerate."""
+    missing = [name for name in (tracker, "accelerate") if find_spec(name) is None]
+    if missing:
+        packages = " ".join(missing)
         raise SettingsError(
-            f"{opt('track', tracker)} needs the package {tracker}: pip install {tracker}"
+            f"{opt('track', tracker)} needs what is not installed: pip install {packages}"
         )
 
 
@@ -66,11 +62,7 @@ class Tracking:
     listen: Callable[[Mapping[str, float | None], int], None] = lambda values, step: None
     accelerator: Accelerator | None = field(default=None, init=False)
 
-    def options(self) -> dict[str, Any]:
-        """Options for the `Accelerator` of the trial."""
-        return {"log_with": self.tracker, "project_dir": str(self.folder)} if self.tracker else {}
-
-    def start(self, accelerator: Accelerator) -> None:
+    def start(self) -> None:
         """Starts the run. Tensorboard uses the project name as a folder; the others also have a run name."""
         if not self.tracker:
             return
@@ -82,8 +74,17 @@ class Tracking:
         values = {
             name: value for name, value in settings.items() if isinstance(value, str | int | float)
         }
-        self.accelerator = accelerator
-        self._call(lambda: accelerator.init_trackers(project, values, {self.tracker: named}))
+
+        def start_tracker() -> None:
+            from accelerate import Accelerator
+
+            with one_process():
+                self.accelerator = Accelerator(
+                    cpu=True, log_with=self.tracker, project_dir=str(self.folder)
+                )
+            self.accelerator.init_trackers(project, values, {self.tracker: named})
+
+        self._call(start_tracker)
 
     def log(self, values: Mapping[str, float | None], step: int) -> None:
         """Logs the results of an epoch, without those that are None."""

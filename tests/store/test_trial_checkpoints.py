@@ -268,6 +268,13 @@ def test_what_was_read_outlives_its_files(place: TrialCheckpoints) -> None:
     assert found[0]["network"]["a"].tolist() == [1, 1, 1]
 
 
+def test_one_that_named_accelerate_is_read(place: TrialCheckpoints) -> None:
+    place.write(TENSORS, {"begun": 4})
+    older = {**ABOUT, "accelerate": "1.15.0"}
+    _of(checkpoints.folder_of(place.path) / f"{4:09d}", older)
+    assert place.read() is not None
+
+
 def _cut(folder: Path) -> None:
     file = folder / "network.safetensors"
     file.write_bytes(file.read_bytes()[:-4])
@@ -290,8 +297,9 @@ def _of(folder: Path, about: object) -> None:
         (lambda folder: _of(folder, {**ABOUT, "threads": 2}), "threads 2, now 1"),
         (lambda folder: _of(folder, {**ABOUT, "schema": 0}), "schema 0, now 1"),
         (lambda folder: _of(folder, None), "another version"),
+        (lambda folder: _of(folder, {**ABOUT, "new": 1}), "another version"),
     ],
-    ids=range(9),
+    ids=range(10),
 )
 def test_a_damaged_or_foreign_one_is_set_aside(
     place: TrialCheckpoints,

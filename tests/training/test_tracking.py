@@ -75,7 +75,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> type[Fake]:
     """accelerate then takes this class for an installed wandb."""
     monkeypatch.setattr(Fake, "told", [], raising=False)
     monkeypatch.setitem(accelerated.LOGGER_TYPE_TO_CLASS, "wandb", Fake)
-    monkeypatch.setattr(tracking, "seems_installed", lambda tracker: True)
+    monkeypatch.setattr(tracking, "find_spec", lambda name: name)
     monkeypatch.setattr(accelerated, "_available_trackers", [LoggerType.WANDB])
     return Fake
 
@@ -150,9 +150,9 @@ def test_a_failed_trial_ends_its_run(tmp_path: Path, fake: type[Fake]) -> None:
 def test_a_missing_package_is_told_before_training(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(accelerated, "_available_trackers", [])
+    monkeypatch.setattr(tracking, "find_spec", lambda name: None)
     for name in tracking.TRACKERS:
-        with pytest.raises(SettingsError, match=f"pip install {name}"):
+        with pytest.raises(SettingsError, match=f"pip install {name} accelerate"):
             run(tmp_path, "--track", name)
     assert list(tmp_path.iterdir()) == []
 

@@ -296,8 +296,6 @@ def _kept(folder: Path, trust_remote_code: bool) -> Opened:
             f"{name} has no layers of attention", where=folder, fix="choose a network."
         )
     network: Any = learner.trainer.network.eval()
-    # The autocast of the trial, that accelerate puts into an instance: in bf16 the weights of a row do not sum to 1.
-    vars(network.encoder).pop("forward", None)
     return Opened(name, folder, learner.tokenizer, network.encoder, network.pooling, learner.limit)
 
 
