@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import torch
 from torch import Tensor, nn
 
 from blurb.inputs.tagging import TaggingRules, tagging_rules
@@ -77,9 +78,12 @@ class Head(nn.Module, ABC):
         """
         return self.predict(features, mask)
 
-    def num_targets(self, targets: Tensor, mask: Tensor | None) -> int:
+    def check_targets(self, targets: Tensor, mask: Tensor | None) -> None:
+        """Raises a ValueError for targets that the head cannot learn; always asked on a CPU, where nothing waits."""
+
+    def num_targets(self, targets: Tensor, mask: Tensor | None) -> Tensor:
         """Number of terms in `loss`: words for token problems, else inputs (times labels for several labels).
 
         The training loop divides by it, so that micro-batches sum to the loss of the whole batch.
         """
-        return targets.numel() if mask is None else int(mask.sum())
+        return torch.tensor(targets.numel()) if mask is None else mask.sum()

@@ -38,6 +38,9 @@ class BiLSTMCRF(Head):
         words: Tensor = self.lstm(self.dropout(features), mask)[0]
         return words
 
+    def check_targets(self, targets: Tensor, mask: Tensor | None) -> None:
+        self.crf.check_targets(targets, mask)
+
     def loss(self, features: Tensor, targets: Tensor, mask: Tensor | None) -> Tensor:
         return self.crf.loss(self(features, mask), targets, mask)
 

@@ -30,6 +30,10 @@ class CRF(Head):
         scores: Tensor = self.emissions(features)
         return scores
 
+    def check_targets(self, targets: Tensor, mask: Tensor | None) -> None:
+        assert mask is not None
+        self.chain.check_tags(targets, mask)
+
     def loss(self, features: Tensor, targets: Tensor, mask: Tensor | None) -> Tensor:
         """Negative log-likelihood; divided by the words (`num_targets`), emissions weigh the same as in `linear`."""
         assert mask is not None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -44,11 +44,33 @@ class Batch:
     inside: Tensor | None = None
 
     def to(self, device: torch.device) -> Batch:
-        """Moves the batch to a device."""
-        moved = {
-            name: None if value is None else value.to(device) for name, value in vars(self).items()
-        }
-        return Batch(**moved)  # type: ignore[arg-type]
+        """The batch on a device, from one on a CPU."""
+        if device.type == "cpu":
+            return self
+        tensors = {name: value for name, value in vars(self).items() if value is not None}
+        return replace(self, **copy_at_once(tensors, device))
+
+
+def copy_at_once(tensors: Mapping[str, Tensor], device: torch.device) -> dict[str, Tensor]:
+    """Copies of tensors of a CPU, views of one piece of memory.
+
+    Eight copies from pageable memory would each wait until a card has done all that it was given before; one from
+    pinned memory waits for nothing.
+    """
+    is_card = device.type == "cuda"
+    ends = np.cumsum([-(-value.nbytes // 8) * 8 for value in tensors.values()])  # aligned to int64
+    packed = torch.empty(int(ends[-1]), dtype=torch.uint8, pin_memory=is_card)
+    places = [
+        slice(int(end) - -(-value.nbytes // 8) * 8, int(end) - -value.nbytes % 8)
+        for end, value in zip(ends, tensors.values(), strict=True)
+    ]
+    for place, value in zip(places, tensors.values(), strict=True):
+        packed[place].view(value.dtype).view(value.shape).copy_(value)
+    there = packed.to(device, non_blocking=is_card)
+    return {
+        name: there[place].view(value.dtype).view(value.shape)
+        for place, (name, value) in zip(places, tensors.items(), strict=True)
+    }
 
 
 def training_batches(lengths: Ints, batch_size: int, rng: np.random.Generator) -> list[Ints]:

@@ -215,13 +215,17 @@ class Trainer:
             collate_batch(features, rows[i : i + size], self.pad_id, targets)
             for i in range(0, len(rows), size)
         ]
-        num_targets = sum(
-            self.network.head.num_targets(_answers_of(part), part.word_mask) for part in parts
-        )
+        head = self.network.head
+        for part in parts:
+            head.check_targets(_answers_of(part), part.word_mask)
+        counts = [
+            torch.as_tensor(head.num_targets(_answers_of(part), part.word_mask)) for part in parts
+        ]
+        num_targets = torch.stack(counts).sum().clamp(min=1)
         total = torch.zeros((), device=self.device)
         for part in parts:
             with self.products:
-                loss = self.network.loss(part.to(self.device)) / max(1, num_targets)
+                loss = self.network.loss(part.to(self.device)) / num_targets
                 self.scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
             total += loss.detach()
         return total

@@ -192,8 +192,14 @@ def test_constrained_training_gives_no_weight_to_forbidden_transitions() -> None
         parameter.grad is not None and parameter.grad.isfinite().all()
         for parameter in chain.parameters()
     )
+    broken = torch.tensor([[0, 2, 0, 0, 0, 0]])
     with pytest.raises(ValueError, match=r"tags of sequence 0 violate the tagging scheme.*\[0, 2"):
-        chain.log_likelihood(emissions, torch.tensor([[0, 2, 0, 0, 0, 0]]), mask)
+        chain.log_likelihood(emissions, broken, mask)
+    with pytest.raises(ValueError, match="tags of sequence 0 violate"):
+        chain.check_tags(broken, mask)  # as the loop asks on the CPU
+    chain.check_tags(
+        torch.tensor([[0, 2, 77, -1, 0, 0]]), torch.arange(6).view(1, 6) < 1
+    )  # padding
 
 
 @pytest.mark.usefixtures("algorithm")

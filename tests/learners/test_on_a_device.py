@@ -28,9 +28,8 @@ DATA = Path(__file__).parents[1] / "golden" / "data"
 TASKS = {"tokens": "ncbi-disease", "single": "gad", "multi": "hoc", "regression": "biosses"}
 
 
-CHAIN = (False, False, True, False)
-"""What a chain is told of its checks, a wait each: the likelihood's, the decoding's, whether it found a path, the
-marginals'."""
+CHAIN = (True,)
+"""What a chain is told, a wait: whether its decoding found a path. In training it waits for nothing."""
 WAITS = {"crf": CHAIN}
 PACKED = ("bilstm", "bilstm-crf")
 """torch packs sequences by lengths on the CPU, which `meta` cannot give: these heads wait for them and are left out."""
@@ -107,7 +106,8 @@ def _network(folder: Path, name: str, settings: dict[str, Any]) -> tuple[Network
 
 
 def _step(network: Network, batch: Batch) -> tuple[torch.Tensor, tuple[torch.Tensor, torch.Tensor]]:
-    loss = network.train().loss(batch)
+    count = network.head.num_targets(batch.targets, batch.word_mask)
+    loss = network.train().loss(batch) / count
     loss.backward()
     with torch.no_grad():
         return loss, network.eval().predict(batch)

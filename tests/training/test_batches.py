@@ -14,6 +14,7 @@ from blurb.training.batches import (
     SORT_FROM,
     Batch,
     collate_batch,
+    copy_at_once,
     prediction_batches,
     training_batches,
 )
@@ -152,3 +153,38 @@ def test_collate_keeps_the_kind_of_numbers() -> None:
 def _targets(batch: Batch) -> torch.Tensor:
     assert batch.targets is not None
     return batch.targets
+
+
+DTYPES = st.sampled_from([torch.int64, torch.float32, torch.bool, torch.float64])
+
+
+@given(kinds=st.lists(st.tuples(DTYPES, st.integers(1, 5), st.integers(0, 5)), min_size=1))
+def test_a_copy_of_a_batch_is_one_piece_of_memory_with_the_same_values(
+    kinds: list[tuple[torch.dtype, int, int]],
+) -> None:
+    tensors = {
+        str(at): torch.arange(rows * columns).view(rows, columns).remainder(3).to(dtype)
+        for at, (dtype, rows, columns) in enumerate(kinds)
+    }
+    copies = copy_at_once(tensors, torch.device("cpu"))
+    assert copies.keys() == tensors.keys()
+    for name, value in tensors.items():
+        assert copies[name].dtype == value.dtype
+        assert torch.equal(copies[name], value)
+    assert len({value.untyped_storage().data_ptr() for value in copies.values()}) == 1
+
+
+def test_a_batch_on_a_device_has_every_field() -> None:
+    inputs = tiny.features(7, words=True)
+    batch = collate_batch(inputs, np.arange(7), tiny.PAD, tiny.targets(inputs))
+    moved = batch.to(torch.device("meta"))
+    for name, value in vars(batch).items():
+        other = getattr(moved, name)
+        assert (other is None) == (value is None)
+        if value is not None:
+            assert (other.shape, other.dtype, other.device.type) == (
+                value.shape,
+                value.dtype,
+                "meta",
+            )
+    assert batch.to(torch.device("cpu")) is batch

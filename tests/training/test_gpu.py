@@ -14,6 +14,7 @@ from blurb.inputs.features import Features
 from blurb.training import loop
 from blurb.training.hardware import choose_device, seed_everything
 from blurb.training.loop import Trainer
+from blurb.training.optimizer import make_adamw
 from blurb.training.precision import Precision, has_bf16
 from tests.training import tiny
 
@@ -53,6 +54,18 @@ def test_it_learns(kind: Any) -> None:
         for i, row in enumerate(predicted)
     ]
     assert np.mean(right) > 0.9
+
+
+def test_a_step_never_waits_for_the_gpu() -> None:
+    trainer, inputs = on_gpu(kind="tokens"), tiny.features(40, words=True)
+    targets, rows = tiny.targets(inputs), np.arange(16)
+    optimizer = make_adamw(trainer.network, tiny.settings())
+    trainer._step(inputs, rows, targets, optimizer, 1.0)  # allocates
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        trainer._step(inputs, rows, targets, optimizer, 1.0)
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
 
 
 def test_the_gpu_trains_as_the_cpu_does() -> None:

@@ -42,6 +42,7 @@ class Chain(nn.Module):
     ) -> None:
         super().__init__()
         self.constrained = constrained
+        self.rules = rules
         self.start_transitions = nn.Parameter(torch.zeros(tags))
         self.transitions = nn.Parameter(torch.zeros(tags, tags))
         self.end_transitions = nn.Parameter(torch.zeros(tags))
@@ -62,21 +63,31 @@ class Chain(nn.Module):
         """Log-probability of the tags, (batch,).
 
         :param tags: (batch, words); arbitrary in the padding
-        :raises ValueError: also if training is constrained and the tags violate the rules
+        :raises ValueError: also if training is constrained and the tags violate the rules; on a card, which would have
+            to be waited for, nothing is said of values
         """
         check(emissions, mask, tags)
+        if tags.device.type == "cpu":
+            self.check_tags(tags, mask)
         with torch.autocast(emissions.device.type, enabled=False):
             emissions = _mask_emissions(emissions, mask)
             potentials = self._potentials(training=True)
-            scores = _score_of_path(emissions, potentials, tags, mask) - log_partition(
+            return _score_of_path(emissions, potentials, tags, mask) - log_partition(
                 emissions, potentials, mask
             )
-        if self.constrained and not torch.isfinite(scores).all():
-            row = int((~scores.isfinite()).nonzero()[0])
+
+    def check_tags(self, tags: Tensor, mask: Tensor) -> None:
+        """Raises a ValueError if training is constrained and tags, on a CPU, violate the rules."""
+        if not self.constrained or self.rules is None:
+            return
+        allowed = torch.from_numpy(self.rules.transitions)
+        inside = tags.masked_fill(~mask, 0)
+        broken = (~allowed[inside[:, :-1], inside[:, 1:]] & mask[:, 1:]).any(1)
+        if broken.any():
+            row = int(broken.nonzero()[0])
             raise ValueError(
                 f"the tags of sequence {row} violate the tagging scheme: {tags[row][mask[row]].tolist()}."
             )
-        return scores
 
     @torch.no_grad()
     def decode(self, emissions: Tensor, mask: Tensor, inside: Tensor | None = None) -> Tensor:
@@ -170,7 +181,7 @@ def _score_of_path(emissions: Tensor, potentials: Potentials, tags: Tensor, mask
 
 
 def check(emissions: Tensor, mask: Tensor, tags: Tensor | None = None) -> None:
-    """Checks everything at once, so that a GPU waits only once.
+    """Checks shapes, and on a CPU values: a card would have to be waited for in every step.
 
     :raises ValueError: if shapes do not match, a sequence is empty, the mask has a gap, scores are not finite, or a tag
         is out of range; the message has the shapes and the first position
@@ -190,6 +201,8 @@ def check(emissions: Tensor, mask: Tensor, tags: Tensor | None = None) -> None:
         )
     if mask.numel() == 0:
         raise ValueError(f"an empty sequence or batch: {_shapes_text(emissions, mask, tags)}.")
+    if emissions.device.type != "cpu":
+        return
     size = emissions.shape[-1]
     troubles = {
         "sequence {} is empty (its first word is masked)": ~mask[:, 0],
@@ -201,8 +214,6 @@ def check(emissions: Tensor, mask: Tensor, tags: Tensor | None = None) -> None:
         troubles[f"the tag at [sequence, word] {{}} is not in 0..{size - 1}"] = (
             (tags < 0) | (tags >= size)
         ) & mask
-    if not torch.stack([trouble.any() for trouble in troubles.values()]).any():
-        return
     for message, trouble in troubles.items():
         if trouble.any():
             place = trouble.nonzero()[0].tolist()
