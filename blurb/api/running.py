@@ -142,32 +142,32 @@ def announce_trials(
     from blurb.cost.estimator import Estimator, open_trials, with_predictions  # torch
 
     request = planned[0].request
-    elsewhere = engine is not None and engine.elsewhere
+    engine = engine or engines.here(request.jobs)
+    elsewhere = engine.elsewhere
     if request.dry_run:
         list_trials(planned, cells)
     try:
-        if expected is None and (request.dry_run or elsewhere or request.jobs > 1):
+        at_once = engine.trials_at_once([job for each in planned for job in each.jobs])
+        if expected is None and (request.dry_run or elsewhere or at_once > 1):
             timed = request.dry_run and not elsewhere
-            expected = Estimator(timed).estimate(planned, request.jobs)
+            expected = Estimator(timed).estimate(planned, at_once)
     except Exception as error:  # noqa: BLE001
         if request.progress:
             click.secho(f"No estimate available: {safe_message(error)}", fg="yellow", err=True)
         _warn(planned, None, engine)
         return list(planned), None
     asked = request.dry_run or elsewhere or request.budget is not None
-    expected = expected or Estimate(open_trials(planned), request.jobs)
+    expected = expected or Estimate(open_trials(planned), at_once)
     if request.dry_run or (asked and expected.waiting and request.progress):
         progress.show_estimate(expected, err=not request.dry_run)
     _warn(planned, expected, engine)
     return with_predictions(planned, expected), expected
 
 
-def _warn(planned: Sequence[Planned], expected: Estimate | None, engine: Engine | None) -> None:
+def _warn(planned: Sequence[Planned], expected: Estimate | None, engine: Engine) -> None:
     request = planned[0].request
     heard = request.dry_run or request.progress
-    for text in (
-        warnings_of(planned, expected, engine or engines.here(request.jobs)) if heard else ()
-    ):
+    for text in warnings_of(planned, expected, engine) if heard else ():
         click.secho(text, fg="yellow", err=True)
 
 
@@ -185,7 +185,7 @@ def _plan_trials(request: Request, engine: Engine) -> tuple[Sequence[Planned], E
         request.budget,
         list(request.tasks),
         partial(trials.plan_rung, request),
-        lambda plan: estimator.estimate([plan], request.jobs),
+        lambda plan: estimator.estimate([plan], engine.trials_at_once(plan.jobs)),
     )
     if request.progress:
         show_budget(request.budget, chosen, err=not request.dry_run)
@@ -248,7 +248,7 @@ def run(
     keep_sweep: bool = False,
     device: str = "auto",
     checkpointing: Checkpointing = "auto",
-    jobs: int = 1,
+    jobs: int | str | None = None,
     precision: str = "auto",
     engine: str = "local",
     print_script: bool = False,
@@ -287,7 +287,7 @@ def run(
     :param casing: "cased" or "uncased" if the tokenizer's files are wrong
     :param precision: "fp32", "bf16" or "fp16"; "auto" is bf16 where the hardware supports it
     :param checkpointing: "on" computes activations twice instead of keeping them; "auto" if one input does not fit
-    :param jobs: number of trials in parallel
+    :param jobs: number of trials in parallel; "auto" and None choose it
     :param track: "tensorboard", "wandb", "mlflow" or "trackio"
     :param check: a baseline, to which each row is compared as by `blurb.check`: `Results.decisions`
     :param rules: of that check

@@ -41,7 +41,7 @@ def work_on_sweeps(
         int | None, Option(help="Number of a part of the sweep (used by Slurm jobs).", low=0)
     ] = None,
     *,
-    jobs: Annotated[int, JOBS] = 1,
+    jobs: Annotated[int | str | None, JOBS] = None,
     device: Annotated[str | None, DEVICE] = None,
     data: Annotated[Path | None, DATA] = None,
     leaderboard: Annotated[Path | None, Option(help="Table to write at the end.")] = None,
@@ -114,7 +114,7 @@ def retry_failed(
     ] = "all",
     *,
     later: Annotated[bool, Option(help="Run nothing here; let the workers run them.")] = False,
-    jobs: Annotated[int, JOBS] = 1,
+    jobs: Annotated[int | str | None, JOBS] = None,
     device: Annotated[str | None, DEVICE] = None,
     data: Annotated[Path | None, DATA] = None,
     allow: Annotated[Sequence[str], ALLOW] = (),
@@ -159,7 +159,9 @@ def retry_failed(
     return len(failed), outcomes
 
 
-def _run_jobs(sweep: Sweep, workers: int, max_failures: int, progress: bool) -> list[TrialOutcome]:
+def _run_jobs(
+    sweep: Sweep, workers: int | str | None, max_failures: int, progress: bool
+) -> list[TrialOutcome]:
     failures: list[str] = []
     with Display(sweep.jobs) if progress else nullcontext() as display:
 

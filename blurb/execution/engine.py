@@ -15,14 +15,20 @@ from blurb.execution.job import Job, JobQueue, OnFinished, OnProgress, TrialOutc
 class Launch:
     """The orders of a command to its engine.
 
-    :param workers: trials at a time on this machine (`--jobs`)
+    :param jobs: trials at a time on this machine (`--jobs`); "auto" is the engine's choice, as is None,
+        which nobody typed
     :param leaderboard: table for jobs that run without the command; None for no table
     :param shown: whether the script of such jobs is shown and not submitted (`--print`)
     """
 
-    workers: int = 1
+    jobs: int | str | None = None
     leaderboard: Path | None = None
     shown: bool = False
+
+    @property
+    def workers(self) -> int:
+        """Trials at a time, 1 where that is the engine's choice."""
+        return self.jobs if isinstance(self.jobs, int) else 1
 
 
 @dataclass(frozen=True)
@@ -64,6 +70,10 @@ class Engine:
     def __init__(self, launch: Launch) -> None:
         self.launch = launch
 
+    def trials_at_once(self, jobs: Sequence[Job]) -> int:
+        """How many of these trials run at a time on this machine."""
+        return self.launch.workers
+
     @property
     def elsewhere(self) -> bool:
         """Whether the trials run on other machines, whose hardware is not known here."""
@@ -73,7 +83,7 @@ class Engine:
         """Raises a BlurbError if what the engine needs is not on this machine; nothing is loaded for it."""
 
     def shortfalls(self, expected: Estimate) -> Iterator[str]:
-        """Sentences on what is asked of the other machines and is less than what is predicted."""
+        """Sentences on what the machines of the trials lack of what is asked or predicted."""
         yield from ()
 
     @classmethod

@@ -116,12 +116,16 @@ def clean_start() -> Iterator[None]:
             os.environ[SAFE] = before
 
 
+def usable_cores() -> list[int]:
+    """The cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
+
+
 def threads_of(workers: int) -> int:
     """Threads of each worker process; the workers share the cores."""
-    cores = (
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
-    return max(1, cores // workers)
+    return max(1, len(usable_cores()) // workers)
 
 
 def gpus_for(jobs: Sequence[Job]) -> list[str]:

@@ -69,7 +69,15 @@ class TrialOptions:
         choices=CHECKPOINTING,
         page="large-models.md",
     )
-    jobs: int = option(1, "Machine", "Number of trials to run in parallel.", low=1, most=MOST_JOBS)
+    jobs: int | str | None = option(
+        None,
+        "Machine",
+        "Number of trials to run in parallel. The default on this machine, auto, is 1 on a CPU, and on a GPU as many "
+        "as have room, at most 6.",
+        low=1,
+        most=MOST_JOBS,
+        words=("auto",),
+    )
     dry_run: bool = option(
         False,
         "Trials",

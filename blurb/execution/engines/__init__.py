@@ -37,7 +37,7 @@ def parse(text: str, launch: Launch) -> Engine:
 
     engines.load(text.partition(",")[0].strip())  # its code, if it is a file of one's own
     kind, options = _spec.parse_spec(engines, text)
-    if launch.workers > 1 and kind.without_jobs:
+    if launch.jobs not in (None, 1) and kind.without_jobs:
         raise SettingsError(
             f"{opt('jobs')} is of trials on this machine, and says nothing to {opt('engine', text)}",
             fix=f"leave it out; {kind.without_jobs}.",
@@ -46,14 +46,14 @@ def parse(text: str, launch: Launch) -> Engine:
     return engine
 
 
-def here(workers: int = 1) -> Engine:
+def here(jobs: int | str | None = 1) -> Engine:
     """The engine of this machine.
 
-    :param workers: trials at a time
+    :param jobs: trials at a time, as of `Launch`
     """
     from blurb.execution.engine import Launch
 
-    return parse(DEFAULT, Launch(workers))
+    return parse(DEFAULT, Launch(jobs))
 
 
 def is_queued(folder: Path) -> bool:

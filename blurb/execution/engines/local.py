@@ -8,7 +8,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import Connection
@@ -16,8 +16,17 @@ from pathlib import Path
 
 from blurb.execution import data_sources
 from blurb.execution.engine import Engine, Sweep
-from blurb.execution.environment import SAVING, clean_start, gpus_for, on_gpu, threads_of
+from blurb.execution.environment import (
+    SAVING,
+    clean_start,
+    gpus_for,
+    on_gpu,
+    threads_of,
+    usable_cores,
+)
+from blurb.execution.estimate import Estimate
 from blurb.execution.job import Job, JobQueue, TrialOutcome, TrialProgress, longest_first
+from blurb.execution.memory import trial_memory
 from blurb.execution.worker import execute_job, note_death
 from blurb.messages import BlurbError
 from blurb.store.store import Store
@@ -35,16 +44,31 @@ class LocalEngine(Engine):
     summary = "runs trials on this machine, as many at a time as --jobs says"
     options_hint = "How many trials run at a time is --jobs."
 
+    def trials_at_once(self, jobs: Sequence[Job]) -> int:
+        if isinstance(self.launch.jobs, int):
+            return self.launch.jobs
+        gpus = gpus_for(jobs)
+        return len(gpus) * trials_on_gpu(jobs, gpus) if gpus else 1
+
+    def shortfalls(self, expected: Estimate) -> Iterator[str]:
+        gpus = gpus_for([trial.job for trial in expected.waiting])
+        pipes = Path(os.environ.get("CUDA_MPS_PIPE_DIRECTORY", "/tmp/nvidia-mps"))
+        if gpus and expected.jobs > len(gpus) and not (pipes / "control").exists():
+            yield (
+                "Trials that share a GPU take turns on it; they run side by side if NVIDIA's MPS is started before: "
+                "nvidia-cuda-mps-control -d"
+            )
+
     def order(self, jobs: Sequence[Job]) -> Sequence[int]:
         return (
             range(len(jobs))
-            if self.launch.workers == 1 and not gpus_for(jobs)
+            if self.trials_at_once(jobs) == 1 and not gpus_for(jobs)
             else longest_first(jobs)
         )
 
     def work(self, sweep: Sweep, turns: JobQueue) -> None:
         gpus = gpus_for(sweep.jobs)
-        if self.launch.workers == 1 and not gpus:
+        if self.trials_at_once(sweep.jobs) == 1 and not gpus:
             while (index := turns.next()) is not None:
                 turns.end(index, execute_job(sweep.jobs[index], turns.reporter_of(index)))
             return
@@ -55,13 +79,16 @@ class LocalEngine(Engine):
         self, turns: JobQueue, folder: Path | None, gpus: Sequence[str] = ()
     ) -> None:
         """Has turns taken in lanes: threads with one worker process each, which is replaced if it dies or is spoilt."""
-        jobs, lanes = turns.jobs, min(self.launch.workers, len(turns.jobs))
+        jobs, workers = turns.jobs, self.trials_at_once(turns.jobs)
+        lanes = min(workers, len(jobs))
+        # Beside each other on a card they would move from core to core: its host is what a small encoder waits for.
+        cores = usable_cores() if gpus else []
         available: set[int] = set()
         stop = threading.Event()
 
         def worker_thread(lane: int) -> None:
             reader, writer = _make_pipe()
-            pool = self._pool(folder, writer)
+            pool = self._pool(workers, folder, writer, cores[lane::lanes])
             try:
                 while not stop.is_set() and (index := turns.next(stop.wait)) is not None:
                     available.add(index)
@@ -87,7 +114,7 @@ class LocalEngine(Engine):
                     if died:
                         pool.shutdown(wait=False)
                         reader, writer = _make_pipe()
-                        pool = self._pool(folder, writer)
+                        pool = self._pool(workers, folder, writer, cores[lane::lanes])
                     available.discard(index)
                     turns.end(index, outcome)
             finally:
@@ -110,14 +137,34 @@ class LocalEngine(Engine):
                 raise
 
     def _pool(
-        self, folder: Path | None = None, told: Connection | None = None
+        self,
+        workers: int,
+        folder: Path | None = None,
+        told: Connection | None = None,
+        cores: Sequence[int] = (),
     ) -> ProcessPoolExecutor:
         return ProcessPoolExecutor(
             1,
             mp_context=multiprocessing.get_context("spawn"),
             initializer=_start_worker,
-            initargs=(threads_of(self.launch.workers), os.getpid(), folder, told),
+            initargs=(threads_of(workers), os.getpid(), folder, told, cores),
         )
+
+
+MOST_ON_GPU = 6
+"""Small encoders leave a card idle most of the time: six processes of MiniLM made eleven times the steps of one on an
+H200, four of BERT-base five times (docs/performance.md); more were not measured."""
+CONTEXT = 1e9
+"""Bytes on a card of a process that has only begun to use it."""
+
+
+def trials_on_gpu(jobs: Sequence[Job], gpus: Sequence[str]) -> int:
+    """How many of these trials share a GPU: at most six, a core for each, and room for the largest of them."""
+    import torch
+
+    room = min(torch.cuda.get_device_properties(gpu).total_memory for gpu in gpus)
+    peak = CONTEXT + max(trial_memory(job, job.trial.settings.get("max_length", 0)) for job in jobs)
+    return max(1, min(MOST_ON_GPU, len(usable_cores()) // len(gpus), int(room // peak)))
 
 
 CUDA_ERROR = "CUDA error"
@@ -183,11 +230,15 @@ def _end_workers(jobs: Sequence[Job]) -> None:
                         store.clean(job.path)
 
 
-def _start_worker(threads: int, parent: int, folder: Path | None, told: Connection | None) -> None:
+def _start_worker(
+    threads: int, parent: int, folder: Path | None, told: Connection | None, cores: Sequence[int]
+) -> None:
     # Ctrl-C reaches the whole group: the command itself decides, and ends its workers by SIGTERM.
     for number in signals.SIGNALS:
         if number != signal.SIGTERM:
             signal.signal(number, signal.SIG_IGN)
+    if cores and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, cores)
     import torch
 
     process.own_process()

@@ -8,10 +8,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
 
 from blurb.checkpoints import ModelSource
 from blurb.execution import environment, job
@@ -19,6 +22,7 @@ from blurb.execution.data_sources import DataSource
 from blurb.execution.engine import Launch, Sweep
 from blurb.execution.engines import local
 from blurb.execution.engines.local import LocalEngine
+from blurb.execution.estimate import Estimate
 from blurb.execution.job import Job, OnFinished, OnProgress, TrialOutcome, TrialProgress
 from tests.store import fakes
 
@@ -63,7 +67,7 @@ def test_workers_do_not_outlive_a_killed_command(tmp_path: Path) -> None:
         "from blurb.execution.engine import Launch\n"
         "from blurb.execution.engines.local import LocalEngine\n"
         "if __name__ == '__main__':\n"
-        "    pool = LocalEngine(Launch(2))._pool()\n"
+        "    pool = LocalEngine(Launch(2))._pool(2)\n"
         "    print(pool.submit(os.getpid).result(), flush=True)\n"
         "    time.sleep(60)\n"
     )
@@ -174,3 +178,64 @@ def test_every_lane_has_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     assert environment.gpus_for(jobs[2:]) == []
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     assert environment.gpus_for(jobs) == []
+
+
+# `--jobs auto`: the engine says how many trials run at a time.
+
+
+@pytest.mark.parametrize("jobs", [None, "auto"])
+def test_on_a_cpu_one_trial_runs_at_a_time(jobs: str | None) -> None:
+    engine = LocalEngine(Launch(jobs))
+    assert engine.trials_at_once(jobs_of([0.0] * 5)) == 1
+    assert engine.trials_at_once([]) == 1
+    assert LocalEngine(Launch(3)).trials_at_once(jobs_of([0.0])) == 3
+
+
+@pytest.mark.parametrize(
+    ("cards", "cores", "room", "expected"),
+    [
+        (1, 16, 80e9, 6),  # the most that was measured
+        (1, 4, 80e9, 4),  # a core each
+        (1, 1, 80e9, 1),
+        (2, 16, 80e9, 12),
+        (2, 4, 80e9, 4),
+        (1, 16, 9e9, 3),  # of 2 GB, and 1 of what CUDA itself takes
+        (1, 16, 2.9e9, 1),  # room for none: it runs alone, as it would without the option
+    ],
+)
+def test_on_a_gpu_as_many_run_as_have_cores_and_room(
+    monkeypatch: pytest.MonkeyPatch, cards: int, cores: int, room: float, expected: int
+) -> None:
+    gpus = [f"cuda:{number}" for number in range(cards)]
+    monkeypatch.setattr(local, "gpus_for", lambda jobs: gpus)
+    monkeypatch.setattr(local, "usable_cores", lambda: list(range(cores)))
+    monkeypatch.setattr(local, "trial_memory", lambda job, longest: 2e9 if longest else 0.0)
+    monkeypatch.setattr(
+        torch.cuda, "get_device_properties", lambda gpu: SimpleNamespace(total_memory=room)
+    )
+    trial = SimpleNamespace(settings={"max_length": 512})
+    jobs = [replace(each, trial=trial) for each in jobs_of([0.0] * 5)]
+    assert LocalEngine(Launch("auto")).trials_at_once(jobs) == expected
+
+
+@pytest.mark.parametrize(("running", "told"), [(True, 0), (False, 1)])
+def test_who_shares_a_gpu_hears_of_mps(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, running: bool, told: int
+) -> None:
+    monkeypatch.setenv("CUDA_MPS_PIPE_DIRECTORY", str(tmp_path))
+    if running:
+        (tmp_path / "control").touch()
+    engine, several = LocalEngine(Launch()), Estimate([], 4)
+    assert list(engine.shortfalls(several)) == []
+    monkeypatch.setattr(local, "gpus_for", lambda jobs: ["cuda:0"])
+    sentences = list(engine.shortfalls(several))
+    assert ["nvidia-cuda-mps-control -d" in text for text in sentences] == [True] * told
+    assert list(engine.shortfalls(Estimate([], 1))) == []
+
+
+@pytest.mark.costly
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="cores cannot be chosen here")
+def test_a_worker_stays_on_its_cores() -> None:
+    core = min(os.sched_getaffinity(0))
+    with LocalEngine(Launch(2))._pool(2, cores=[core]) as pool:
+        assert pool.submit(os.sched_getaffinity, 0).result() == {core}

@@ -133,12 +133,16 @@ def test_what_cannot_be_an_engine(text: str, kind: type[BlurbError], told: str) 
 
 @pytest.mark.extensions
 @pytest.mark.parametrize("text", ["ray,cpus=2", "slurm"])
-def test_a_number_of_trials_at_a_time_that_an_engine_does_not_ask_is_refused(text: str) -> None:
+@pytest.mark.parametrize("jobs", [2, "auto"])
+def test_a_number_of_trials_at_a_time_that_an_engine_does_not_ask_is_refused(
+    text: str, jobs: int | str
+) -> None:
     with pytest.raises(
         SettingsError, match=rf"--jobs .* says nothing to --engine {text}; leave it out; "
     ):
-        engines.parse(text, Launch(workers=2))
-    assert engines.parse(text, Launch()).launch.workers == 1
+        engines.parse(text, Launch(jobs))
+    for given in (None, 1):
+        assert engines.parse(text, Launch(given)).launch.workers == 1
 
 
 @pytest.mark.extensions
