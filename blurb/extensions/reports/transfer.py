@@ -22,6 +22,7 @@ from blurb.data.schema import Example
 from blurb.extensions.reports.audit.duplicates import sentence_keys
 from blurb.extensions.reports.errors.entities import pairs
 from blurb.extensions.reports.generalisation import RESAMPLES, Figures, resampled_figures
+from blurb.grouping import by_key
 from blurb.inputs.tagging import Span, decode_spans
 from blurb.learners.base import Subset
 from blurb.learners.saved_models import is_kept
@@ -128,17 +129,28 @@ def transfer(
         known.suite_of(row.suite)
     chosen = known.all() if tasks is None else known.load_selection(tasks, None)
     lines: list[TransferRecord] = []
-    for row in meant:
-        folder, _ = find_folders(row.suite, Path(data) if data else None, None, [], has_suite=False)
-        lines += _RowTransfer(row, folder, device, chosen).lines()
+    # A model has a row in each suite, and one of its sets may be the home of another.
+    by_model = by_key(
+        ((row.model, row.weights, made.text, made.protocol_hash, made.precision), row)
+        for row in meant
+        for made in [row.configuration]
+    )
+    for alike in by_model.values():
+        folder, _ = find_folders(
+            alike[0].suite, Path(data) if data else None, None, [], has_suite=False
+        )
+        lines += _ModelTransfer(alike, folder, device, chosen).lines()
     return Transfer(tuple(lines))
 
 
-class _RowTransfer:
-    """The models of a row and the corpora, each read once."""
+class _ModelTransfer:
+    """The kept models of rows that differ in their suites alone, and the corpora, each read once."""
 
-    def __init__(self, row: Row, folder: Path, device: str, chosen: Sequence[Task]) -> None:
-        self.row, self.folder, self.device = row, folder, device
+    def __init__(
+        self, rows: Sequence[Row], folder: Path, device: str, chosen: Sequence[Task]
+    ) -> None:
+        row, self.folder, self.device = rows[0], folder, device
+        self.name, self.weights = row.name, row.weights
         self.tasks = [task for task in chosen if task.entity]
         self.refits = (
             learners.is_named(row.weights) and learners.get_named(row.weights).deterministic
@@ -147,7 +159,8 @@ class _RowTransfer:
         self.records = {
             task.name: runs
             for task in self.tasks
-            if task.name in row.datasets and (runs := self._usable(task.name))
+            for row in rows
+            if task.name in row.datasets and (runs := self._usable(row, task.name))
         }
         if not self.records:
             raise SettingsError(
@@ -155,9 +168,9 @@ class _RowTransfer:
                 fix=f"run it with {opt('keep-model', 'best')} on tasks such as ncbi-disease and bc5-disease.",
             )
 
-    def _usable(self, name: str) -> dict[int, Record]:
+    def _usable(self, row: Row, name: str) -> dict[int, Record]:
         """The runs with a kept model, or all of a baseline that is one fit."""
-        kept = self.row.records_of(name).items()
+        kept = row.records_of(name).items()
         return {seed: record for seed, record in kept if self.refits or is_kept(record.path)}
 
     def examples(self, task: Task, split: known.Split) -> list[Example]:
@@ -192,7 +205,7 @@ class _RowTransfer:
     def _check_data(self, task: Task, seed: int, record: Record) -> None:
         if matching.facts(task, self.folder).hash != record.trial.data:
             raise StoreError(
-                f"{self.row.name}, seed {seed}, has other data of {task.name} than {self.folder}",
+                f"{self.name}, seed {seed}, has other data of {task.name} than {self.folder}",
                 fix="give the folder of the data that it was made with.",
             )
 
@@ -204,9 +217,7 @@ class _RowTransfer:
             return
         if self.refits:
             formulation = formulations.bind(task, record.trial.settings)
-            fitted = learners.get_named(self.row.weights).load("learner")(
-                formulation, "cpu", "fp32"
-            )
+            fitted = learners.get_named(self.weights).load("learner")(formulation, "cpu", "fp32")
             train, dev = (
                 Subset.draw(
                     self.examples(task, split),
@@ -247,7 +258,7 @@ class _RowTransfer:
             own_units = _count_spans(word, other, other, tested, kept, own_answers)
             drop = _drop(own_units, units, other.name)
         return TransferRecord(
-            self.row.name,
+            self.name,
             word,
             task.name,
             other.name,

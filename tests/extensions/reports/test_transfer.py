@@ -73,6 +73,20 @@ def test_every_other_corpus_of_the_entity_is_predicted(lines: Any) -> None:
     assert back.drop == pytest.approx(100 * 2 / 4 - 100 * 2 / 3)
 
 
+def test_rows_of_one_model_are_one_table(here: Path, lines: Any) -> None:
+    """As those of two suites are, of which none has both sets; the drop needs both."""
+    for task in ("ncbi-disease", "bc5-disease"):
+        blurb.run("baseline:dictionary", tasks=task, data="data", output=task)
+    rows = [f"{task}:baseline:dictionary" for task in ("ncbi-disease", "bc5-disease")]
+    together = {
+        (line.trained_on, line.tested_on): line for line in transfer(rows, data="data").lines
+    }
+    assert together == lines
+    assert lines["ncbi-disease", "bc5-disease"].drop is not None
+    alone = transfer(rows[:1], data="data")
+    assert [line.drop for line in alone.lines] == [None, None]
+
+
 def test_other_data_is_refused(here: Path, lines: Any) -> None:
     train = here / "data" / "NCBI-disease" / "train.tsv"
     train.write_text(train.read_text() + "\nnew\tB\n", encoding="utf-8")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any
 
 import click
 
 from blurb.cli._made import click_command
 from blurb.extensions.reports.generalisation import show_interval
+from blurb.extensions.reports.plots import _style, transfer as pictures
 from blurb.extensions.reports.transfer import TransferRecord, transfer
-from blurb.options import Argument
+from blurb.options import Argument, Option
 from blurb.terminal.output import Column, print_records, print_rows
 
 RULE = (
@@ -21,15 +23,23 @@ RULE = (
 
 @click_command("transfer", transfer, prints=list[TransferRecord])
 def command(
-    rows: Annotated[tuple[str, ...], Argument(complete="rows_anywhere")], *, form: str, **given: Any
+    rows: Annotated[tuple[str, ...], Argument(complete="rows_anywhere")],
+    *,
+    plot: Annotated[Path | None, Option(help="Picture of F1: .png, .svg or .pdf.")] = None,
+    form: str,
+    **given: Any,
 ) -> None:
     """Test models on other corpora of the same entity.
 
     Every model predicts each other test set of its entity. A row is MODEL or FOLDER[:ROW]. Its trials were run with
     --keep-model best; a baseline that is one fit, as of the dictionary or bigrams, is fitted again. Test sentences that
-    stand in the other train split are left out.
+    stand in the other train split are left out. Rows of one model in several suites are one table.
     """
+    if plot is not None:
+        _style.check(plot)
     pairs = transfer(rows, **given).lines
+    if plot is not None:
+        pictures.write(pairs, plot)
     abroad = [line for line in pairs if line.trained_on != line.tested_on]
     if form == "table":
         for row, word in dict.fromkeys((line.row, line.entity) for line in abroad):
