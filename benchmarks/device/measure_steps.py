@@ -47,7 +47,7 @@ def network_like(encoder: Any, device: str) -> Network:
     if device != "cpu":
         use_masks_without_waiting(network)
     # The cache of casts must be off while a graph is recorded: it would keep tensors of the recording.
-    encoder.forward = torch.autocast(device, torch.bfloat16, cache_enabled=False)(encoder.forward)
+    network.autocast = torch.autocast(device, torch.bfloat16, cache_enabled=False)
     return network
 
 
