@@ -203,7 +203,7 @@ def test_what_trials_have_of_options_is_in_the_request(tmp_path: Path) -> None:
             **given,
             "track": None,
             "checkpointing": "auto",
-            "jobs": 1,
+            "jobs": None,
             "dry_run": False,
             "progress": True,
         }
