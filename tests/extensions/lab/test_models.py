@@ -232,3 +232,12 @@ def test_a_run_keeps_the_version_that_it_began_with(
     assert made[0]["hash"] == plan["hash"] != made[1]["hash"]
     with pytest.raises(BlurbError, match="of another recipe"):
         pretrain(tmp_path / "old", corpus, replace(asked, seed=5), {"source": "x"}, progress=False)
+
+
+def test_without_accelerate_it_says_so_before_it_writes(
+    tmp_path: Path, corpus: PretrainingCorpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pretraining, "find_spec", lambda name: None)
+    with pytest.raises(SettingsError, match="pip install accelerate"):
+        pretrain(tmp_path / "out", corpus, SMALL, {"source": "x"}, progress=False)
+    assert list(tmp_path.iterdir()) == []

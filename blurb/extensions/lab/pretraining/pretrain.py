@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,8 @@ def pretrain(
     _check(out, key)
     if (target / ABOUT).is_file():
         return target
+    if find_spec("accelerate") is None:
+        raise SettingsError("The Trainer of transformers needs accelerate: pip install accelerate")
     import torch
 
     from blurb.extensions.lab.pretraining import trainer
