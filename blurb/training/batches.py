@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from blurb.inputs.features import Features, Ints, Ragged
 
@@ -57,19 +58,16 @@ def copy_at_once(tensors: Mapping[str, Tensor], device: torch.device) -> dict[st
     Eight copies from pageable memory would each wait until a card has done all that it was given before; one from
     pinned memory waits for nothing.
     """
-    is_card = device.type == "cuda"
-    ends = np.cumsum([-(-value.nbytes // 8) * 8 for value in tensors.values()])  # aligned to int64
-    packed = torch.empty(int(ends[-1]), dtype=torch.uint8, pin_memory=is_card)
-    places = [
-        slice(int(end) - -(-value.nbytes // 8) * 8, int(end) - -value.nbytes % 8)
-        for end, value in zip(ends, tensors.values(), strict=True)
-    ]
-    for place, value in zip(places, tensors.values(), strict=True):
-        packed[place].view(value.dtype).view(value.shape).copy_(value)
-    there = packed.to(device, non_blocking=is_card)
+    pieces = [value.reshape(-1).view(torch.uint8) for value in tensors.values()]
+    packed = torch.cat([pad(piece, (0, -len(piece) % 8)) for piece in pieces])  # aligned to int64
+    if device.type == "cuda":
+        packed = packed.pin_memory()
+    copies = packed.to(device, non_blocking=device.type == "cuda").split(  # type: ignore[no-untyped-call]
+        [len(piece) + -len(piece) % 8 for piece in pieces]
+    )
     return {
-        name: there[place].view(value.dtype).view(value.shape)
-        for place, (name, value) in zip(places, tensors.items(), strict=True)
+        name: copy[: value.nbytes].view(value.dtype).view(value.shape)
+        for copy, (name, value) in zip(copies, tensors.items(), strict=True)
     }
 
 

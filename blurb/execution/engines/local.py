@@ -62,13 +62,13 @@ class LocalEngine(Engine):
     def order(self, jobs: Sequence[Job]) -> Sequence[int]:
         return (
             range(len(jobs))
-            if self.trials_at_once(jobs) == 1 and not gpus_for(jobs)
+            if not gpus_for(jobs) and self.trials_at_once(jobs) == 1
             else longest_first(jobs)
         )
 
     def work(self, sweep: Sweep, turns: JobQueue) -> None:
         gpus = gpus_for(sweep.jobs)
-        if self.trials_at_once(sweep.jobs) == 1 and not gpus:
+        if not gpus and self.trials_at_once(sweep.jobs) == 1:
             while (index := turns.next()) is not None:
                 turns.end(index, execute_job(sweep.jobs[index], turns.reporter_of(index)))
             return

@@ -130,17 +130,18 @@ def transfer(
     chosen = known.all() if tasks is None else known.load_selection(tasks, None)
     lines: list[TransferRecord] = []
     # A model has a row in each suite, and one of its sets may be the home of another.
-    by_model = by_key(
-        ((row.model, row.weights, made.text, made.protocol_hash, made.precision), row)
-        for row in meant
-        for made in [row.configuration]
-    )
+    by_model = by_key((_key_across_suites(row), row) for row in meant)
     for alike in by_model.values():
         folder, _ = find_folders(
             alike[0].suite, Path(data) if data else None, None, [], has_suite=False
         )
         lines += _ModelTransfer(alike, folder, device, chosen).lines()
     return Transfer(tuple(lines))
+
+
+def _key_across_suites(row: Row) -> tuple[str, ...]:
+    made = row.configuration
+    return row.model, row.weights, made.text, made.protocol_hash, made.precision
 
 
 class _ModelTransfer:

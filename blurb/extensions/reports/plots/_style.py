@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -84,6 +84,37 @@ def lanes(axes: Axes, count: int) -> None:
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="y", color=GRID, linewidth=0.6)
     axes.set_axisbelow(True)
+
+
+def draw_estimate(
+    axes: Axes,
+    at: float,
+    value: float,
+    interval: tuple[float | None, float | None],
+    look: tuple[str, str],
+    label: str | None,
+) -> None:
+    """A marker in a lane, and its interval as a bar if there is one.
+
+    :param look: colour and marker
+    """
+    colour, marker = look
+    low, high = interval
+    if low is not None and high is not None:
+        axes.plot([low, high], [at, at], color=colour, linewidth=2.5, alpha=0.35)
+    axes.plot(
+        value, at, marker, color=colour, markersize=4, linestyle="none", clip_on=False, label=label
+    )
+
+
+def finish_lanes(axes: Axes, names: Sequence[str], label: str, rows: Sequence[str]) -> None:
+    """The names of lanes, an axis of per cents, the legend, and the name of a row that is alone as the title."""
+    axes.set_yticks(range(len(names)), names, parse_math=False)
+    axes.set_xlim(0, 100)
+    axes.set_xlabel(label)
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False, fontsize=7)
+    if len(rows) == 1:
+        axes.figure.suptitle(rows[0], x=0.02, ha="left", fontsize=8, parse_math=False)
 
 
 def digest(figures: Any) -> str:

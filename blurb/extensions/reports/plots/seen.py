@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 
 from blurb.data.seen import CLASSES
 from blurb.extensions.reports.generalisation import SeenRecord
-from blurb.extensions.reports.plots._style import OURS, PAPER, lanes, save
+from blurb.extensions.reports.plots._style import (
+    OURS,
+    PAPER,
+    draw_estimate,
+    finish_lanes,
+    lanes,
+    save,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,31 +46,15 @@ def _draw(lines: Sequence[SeenRecord]) -> Figure:
     axes = figure.subplots()
     lanes(axes, len(places))
     ends: dict[tuple[str, str], list[float]] = {}
-    for strings, colour, marker in zip(CLASSES, (OURS, PAPER), ("o", "D"), strict=True):
+    for strings, look in zip(CLASSES, ((OURS, "o"), (PAPER, "D")), strict=True):
         for line in (line for line in lines if line.strings == strings):
-            value, low, high = line.f1, line.f1_low, line.f1_high
-            assert value is not None
+            assert line.f1 is not None
             at = places[line.task, line.row]
-            ends.setdefault((line.task, line.row), []).append(value)
-            if low is not None and high is not None:
-                axes.plot([low, high], [at, at], color=colour, linewidth=2.5, alpha=0.35)
-            axes.plot(
-                value,
-                at,
-                marker,
-                color=colour,
-                markersize=4,
-                linestyle="none",
-                clip_on=False,
-                label=f"{strings} in train" if at == 0 else None,
-            )
+            ends.setdefault((line.task, line.row), []).append(line.f1)
+            label = f"{strings} in train" if at == 0 else None
+            draw_estimate(axes, at, line.f1, (line.f1_low, line.f1_high), look, label)
     for key, values in ends.items():
         axes.plot(values, [places[key]] * len(values), color="#B0B0B0", linewidth=0.7, zorder=0)
     names = [task if len(rows) == 1 else f"{task}  {row}" for task, row in places]
-    axes.set_yticks(range(len(names)), names, parse_math=False)
-    axes.set_xlim(0, 100)
-    axes.set_xlabel("F1, with 95 % intervals over runs and test examples")
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False, fontsize=7)
-    if len(rows) == 1:
-        figure.suptitle(rows[0], x=0.02, ha="left", fontsize=8, parse_math=False)
+    finish_lanes(axes, names, "F1, with 95 % intervals over runs and test examples", rows)
     return figure

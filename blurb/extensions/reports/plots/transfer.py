@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blurb.extensions.reports.plots._style import OURS, PAPER, lanes, save
+from blurb.extensions.reports.plots._style import (
+    OURS,
+    PAPER,
+    draw_estimate,
+    finish_lanes,
+    lanes,
+    save,
+)
 from blurb.extensions.reports.transfer import TransferRecord
 
 if TYPE_CHECKING:
@@ -37,27 +44,15 @@ def _draw(lines: Sequence[TransferRecord]) -> Figure:
     )
     axes = figure.subplots()
     lanes(axes, len(lines))
-    styles = {True: ("its own train split", OURS, "o"), False: ("another corpus", PAPER, "D")}
     named = set[bool]()
     names = []
     for at, line in enumerate(lines):
-        is_home = line.trained_on == line.tested_on
-        label, colour, marker = styles[is_home]
-        if line.f1_low is not None and line.f1_high is not None:
-            axes.plot(
-                [line.f1_low, line.f1_high], [at, at], color=colour, linewidth=2.5, alpha=0.35
-            )
         assert line.f1 is not None
-        axes.plot(
-            line.f1,
-            at,
-            marker,
-            color=colour,
-            markersize=4,
-            linestyle="none",
-            clip_on=False,
-            label=None if is_home in named else f"trained on {label}",
-        )
+        is_home = line.trained_on == line.tested_on
+        label = "trained on its own train split" if is_home else "trained on another corpus"
+        look = (OURS, "o") if is_home else (PAPER, "D")
+        interval = line.f1_low, line.f1_high
+        draw_estimate(axes, at, line.f1, interval, look, None if is_home in named else label)
         named.add(is_home)
         if line.left_out:
             axes.text(101, at, f"{line.left_out:,} left out", va="center", fontsize=6)
@@ -65,10 +60,6 @@ def _draw(lines: Sequence[TransferRecord]) -> Figure:
         names.append("  ".join(words if is_home else [*words, f"from {line.trained_on}"]))
         if at and line.entity != lines[at - 1].entity:
             axes.axhline(at - 0.5, color="black", linewidth=0.6)
-    axes.set_yticks(range(len(names)), names, parse_math=False)
-    axes.set_xlim(0, 100)
-    axes.set_xlabel("F1 of exact spans on test, with 95 % intervals over runs and test sentences")
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False, fontsize=7)
-    if len(rows) == 1:
-        figure.suptitle(rows[0], x=0.02, ha="left", fontsize=8, parse_math=False)
+    title = "F1 of exact spans on test, with 95 % intervals over runs and test sentences"
+    finish_lanes(axes, names, title, rows)
     return figure
