@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 
 from blurb.checkpoints import hub
 from blurb.checkpoints.reading import reason_of
-from blurb.messages import ModelError, first_of
+from blurb.messages import ModelError, first_of, system_message
 from blurb.names import by_number, resolve_name
-from blurb.system.files import of_system
 
 
 def _read_toml_here(name: str) -> dict[str, Any]:
@@ -107,7 +106,7 @@ def folder_or_id(reference: str) -> Path | tuple[str, str]:
         RuntimeError,
     ) as error:  # a name of 300 letters, the home of a user who is not there
         why = (
-            of_system(error)
+            system_message(error)
             if isinstance(error, OSError)
             else f"{_without_secrets(reference)}: {reason_of(error)}."
         )

@@ -17,9 +17,15 @@ from contextlib import contextmanager
 
 import click
 
-from blurb.messages import BlurbError, DamageWarning, Notice, escape_controls, redact_secrets
+from blurb.messages import (
+    BlurbError,
+    DamageWarning,
+    Notice,
+    escape_controls,
+    redact_secrets,
+    system_message,
+)
 from blurb.system import signals
-from blurb.system.files import of_system
 
 PARTLY = 1
 UNKNOWN = 2
@@ -48,7 +54,7 @@ def report_unwritten(codes: list[int]) -> Iterator[None]:
     try:
         yield
     except (BlurbError, OSError) as error:
-        text = of_system(error) if isinstance(error, OSError) else str(error)
+        text = system_message(error) if isinstance(error, OSError) else str(error)
         click.secho(f"Not written: {escape_controls(redact_secrets(text))}", fg="red", err=True)
         codes.append(UNKNOWN)
 
@@ -130,7 +136,7 @@ def run(command: click.Group) -> int:
     except signals.Terminated as error:
         return 128 + error.number
     except (BlurbError, OSError) as error:  # OSError: a folder that cannot be written, a full disk
-        text = of_system(error) if isinstance(error, OSError) else str(error)
+        text = system_message(error) if isinstance(error, OSError) else str(error)
         click.secho(f"Error: {escape_controls(redact_secrets(text))}", fg="red", err=True)
         return UNKNOWN
 

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Literal
 
 from blurb.execution import engines, sweeps
-from blurb.messages import BlurbError
+from blurb.messages import TEMPORARY, BlurbError
 from blurb.store import row_contents, row_trials as rows, trial_checkpoints as checkpoints
 from blurb.store.store import LEASE, QUEUE, ROWS_LEASE, Store, leftover_folders
 from blurb.system import leases
-from blurb.system.files import FORGOTTEN, OURS, disk_time, size_of
+from blurb.system.files import FORGOTTEN, disk_time, size_of
 
 FileKind = Literal[
     "temporary folder",
@@ -151,7 +151,7 @@ def _forgotten_files(folder: Path, depths: Sequence[str]) -> Iterator[Path]:
     for depth in depths:
         for path in sorted(folder.glob(f"{depth}.*.tmp")):
             with contextlib.suppress(OSError):
-                if OURS.search(path.name) and now - path.stat().st_mtime > FORGOTTEN:
+                if TEMPORARY.search(path.name) and now - path.stat().st_mtime > FORGOTTEN:
                     yield path
 
 

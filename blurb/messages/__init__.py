@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from blurb.messages.errors import (
     FIRST as FIRST,
+    TEMPORARY as TEMPORARY,
     BlurbError as BlurbError,
     DamageWarning as DamageWarning,
     DataError as DataError,
@@ -20,6 +21,7 @@ from blurb.messages.errors import (
     line_of as line_of,
     notify as notify,
     safe_message as safe_message,
+    system_message as system_message,
     tell_damage as tell_damage,
     with_effect as with_effect,
     with_full_stop as with_full_stop,

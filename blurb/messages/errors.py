@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import errno
+import os
+import re
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,6 +16,10 @@ from blurb.messages.text import fold_name, redact_secrets
 
 P = ParamSpec("P")
 T = TypeVar("T")
+TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.tmp$")
+"""The end of the names of our temporary files; hidden files of other names are somebody else's."""
+SHOWN = 60
+"""Characters of a path that is too long for the system, in its message."""
 
 
 class BlurbError(Exception):
@@ -184,6 +191,22 @@ class FirstError(ErrorCollector):
 
 
 FIRST = FirstError()
+
+
+def system_message(error: OSError) -> str:
+    """The system's message, about the file that was meant and not the temporary one beside it.
+
+    >>> system_message(OSError(30, "Read-only file system", "runs/.spec.json.0123456789abcdef.tmp"))
+    'runs/spec.json: Read-only file system.'
+    """
+    if not error.strerror or not isinstance(error.filename, str | bytes | os.PathLike):
+        return str(error)
+    path = Path(os.fsdecode(error.filename))
+    name = TEMPORARY.sub("", path.name)
+    meant = str(path.with_name(name.removeprefix(".")) if name != path.name else path)
+    if error.errno == errno.ENAMETOOLONG:
+        return f"{meant[:SHOWN]}... ({len(meant):,} characters): {error.strerror}. Choose a shorter name or path."
+    return f"{meant}: {error.strerror}."
 
 
 def safe_message(error: BaseException) -> str:

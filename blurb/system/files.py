@@ -8,7 +8,6 @@ import glob
 import hashlib
 import json
 import os
-import re
 import secrets
 import shutil
 import stat
@@ -18,6 +17,7 @@ from typing import Any
 
 from blurb.messages import (
     COMMANDS,
+    TEMPORARY,
     BlurbError,
     DataError,
     StoreError,
@@ -29,10 +29,6 @@ SEAL = "SEAL.json"
 NO_FILE = "this is no ordinary file (but a pipe or a device)"
 FORGOTTEN = 3600
 """Age in seconds from which a temporary file is assumed to be left from a killed process."""
-SHOWN = 60
-"""Characters of a path that is too long for the system, in its message."""
-OURS = re.compile(r"\.[0-9a-f]{16}\.tmp$")
-"""The end of the names that `hidden_name` makes; hidden files of other names are somebody else's."""
 
 
 def open_ordinary(path: str, flags: int) -> int:
@@ -46,22 +42,6 @@ def open_ordinary(path: str, flags: int) -> int:
         return handle
     os.close(handle)
     raise OSError(errno.EINVAL, NO_FILE, path)
-
-
-def of_system(error: OSError) -> str:
-    """The system's message, about the file that was meant and not the temporary one beside it.
-
-    >>> of_system(OSError(30, "Read-only file system", "runs/.spec.json.0123456789abcdef.tmp"))
-    'runs/spec.json: Read-only file system.'
-    """
-    if not error.strerror or not isinstance(error.filename, str | bytes | os.PathLike):
-        return str(error)
-    path = Path(os.fsdecode(error.filename))
-    name = OURS.sub("", path.name)
-    meant = str(path.with_name(name.removeprefix(".")) if name != path.name else path)
-    if error.errno == errno.ENAMETOOLONG:
-        return f"{meant[:SHOWN]}... ({len(meant):,} characters): {error.strerror}. Choose a shorter name or path."
-    return f"{meant}: {error.strerror}."
 
 
 def read_bytes(path: Path) -> bytes:
@@ -105,7 +85,7 @@ def remove_forgotten(path: Path, now: float) -> None:
     """
     for left in path.parent.glob(f".{glob.escape(path.name.removeprefix('.'))}.*.tmp"):
         with contextlib.suppress(OSError):
-            if OURS.search(left.name) and now - left.stat().st_mtime > FORGOTTEN:
+            if TEMPORARY.search(left.name) and now - left.stat().st_mtime > FORGOTTEN:
                 left.unlink()
 
 

@@ -17,9 +17,8 @@ from click.testing import CliRunner
 import blurb
 from blurb.cli import cli
 from blurb.corpora import demo
-from blurb.messages.errors import BlurbError, SettingsError
+from blurb.messages.errors import BlurbError, SettingsError, system_message
 from blurb.options import option_parameters
-from blurb.system.files import of_system
 
 FUNCTIONS = [name for name in blurb.__all__ if inspect.isfunction(getattr(blurb, name))]
 WRONG: list[Any] = [5, float("nan"), None, b"x", [5], {"a": 1}, "a\0b", "\ud800"]
@@ -196,6 +195,6 @@ def test_a_name_of_thousands_of_letters_is_one_short_error(name: str, tmp_path: 
     done = CliRunner().invoke(
         cli, ["run", given["model"], "--suite", "demo", "--output", given["output"]]
     )
-    error = done.exception  # of an OSError the command line says what `of_system` does
-    assert len(of_system(error) if isinstance(error, OSError) else str(error)) < 300
+    error = done.exception  # of an OSError the command line says what `system_message` does
+    assert len(system_message(error) if isinstance(error, OSError) else str(error)) < 300
     assert not [*tmp_path.iterdir()]

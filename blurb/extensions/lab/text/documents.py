@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import IO
 from xml.parsers import expat
 
-from blurb.messages import DataError, SettingsError
-from blurb.system.files import of_system, open_ordinary
+from blurb.messages import DataError, SettingsError, system_message
+from blurb.system.files import open_ordinary
 from blurb.system.text_files import decode_text
 from blurb.table_files import FileLine, json_object
 
@@ -62,7 +62,7 @@ def read(path: Path) -> Iterator[TextDocument]:
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise DataError(f"the compressed file is damaged or cut ({error}).", path) from None
     except OSError as error:
-        raise DataError(of_system(error)) from None
+        raise DataError(system_message(error)) from None
 
 
 def _text(stream: IO[bytes], path: Path) -> Iterator[TextDocument]:
