@@ -106,8 +106,10 @@ def _show_rows(options: RunOptions, results: Results) -> None:
     )  # encoders, then baselines
     out.print(with_neighbours(results.rows, results.others, out.width))
     leaderboard = tables.place(options.output, options.leaderboard)
-    out.print(
-        f"Rows: {leaderboard}   scores by seed: {tables.results_beside(leaderboard)}   trials: {options.output}"
-    )
+    scores = tables.results_beside(leaderboard)
+    # Rows of a suite beside BLURB have no line in its leaderboard.
     store = option_to_paste("--output", options.output, "runs")
-    out.print(f"All rows, ranked with intervals: blurb leaderboard show{store}")
+    suite = "" if results.rows[0].has_means else option_to_paste("--suite", options.suite)
+    where = f"Rows: {scores}" if suite else f"Rows: {leaderboard}   scores by seed: {scores}"
+    click.echo(f"{where}   trials: {options.output}")
+    click.echo(f"All rows, ranked with intervals: blurb leaderboard show{store}{suite}")

@@ -90,6 +90,8 @@ def test_a_strangers_suite_works_from_its_folder(here: Path, farm: str) -> None:
     ]
     ran = invoke("run", "baseline:dictionary", "--suite", farm, "--data", "data")
     assert ran.exit_code == 0, ran.output
+    assert "leaderboard.csv" not in ran.output, "it has no line of this suite"
+    assert f"blurb leaderboard show --suite {farm}" in ran.output
     with open("runs/results.csv", encoding="utf-8", newline="") as file:
         lines = list(csv.DictReader(file))
     assert {line["task"] for line in lines} == {"barn", "field"}
