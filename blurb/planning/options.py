@@ -161,8 +161,8 @@ class TrainOptions(TrialOptions):
     limit: int | None = option(
         None,
         "Protocol",
-        "Use at most this many examples of train, dev and test each, for a try: such a row has no "
-        "rank. Short for --set max_train=N --set max_eval=N.",
+        "Use at most this many examples of train, dev and test each, for a try: such a row is "
+        "ranked apart. Short for --set max_train=N --set max_eval=N.",
         low=1,
     )
     name: str | None = option(
