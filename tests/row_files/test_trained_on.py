@@ -114,6 +114,11 @@ def test_baselines_had_met_nothing_and_words_are_those_of_the_list(tmp_path: Pat
     ).rows
     assert row.trained_on == "none"
     assert [each.trained_on for each in row_trials.read(Store(tmp_path / "runs"))] == ["none"]
+    done(["runs", "edit", "baseline:majority", "--trained-on", "texts"], tmp_path)
+    again = blurb.run(
+        "baseline:majority", "gad", suite="demo", output=tmp_path / "runs", progress=False
+    )
+    assert again.rows[0].trained_on == "texts", "a run takes back nothing that was said"
     with pytest.raises(BlurbError, match="trained_on"):
         add(tmp_path / "runs", trained_on="gold")
     message = refused(

@@ -128,6 +128,10 @@ def test_a_strangers_suite_has_all_reports(here: Path, farm: str) -> None:
     moved = invoke("transfer", "baseline:dictionary", "--suite", farm, "--data", "data")
     assert moved.exit_code == 0, moved.output
     assert "species" in moved.stdout
+    typed = invoke(
+        "transfer", "baseline:dictionary", "--suite", farm, "--data", "data", "--tasks", "gad, ner"
+    )
+    assert typed.stdout == moved.stdout, "a type is that of all suites that are named"
     page = invoke("leaderboard", "html", "--out", "page.html")
     assert page.exit_code == 0, page.output
     text = Path("page.html").read_text(encoding="utf-8")

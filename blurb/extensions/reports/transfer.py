@@ -127,7 +127,11 @@ def transfer(
     meant = rows_of([rows] if isinstance(rows, str) else rows, output)
     for row in meant:
         known.suite_of(row.suite)
-    chosen = known.all() if tasks is None else known.load_selection(tasks, None)
+    words = ["all"] if tasks is None else tasks.split(",") if isinstance(tasks, str) else tasks
+    names = {task.name for task in known.load_selection(words, None)}
+    # A type is that of every suite which the rows or the option name, not of BLURB's alone.
+    types = {*map(str.strip, words)}
+    chosen = [each for each in known.all() if each.name in names or {"all", each.type} & types]
     lines: list[TransferRecord] = []
     # A model has a row in each suite, and one of its sets may be the home of another.
     by_model = by_key((_key_across_suites(row), row) for row in meant)
