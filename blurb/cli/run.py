@@ -107,8 +107,8 @@ def _show_rows(options: RunOptions, results: Results) -> None:
     out.print(with_neighbours(results.rows, results.others, out.width))
     leaderboard = tables.place(options.output, options.leaderboard)
     scores = tables.results_beside(leaderboard)
-    # Rows of a suite beside BLURB have no line in its leaderboard.
     store = option_to_paste("--output", options.output, "runs")
+    # Rows of a suite beside BLURB have no line in its leaderboard.
     suite = "" if results.rows[0].has_means else option_to_paste("--suite", options.suite)
     where = f"Rows: {scores}" if suite else f"Rows: {leaderboard}   scores by seed: {scores}"
     click.echo(f"{where}   trials: {options.output}")

@@ -88,8 +88,11 @@ class Request(TrialOptions):
         return rows.RowTrials(
             source.name, source.weights, source.tokenizer, kind.recipe, self.configuration(source), {}, {},
             learner=learners.in_trial(kind), tags=self.tags.get(source.name, ()),
-            trained_on="" if source.is_checkpoint and not source.name.startswith(scratch.PREFIX) else "none",
         )  # fmt: skip
+
+    def met(self, source: ModelSource) -> str:
+        """What a model had met before (`TRAINED_ON`), as far as its kind says it."""
+        return "" if source.is_checkpoint and not source.name.startswith(scratch.PREFIX) else "none"
 
     def row_key(self, source: ModelSource) -> str:
         """The key of that row."""

@@ -211,10 +211,7 @@ def run(
                     plugins={trial.task: trial.plugins for trial in trials if trial.plugins},
                     rates=remarks_on_rates(plan.request, source, trials),
                 )
-                # What somebody said of the row stays: a run knows only of models that met nothing.
-                present = rows.read(store, lambda error: None, source.name)  # `write` tells
-                said = {each.key: each.trained_on for each in present}
-                rows.write(store, replace(row, trained_on=said.get(row.key) or row.trained_on))
+                rows.write(store, row, met=plan.request.met(source))
     return outcomes + engine.run(jobs, on_finished, on_progress, keep_sweep)
 
 

@@ -159,10 +159,11 @@ def _names_in(folder: Path) -> list[str]:
         return []
 
 
-def write(store: Store, row: RowTrials, tell: Tell = tell_damage) -> RowTrials:
+def write(store: Store, row: RowTrials, tell: Tell = tell_damage, *, met: str = "") -> RowTrials:
     """Adds a row, or trials to an existing row; the caller holds the lock of the store.
 
     :param tell: receives a message if the file of this row is damaged; it is renamed and rebuilt from its trials
+    :param met: its `trained_on` where nobody has said it
     """
     begin_store(store.root)
     store.claim(row.model)
@@ -177,6 +178,7 @@ def write(store: Store, row: RowTrials, tell: Tell = tell_damage) -> RowTrials:
             tell(StoreError(f"could not be read; {done}", where=own))
             before = _recover_row(store, row)
         row = row.over(before)
+    row = replace(row, trained_on=row.trained_on or met)
     own.parent.mkdir(parents=True, exist_ok=True)
     write_json(own, row.content)
     return row
