@@ -77,9 +77,8 @@ def alarms(
         )
         whole = _lower((difference * WEIGHTS).sum(-1) / np.sqrt(error), freedom)
         p = np.concatenate([p, whole[..., None]], -1)
-    return p.min(-1) * p.shape[-1] < _levels(
-        looks, planned
-    )  # Holm finds something where Bonferroni does
+    # Holm finds something where Bonferroni does
+    return p.min(-1) * p.shape[-1] < _levels(looks, planned)
 
 
 def _lower(statistic: Floats, degrees: Floats) -> Floats:
@@ -149,9 +148,8 @@ def _in_parts(random: np.random.Generator, worlds: int, units: int, drop: float 
 def departures(worlds: int) -> list[tuple[str, ...]]:
     """False alarms where an assumption does not hold."""
     random = np.random.default_rng(2)
-    varied = 10 ** random.uniform(
-        -0.3, 0.3, (worlds, LOOKS, 1, 1)
-    )  # a factor of four between the extremes
+    # A factor of four between the extremes
+    varied = 10 ** random.uniform(-0.3, 0.3, (worlds, LOOKS, 1, 1))
     return [
         ("the stated sd is 0.7, the true one 1", f"{rate(alarms(*runs(random, worlds, 1, 1.0), 0.7)):.3f}"),
         ("the stated sd is 1, the true one 0.7", f"{rate(alarms(*runs(random, worlds, 1, 0.7), 1.0)):.3f}"),

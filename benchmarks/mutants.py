@@ -70,10 +70,8 @@ def passes(copy: Path, tests: Sequence[str]) -> bool:
     process = FORK.Process(target=_tested, args=(copy, tests))
     process.start()
     process.join()
-    if process.exitcode not in (
-        pytest.ExitCode.OK,
-        pytest.ExitCode.TESTS_FAILED,
-    ):  # what is not run says nothing
+    # What is not run says nothing
+    if process.exitcode not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
         sys.exit(f"pytest could not run {' '.join(tests)}:\n{(copy / SAID).read_text()}")
     return process.exitcode == 0
 

@@ -125,9 +125,8 @@ def _rows(folder: Path, content: Mapping[str, Any]) -> list[RowTrials]:
     }
     there = list(dict.fromkeys(kind for kind in kinds.values() if kind))
     if not there and is_named(content["weights"]):
-        there = [
-            ("", 1, "")
-        ]  # what was planned and never begun is nothing yet, and its tokenizer is not known
+        # What was planned and never begun is nothing yet, and its tokenizer is not known
+        there = [("", 1, "")]
     mine = {kind: [task for task in trials if (kinds[task] or there[0]) == kind] for kind in there}
     return [
         RowTrials(

@@ -169,9 +169,8 @@ def trials(out: Path) -> dict[str, Any]:
         if path.suffix == ".parquet":
             found[name] = pd.read_parquet(path).to_dict("list")
         elif path.suffix == ".json":
-            content = json.loads(
-                json.dumps(json.loads(path.read_text()), sort_keys=True)
-            )  # the order of keys is free
+            # The order of keys is free
+            content = json.loads(json.dumps(json.loads(path.read_text()), sort_keys=True))
             found[name] = {key: value for key, value in content.items() if key != "schema"}
         elif path.suffix == ".csv":
             table = pd.read_csv(path)
@@ -199,9 +198,8 @@ def figures(python: list[str], env: Mapping[str, str], place: Path) -> dict[str,
             capture_output=True,
             text=True,
         )
-        told = done.stdout.partition("Nothing was run or written")[
-            0
-        ]  # what follows was measured on the spot
+        # What follows was measured on the spot
+        told = done.stdout.partition("Nothing was run or written")[0]
         text = re.sub(
             r"\d{4}-\d\d-\d\d[ T][\d:]+|[0-9a-f]{12,}|\d+(\.\d+)? ?(s|ms|seconds|MB|GB)\b", "", told
         )
@@ -248,10 +246,8 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
         for name in sorted(set(old) ^ set(new))
     ]
     for name in sorted(set(old) & set(new)):
-        first, second = (
-            repr(old[name]),
-            repr(new[name]),
-        )  # repr: NaN is equal to NaN, and a bit is a digit
+        # Repr: NaN is equal to NaN, and a bit is a digit
+        first, second = (repr(old[name]), repr(new[name]))
         if first != second:
             place = next(
                 (

@@ -117,9 +117,8 @@ def recipe(
         TrainingArguments,
     )
 
-    torch.use_deterministic_algorithms(
-        False
-    )  # which the loop asks for, and the recipe does not pay for
+    # Which the loop asks for, and the recipe does not pay for
+    torch.use_deterministic_algorithms(False)
     tokenizer = AutoTokenizer.from_pretrained(source.location)
     formulation = formulations.bind(task)
     targets = formulation.targets(rows)

@@ -65,9 +65,8 @@ def __getattr__(name: str) -> Any:
     home = next((module for module, names in _HOMES.items() if name in names), None)
     if home is not None:
         value = getattr(importlib.import_module(f"blurb.api.{home}"), name)
-    elif (
-        name.startswith("_") or importlib.util.find_spec(f"{__name__}.{name}") is not None
-    ):  # a room
+    elif name.startswith("_") or importlib.util.find_spec(f"{__name__}.{name}") is not None:
+        # A room of the package is no name of the front door.
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     else:
         value = importlib.import_module("blurb.api.additions").front_door(name)

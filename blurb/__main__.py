@@ -10,16 +10,14 @@ import sys
 
 def main() -> None:
     """Runs the command line; until its own handler is set (`blurb.cli._exit`), there is nothing to clean up."""
-    if (
-        signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
-    ):  # of a command in the background of a script
+    # A command in the background of a script ignores the signal already.
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, raise_exit)
     if hasattr(signal, "pthread_sigmask"):
         # Where code of C was interrupted, Python ends by SIGINT whatever the exit code is; blocked, it exits with 130.
         atexit.register(signal.pthread_sigmask, signal.SIG_BLOCK, [signal.SIGINT])
-    from blurb.cli import (
-        main as command,
-    )  # after the handler, which is for the time that this takes
+    # The handler is for the seconds that this import takes.
+    from blurb.cli import main as command
 
     command()
 

@@ -134,9 +134,8 @@ def by_number(name: str) -> tuple[tuple[int, str], ...]:
     members = []
     for place, part in enumerate(re.split("([0-9]+)", name)):  # text and number take turns
         digits = part.lstrip("0")
-        members.append(
-            (len(digits), digits) if place % 2 else (0, part)
-        )  # int() refuses thousands of digits
+        # int() refuses thousands of digits.
+        members.append((len(digits), digits) if place % 2 else (0, part))
     return (*members, (0, name))
 
 

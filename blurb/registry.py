@@ -75,14 +75,12 @@ def load_object(target: str, kind: str) -> Any:
             f"./NAME.py:{attribute or 'CLASS'}"
         )
     try:
-        with contextlib.redirect_stdout(
-            sys.stderr
-        ):  # what a package prints is no answer of a command
+        # What a package prints is not part of a command's answer.
+        with contextlib.redirect_stdout(sys.stderr):
             return operator.attrgetter(attribute)(importlib.import_module(module_name))
     except (Exception, SystemExit) as error:  # the code of others raises anything
-        known = isinstance(
-            error, ImportError | AttributeError | ValueError | TypeError
-        )  # the last two: `:x`, `.x:y`
+        # ValueError and TypeError are for `:x` and `.x:y`.
+        known = isinstance(error, ImportError | AttributeError | ValueError | TypeError)
         if not known and module_name.partition(".")[0] == "blurb":
             raise
         hint = ""

@@ -167,9 +167,8 @@ def table_of(
                 errors.add(line.error(f"expected {len(columns)} cells."))
             else:
                 rows.append((line, cells))
-    except (
-        csv.Error
-    ) as error:  # a cell of more than 131,072 characters, a carriage return in the middle of a line
+    except csv.Error as error:
+        # A cell of more than 131,072 characters, or a carriage return within a line.
         errors.add(DataError(f"invalid CSV: {error}.", path, reader.reader.line_num))
     return Table(columns, rows)
 

@@ -61,9 +61,8 @@ def parse(line: str) -> None:
     while isinstance(command, click.Group) and words and not words[0].startswith("-"):
         name, command, words = command.resolve_command(context, words)  # type: ignore[assignment]
         context = click.Context(command, parent=context, info_name=name)
-    with contextlib.suppress(
-        click.exceptions.Exit, click.exceptions.NoArgsIsHelpError
-    ):  # --help, a group alone
+    # --help, a group alone
+    with contextlib.suppress(click.exceptions.Exit, click.exceptions.NoArgsIsHelpError):
         command.make_context(context.info_name, words, parent=context.parent)
 
 

@@ -87,10 +87,8 @@ def _set(
     steps, ends = -(-len(splits["train"]) // BATCH), list[float]()
 
     def stamp(*_: object) -> None:
-        if len(ends) in (
-            0,
-            steps - 1,
-        ):  # a GPU is waited for where seconds are counted, and nowhere else
+        # A GPU is waited for where seconds are counted, and nowhere else
+        if len(ends) in (0, steps - 1):
             wait()
         ends.append(time.perf_counter())
 
@@ -102,9 +100,8 @@ def _set(
     lengths = learner.formulation.features(
         splits["train"], learner.tokenizer, learner.limit
     ).ids.lengths
-    training = (
-        (ends[-1] - ends[0]) * steps / max(1, steps - 1)
-    )  # the first step has no beginning of its own
+    # The first step has no beginning of its own
+    training = (ends[-1] - ends[0]) * steps / max(1, steps - 1)
     return {
         "examples": len(splits["train"]),
         "padding": padding_of(lengths, training_batches(lengths, BATCH, np.random.default_rng(1))),

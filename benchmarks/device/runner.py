@@ -41,9 +41,8 @@ def run(names: Sequence[str], bundle: Path, out: Path, small: bool, mps: bool) -
     for sentence in changed * manifest["changed"] + cards.differences(manifest, facts):
         print(f"Note: {sentence}", flush=True)
     if not is_of(bundle / "scratch" / FILE, manifest, facts["card"]):
-        shutil.rmtree(
-            bundle / "scratch", ignore_errors=True
-        )  # trials of other code or of another card
+        # Trials of other code or of another card
+        shutil.rmtree(bundle / "scratch", ignore_errors=True)
     lines = []
     for name in names:
         part, started = parts.get(name), time.monotonic()

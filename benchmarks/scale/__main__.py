@@ -131,9 +131,8 @@ def main() -> None:
         type=Path,
         help="file for the figures, beside which is their picture; other sizes stay",
     )
-    parser.add_argument(
-        "--phase", choices=PHASES, help=argparse.SUPPRESS
-    )  # of a process for one phase
+    # Of a process for one phase
+    parser.add_argument("--phase", choices=PHASES, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.phase:
         print(json.dumps(PHASES[options.phase](options.folder, options.trials[0])))

@@ -23,9 +23,8 @@ def from_python(function: Callable[P, T]) -> Callable[P, T]:
 
     @functools.wraps(function)
     def called(*arguments: P.args, **more: P.kwargs) -> T:
-        given = (
-            inspect.signature(function).bind(*arguments, **more).arguments
-        )  # a TypeError of Python's own
+        # Python's own TypeError is for arguments that do not fit.
+        given = inspect.signature(function).bind(*arguments, **more).arguments
         errors = ErrorCollector()
         with in_python():
             for name, parameter in option_parameters(function).items():

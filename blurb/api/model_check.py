@@ -92,9 +92,8 @@ def check_model(
     """
     from blurb.planning.steps import load_source
 
-    logging.getLogger("transformers").setLevel(
-        logging.ERROR
-    )  # it tells of new embeddings, which markers need
+    # transformers warns of new embeddings, which markers need.
+    logging.getLogger("transformers").setLevel(logging.ERROR)
     folder = demo.prepare()
     checked = load_source(reference, None, None, remote_code, folder, casing, base=base)
     if not checked.is_checkpoint:

@@ -128,9 +128,10 @@ class Results:
 
         figures = [(row, row.means(), row.type_means()) for row in self.rows]
         whole = {task.name: task.type for task in tasks.all() if task.paper_order}
+        # Datasets whose score is in no mean of the table have columns of their own.
         alone = dict.fromkeys(
             name for _, means, types in figures for name in means if whole.get(name) not in types
-        )  # in no mean
+        )
         columns = ("row", *tasks.TYPES, "score", *alone)
         lines = [
             (row.name, *map(types.get, tasks.TYPES), row.score, *map(means.get, alone))

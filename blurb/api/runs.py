@@ -107,9 +107,8 @@ def verify_trials(store: Store, reference: str | None = None) -> tuple[int, dict
             files.append(saved_models.FOLDER)
     for path in (path for path, files in damage_by_path.items() if files):
         with contextlib.suppress(OSError):
-            os.utime(
-                path
-            )  # the index believes sizes and times: now it does not believe this one any more
+            # The index trusts sizes and times; a new time makes it read this trial again.
+            os.utime(path)
     return len(paths), {path: files for path, files in damage_by_path.items() if files}
 
 

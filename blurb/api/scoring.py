@@ -220,9 +220,8 @@ def _all_matched(
                 what = f"{lost:,} of {len(answers.units):,} requests of {answers.formulation.task.name} have no line"
                 fix = "ask them again (send.py asks only these), and give all files of the answers."
                 wrong.add(DataError(what, path, fix=fix))
-            if (
-                adding and refuse_gold and answers.is_gold and answers.replies is None
-            ):  # not tied to requests by id
+            # Replies are tied to their requests by id, other answers are not.
+            if adding and refuse_gold and answers.is_gold and answers.replies is None:
                 what = (
                     f"all {len(answers.units):,} answers are equal to the gold answers of {split}"
                 )

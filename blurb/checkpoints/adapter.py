@@ -285,9 +285,8 @@ def is_target(config: Mapping[str, Any], name: str) -> bool:
     targets, numbers = config["target_modules"], config.get("layers_to_transform")
     if not _is_named(targets, name) or _is_named(config.get("exclude_modules", ()), name):
         return False
-    if (
-        numbers is None or isinstance(targets, str) or name in targets
-    ):  # a whole name is of one layer
+    # A whole name names one layer, so numbers of layers do not matter.
+    if numbers is None or isinstance(targets, str) or name in targets:
         return True
     patterns = config.get("layers_pattern", ())
     before = [

@@ -269,7 +269,6 @@ class Checkpoint:
                 f"{self.weights.size:,} bytes; config.json and the weights do not match.",
                 where=self.folder,
             )
-        if all(
-            path.suffix == ".safetensors" for path in self.weights.files
-        ):  # others would be read whole
+        # Weights of other formats would be read whole.
+        if all(path.suffix == ".safetensors" for path in self.weights.files):
             loading.check_filled(self.folder, self.config, self.remote_code)

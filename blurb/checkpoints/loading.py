@@ -104,9 +104,8 @@ def load_tokenizer(
                 fix="add its vocabulary file.",
             )
         tokenizer = with_casing(Tokenizer(inner), casing, folder, load)
-        tokenizer.subtokens(
-            [STRANGE]
-        )  # fails now, and not in a trial, if there is no unknown token
+        # Without an unknown token this fails now, not in a trial.
+        tokenizer.subtokens([STRANGE])
         tokenizer.hash  # noqa: B018 - and so does all that it is asked later
     return tokenizer
 
@@ -117,9 +116,8 @@ def build_outline(folder: Path, config: Any, remote_code: bool) -> Any:
 
     hide_progress()
     with blame_folder(folder, NO_ENCODER):
-        with torch.device(
-            "meta"
-        ):  # building writes the dtype into the configuration, so it gets a copy
+        # Building writes the dtype into the configuration, so it gets a copy.
+        with torch.device("meta"):
             model = _loader_class(config).from_config(
                 copy.deepcopy(config), trust_remote_code=remote_code
             )
@@ -173,10 +171,8 @@ def _from_files(
 
     :param device: "meta" reads the headers of the files alone
     """
-    with (
-        errors_alone(),
-        blame_folder(folder, "cannot load the weights"),
-    ):  # what is left is judged in `_check_names`
+    # `_check_names` judges what transformers reports.
+    with errors_alone(), blame_folder(folder, "cannot load the weights"):
         model, info = _loader_class(config).from_pretrained(
             str(folder),
             config=config,

@@ -77,10 +77,8 @@ def read_json(folder: Path, name: str) -> dict[str, Any]:
         raise ModelError(
             f"{name} is not a valid JSON file: line {error.lineno}: {error.msg}.", where=folder
         ) from None
-    except (
-        ValueError,
-        RecursionError,
-    ) as error:  # no UTF-8, a number of 5,000 digits, 100,000 brackets
+    except (ValueError, RecursionError) as error:
+        # Invalid UTF-8, a number of 5,000 digits, or 100,000 brackets.
         why = "it is nested too deeply" if isinstance(error, RecursionError) else reason_of(error)
         raise ModelError(f"{name} is not a valid JSON file: {why}.", where=folder) from None
     if not isinstance(content, dict):

@@ -101,10 +101,8 @@ def folder_or_id(reference: str) -> Path | tuple[str, str]:
         if path.is_dir():
             return path.resolve()
         _refuse_what_is_no_name(reference, path)
-    except (
-        OSError,
-        RuntimeError,
-    ) as error:  # a name of 300 letters, the home of a user who is not there
+    except (OSError, RuntimeError) as error:
+        # A name of 300 letters, or the home of a user who does not exist.
         why = (
             system_message(error)
             if isinstance(error, OSError)

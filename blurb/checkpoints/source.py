@@ -99,9 +99,8 @@ def resolve_checkpoint(
         try:
             folder, commit = staged_checkpoint.with_adapter(folder, base, tokenizer, remote_code)
             return of_folder(folder, name or default_name(reference), commit, remote_code, casing)
-        except (
-            ModelError
-        ) as error:  # which names a folder of the cache, where the two were put together
+        except ModelError as error:
+            # The error names the folder of the cache where the two were put together.
             error.where = f"{reference} on {base}"
             raise
     if tokenizer is not None:

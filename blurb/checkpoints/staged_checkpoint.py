@@ -41,9 +41,8 @@ def of_loaded(
     if tokenizer is None:
         raise ModelError("A loaded model needs its tokenizer: add tokenizer=...")
     base = model.base_model
-    encoder = copy.copy(
-        base
-    )  # its tensors are shared, but save_pretrained writes into the configuration
+    # Tensors are shared, but save_pretrained writes into the configuration.
+    encoder = copy.copy(base)
     encoder.config = copy.deepcopy(base.config)
 
     def fill(folder: Path) -> None:

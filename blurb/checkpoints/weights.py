@@ -197,13 +197,11 @@ def check_header(folder: Path, path: Path) -> None:
             raise OSError(NO_FILE)
         if path.suffix != SAFE:
             with open(path, "rb", opener=open_ordinary) as file:
-                members = (
-                    zipfile.ZipFile(file).infolist() if file.read(len(ZIP)) == ZIP else []
-                )  # as torch tells it
+                # torch recognises its archives by the same bytes.
+                members = zipfile.ZipFile(file).infolist() if file.read(len(ZIP)) == ZIP else []
     packed = [one.filename for one in members if one.file_size > one.compress_size]
-    if (
-        packed or sum(one.file_size for one in members) > path.stat().st_size
-    ):  # or one part is named many times
+    # The parts are larger than the file if one is listed many times.
+    if packed or sum(one.file_size for one in members) > path.stat().st_size:
         raise ModelError(
             f"{path.name} is compressed ({packed[0] if packed else 'its parts are larger than it is'}), as "
             "torch.save never does",

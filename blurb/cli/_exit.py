@@ -100,9 +100,8 @@ def invoked(context: click.Context, command: Callable[[], object]) -> object:
         except (KeyboardInterrupt, signals.Terminated):
             click.secho("Interrupted." + context.meta.get(GOES_ON, ""), fg="yellow", err=True)
             raise
-        except (
-            BrokenPipeError
-        ):  # `blurb ... | head`; click would end with 1, which of a gate is a regression
+        except BrokenPipeError:
+            # For `blurb ... | head` click would exit with 1, which means a regression in a gate.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise signals.Terminated(signal.SIGPIPE) from None
         except (BlurbError, OSError, click.ClickException, click.exceptions.Exit, click.Abort):

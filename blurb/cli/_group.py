@@ -185,9 +185,8 @@ def refuse_repeated(context: click.Context, words: Sequence[str]) -> None:
         parser.add_option(
             obj=each, opts=each.opts, dest=each.name, action="append", nargs=each.nargs
         )
-    with contextlib.suppress(
-        click.NoSuchOption, click.BadOptionUsage
-    ):  # which click tells better, afterwards
+    # click reports these better, afterwards.
+    with contextlib.suppress(click.NoSuchOption, click.BadOptionUsage):
         given, _, _ = parser.parse_args(list(words))
         for each in single:
             if len(values := given.get(each.name, ())) > 1:

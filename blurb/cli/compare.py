@@ -111,9 +111,8 @@ def command(
             for remark in compared.remarks:
                 click.echo(f"The rows differ: {remark}.")
             _print_comparison([_cells_of_line(line, level, max_drop) for line in compared.lines])
-            names = {
-                line.name for line in compared.lines
-            }  # the reason of a mean is that of one of its datasets
+            # A mean has the reason of one of its datasets, so datasets suffice.
+            names = {line.name for line in compared.lines}
             unknown = [line for line in compared.lines if line.p is None and line.part not in names]
             for text in group_reasons((line.name, line.reason) for line in unknown):
                 click.echo(text)

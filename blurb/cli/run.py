@@ -73,9 +73,8 @@ def command(
     if results.rows and not options.print_script:
         _show_rows(options, results)
     if results.failed:
-        raise SystemExit(
-            UNKNOWN if options.check else PARTLY
-        )  # 1 would say that there is a regression
+        # Exit code 1 would mean a regression.
+        raise SystemExit(UNKNOWN if options.check else PARTLY)
     if options.check:
         from blurb.cli.check import report_decision
 
@@ -101,9 +100,8 @@ def _show_rows(options: RunOptions, results: Results) -> None:
     from blurb.results import tables
 
     out = make_console(width=120)
-    out.print(
-        render_rows(sorted(results.rows, key=lambda row: row.kind.place), out.width)
-    )  # encoders, then baselines
+    # Encoders stand before baselines.
+    out.print(render_rows(sorted(results.rows, key=lambda row: row.kind.place), out.width))
     out.print(with_neighbours(results.rows, results.others, out.width))
     leaderboard = tables.place(options.output, options.leaderboard)
     scores = tables.results_beside(leaderboard)

@@ -122,9 +122,8 @@ def read_split(
         return []
     ours = path == folder / task.files[split]
     read = load_object(task.reader, f"reader of {task.name}") if ours else linkbert.read
-    more = (
-        [errors] if "errors" in inspect.signature(read).parameters else []
-    )  # a reader of others may have none
+    # A reader of a plug-in may take no collector.
+    more = [errors] if "errors" in inspect.signature(read).parameters else []
     rows: list[Example] = []
     with telling_trimmed_labels(path), errors:
         rows = list(read(path, task, split, *more))

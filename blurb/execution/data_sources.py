@@ -83,9 +83,8 @@ def _stamp_of_data(origin: DataSource) -> Stamp:
         return []
     task = tasks.load(origin.task)
     parts = []
-    declared = (
-        [Path(origin.task)] if origin.task.endswith(tasks.SUFFIX) else []
-    )  # a user may edit labels and metric
+    # The user may have edited labels and metric since.
+    declared = [Path(origin.task)] if origin.task.endswith(tasks.SUFFIX) else []
     for path in (*declared, *(path_of(task, origin.folder, split) for split in tasks.SPLITS)):
         with contextlib.suppress(OSError):  # the reader says what is missing, and where
             status = path.stat()
@@ -135,9 +134,8 @@ def _write_manifest(folder: Path, origins: list[DataSource]) -> None:
                 "verdict": content.verdict,
             }
         )
-    (folder / INDEX).write_text(
-        json.dumps(index), encoding="utf-8"
-    )  # last: with it everything is whole
+    # The index is written last: with it, everything is complete.
+    (folder / INDEX).write_text(json.dumps(index), encoding="utf-8")
 
 
 def receive(folder: Path | None) -> None:

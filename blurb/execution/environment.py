@@ -77,9 +77,8 @@ def _commit_of_blurb() -> str | None:
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    if (
-        commit.returncode
-    ):  # git prints the name that it could not resolve: "HEAD", of a repository without a commit
+    # Without a commit git prints the name that it could not resolve, "HEAD".
+    if commit.returncode:
         return None
     return commit.stdout.strip() + ("+" if changed.stdout.strip() else "")
 

@@ -187,9 +187,8 @@ def _copy_trial(store: Store, path: Path, target: Path, model: str) -> None:
                     saved_models.copy_as(
                         model, path / saved_models.FOLDER, aside / saved_models.FOLDER
                     )
-                    shutil.rmtree(
-                        target / saved_models.FOLDER, ignore_errors=True
-                    )  # damaged, or not there
+                    # The model is damaged or missing.
+                    shutil.rmtree(target / saved_models.FOLDER, ignore_errors=True)
                     (aside / saved_models.FOLDER).rename(target / saved_models.FOLDER)
             return
         with store.writing(target, lease) as aside:

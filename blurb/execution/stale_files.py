@@ -112,9 +112,8 @@ def _stray_files(store: Store) -> Iterator[Leftover]:
         over = not (folder / sweeps.JOBS).exists()
         with contextlib.suppress(BlurbError):
             over = over or all(map(sweeps.has_nothing_left, sweeps.read(folder)))
-        if over and not engines.is_queued(
-            folder
-        ):  # a scheduler fails a job whose log it cannot write
+        # A scheduler fails a job whose log it cannot write.
+        if over and not engines.is_queued(folder):
             yield Leftover("finished sweep", folder)
     for path in sorted(store.root.glob(f"*/{rows.FOLDER}/*.damaged")):
         yield Leftover("damaged row file", path)

@@ -76,9 +76,8 @@ def execute_job(
                 with process.one_process():
                     status = _execute_held(job, store, lease, tell)
             except Exception as error:
-                if (
-                    not lease.is_held()
-                ):  # the trial is another's now, with all that is wrong with it
+                # The trial is another process's now, with all that is wrong with it.
+                if not lease.is_held():
                     return TrialOutcome(job, "held", message=leases.who(store.lease(job.path)))
                 _note_failure(job, error)
                 raise
@@ -278,9 +277,8 @@ def _add_model(job: Job, store: Store, lease: leases.Lease, reporter: Reporter) 
         _train_and_write(job, aside, reporter, lease)
         lease.check()
         if read_predictions(aside / PREDICTIONS) == read_predictions(path / PREDICTIONS):
-            shutil.rmtree(
-                path / saved_models.FOLDER, ignore_errors=True
-            )  # it is damaged, or would not be made again
+            # The model is damaged, or would not be made again.
+            shutil.rmtree(path / saved_models.FOLDER, ignore_errors=True)
             (aside / saved_models.FOLDER).rename(path / saved_models.FOLDER)
         elif job.keep == "replace":
             store.put(aside, path, lease, replace=True)

@@ -46,9 +46,8 @@ def check_metric(task: Task) -> None:
     """Raises a SettingsError for an option that the metric of a task does not have; stored tasks may say anything."""
     if task.metric not in metrics.names():
         return
-    options = [*inspect.signature(metrics.get(task.metric).function).parameters][
-        2:
-    ]  # beside gold and predictions
+    # The first two parameters are gold and predictions.
+    options = [*inspect.signature(metrics.get(task.metric).function).parameters][2:]
     for name in task.metric_options:
         if name not in options:
             raise UnknownName(

@@ -141,9 +141,8 @@ def around(spans: Sequence[Span], size: int, room: int) -> list[range]:
     (left,) = around([(spans[0][0], min(spans[0][1], spans[0][0] + half))], size, half)
     last = spans[-1]
     (right,) = around([(max(last[0], last[1] - (room - half)), last[1])], size, room - half)
-    if (
-        left.stop > right.start
-    ):  # possible only if the second entity lies inside the first, which is longer than the room
+    # Only if the second entity lies inside the first, which is longer than the room.
+    if left.stop > right.start:
         start = min(left.start, right.start, size - room)
         return [range(start, start + room)]
     return [left, right]

@@ -70,9 +70,8 @@ def cached_features(key: Mapping[str, object], build: Callable[[], Features]) ->
     read never fails a run.
     """
     path = _cache_path(key)
-    with contextlib.suppress(
-        Exception
-    ):  # not there, or damaged: numpy and zipfile raise whatever they come across
+    # If the file is missing or damaged, numpy and zipfile raise anything.
+    with contextlib.suppress(Exception):
         return Features.read(path)
     features = build()
     with contextlib.suppress(Exception), replacing_file(path) as aside:

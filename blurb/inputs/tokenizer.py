@@ -170,9 +170,8 @@ class Tokenizer:
         """Merges and switches, which decide the ids of a slow tokenizer besides its vocabulary."""
         with tempfile.TemporaryDirectory() as folder:
             try:
-                files = self.inner.save_vocabulary(
-                    folder, None
-                )  # some have no default for the prefix
+                # Some tokenizers have no default for the prefix.
+                files = self.inner.save_vocabulary(folder, None)
             except NotImplementedError:
                 files = ()
             digests = [file_hash(Path(file)) for file in files]

@@ -216,9 +216,8 @@ def read_rows(
     :raises SettingsError: if there is no board
     """
     if len(results) > 1:
-        tables.lines_of(
-            results
-        )  # refuses what leaderboard merge refuses, with both files and lines
+        # The same refusals as of `leaderboard merge`, with both files and lines.
+        tables.lines_of(results)
     listed = () if board is None else board.rows()
     own = [] if board or store is None or not store.is_dir() else from_store.read(Store(store))
     rows = {row.primary_key: row for row in own}

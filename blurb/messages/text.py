@@ -92,9 +92,8 @@ def in_markdown(text: str) -> str:
     a\_b \| \<c\> !\[x\](http:\//y) run@100 @&#8203;me
     """
     text = re.sub(r"([\\`*_\[\]<>|~&]|^#)", r"\\\1", " ".join(text.split()))
-    text = re.sub(
-        r"(?<!\w)@(?=\w)", "@&#8203;", text
-    )  # a blank of no width, which the mention stops at
+    # A blank of no width ends the mention of a user.
+    text = re.sub(r"(?<!\w)@(?=\w)", "@&#8203;", text)
     return text.replace("://", r":\//").replace("www.", r"www\.")
 
 

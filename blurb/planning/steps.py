@@ -195,9 +195,8 @@ def typed_settings(
     """
     typed = settings.parse_overrides(given, shorthands)
     for kind, registry in plugins.KINDS.items():
-        if kind in typed and not registry.is_builtin(
-            typed[kind]
-        ):  # whose import takes seconds, and is not needed yet
+        # The import of a built-in one takes seconds, and is not needed yet.
+        if kind in typed and not registry.is_builtin(typed[kind]):
             plugins.load(kind, typed[kind])
             typed[kind] = canonical_spec(registry, typed[kind])
     return typed

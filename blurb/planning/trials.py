@@ -55,9 +55,8 @@ def job(
     for setting in request.overrides:
         protocol_learner.check_settings(kind, [setting], where(setting))
     building.check(kind, source, formulation, where)
-    checkpointing = (
-        request.checkpointing if kind.reads_checkpoint else "auto"
-    )  # baselines have no layers to compute twice
+    # Baselines have no layers to compute twice.
+    checkpointing = request.checkpointing if kind.reads_checkpoint else "auto"
     if checkpointing == "on" and not getattr(
         source.checkpoint.outline, "supports_gradient_checkpointing", False
     ):
@@ -99,9 +98,8 @@ def seeds_of(request: Request, source: ModelSource, task: Task) -> tuple[int, ..
     """The seeds to run; only one for a learner that is deterministic."""
     kind, count = request.learner(source), request.seeds
     assert not isinstance(count, str), "a word, of what decides about the number, is no request"
-    if (
-        kind.deterministic and kind.reads_checkpoint and (count or 1) > 1
-    ):  # else they are for other models
+    # Otherwise several seeds are meant for other models.
+    if kind.deterministic and kind.reads_checkpoint and (count or 1) > 1:
         noun = kind.rows.noun
         raise SettingsError(
             f"{noun[0].upper()}{noun[1:]} is deterministic: {count} seeds would give the same number {count} times.",

@@ -234,9 +234,8 @@ def read(name: str, errors: ErrorCollector) -> Protocol:
             )
         name_rules.check(path.stem, "The name of the protocol file", opt("protocol"))
         content = text_files.read_toml(path)
-        if (
-            "rank" in content
-        ):  # rows have the name of a protocol, and tables nothing else of a user's file
+        # Rows carry the protocol's name, and tables nothing else of a user's file.
+        if "rank" in content:
             errors.add(
                 SettingsError("rank is for the protocols of blurb", where=path, fix="remove it.")
             )
@@ -388,9 +387,8 @@ def _extend_shipped(content: Mapping[str, Any]) -> Mapping[str, Any]:
             for task, values in under.get("tasks", {}).items()
         }
         whole["tasks"] = {**whole["tasks"], **settings}
-    if isinstance(
-        adapter := content.get(ADAPTER), dict
-    ):  # a value of one's own ends the search of what it inherits
+    # A fixed value ends an inherited search.
+    if isinstance(adapter := content.get(ADAPTER), dict):
         above = under.get(ADAPTER, {})
         search = {
             axis: values for axis, values in above.get("search", {}).items() if axis not in adapter
@@ -404,9 +402,8 @@ def _extend_shipped(content: Mapping[str, Any]) -> Mapping[str, Any]:
 def _put_over(under: Any, given: Any) -> Any:
     if given is None:
         return under
-    return (
-        {**under, **given} if isinstance(given, dict) else given
-    )  # what is no table is found out later
+    # What is no table is reported later.
+    return {**under, **given} if isinstance(given, dict) else given
 
 
 def _parse_seeds(given: Any) -> dict[str, tuple[int, ...]]:

@@ -329,9 +329,8 @@ def parse_overrides(
     values: dict[str, Any] = {}
     for name, value in given.items():
         if isinstance(value, str):
-            with contextlib.suppress(
-                ValueError, RecursionError
-            ):  # no TOML; or thousands of digits, of brackets
+            # No TOML, or thousands of digits or brackets.
+            with contextlib.suppress(ValueError, RecursionError):
                 value = tomllib.loads(f"value = {value}")["value"]
         values[name] = typed_value(
             name, value, place_of_setting((options or {}).get(name, opt("set")))

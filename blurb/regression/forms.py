@@ -108,9 +108,8 @@ def job_summary(decision: Decision) -> str:
 
 
 def _escape_markdown(text: str) -> str:
-    return in_markdown(text).replace(
-        r"\<", "&lt;"
-    )  # as a page shows it even where it is pasted into HTML
+    # Also shown as it is where the text is pasted into HTML.
+    return in_markdown(text).replace(r"\<", "&lt;")
 
 
 def workflow_commands(decision: Decision) -> list[str]:

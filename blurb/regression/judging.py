@@ -56,9 +56,8 @@ def decide_check(candidate: Row, baseline: Row, rules: Rules, turn: Turn | None 
         unfit[SCORE] = refused or next(
             (f"{name}: {unfit[name]}" for name in dataset_weights() if unfit[name]), ""
         )
-    drops = holm(
-        [None if unfit[name] else lines[name].comparison.p_drop for name in required]
-    )  # fit: a line
+    # A dataset that is fit has a line.
+    drops = holm([None if unfit[name] else lines[name].comparison.p_drop for name in required])
     case = _Judged(candidate, baseline, rules, turn, level, len(required))
     findings = [
         _make_finding(name, lines.get(name), unfit[name], p, case)
@@ -315,9 +314,8 @@ def hint_of_pass(
     one_run = dict(list(candidate.records_of(line.name).items())[:1])
     count = len(predictions.mistakes(one_run, split)) if one_run else 0
     beside = f" and {count_noun(count, 'example')}" if count else ""
-    broken = min(
-        USUAL, math.floor(drop * 2 - 1e-9) / 2
-    )  # the usual limit, or a lower one of whole or half points
+    # The usual limit, or the next lower one of whole or half points.
+    broken = min(USUAL, math.floor(drop * 2 - 1e-9) / 2)
     return (
         f"passes with a drop of {drop:.2f} points, which the test cannot tell from chance: with "
         f"{line.runs[1]} / {line.runs[0]} runs{beside} {seen_alone(detectable)}; "

@@ -262,9 +262,8 @@ def decide_in_series(candidate: Row, baseline: Row, rules: Rules, state: Path) -
 
     :raises SettingsError: if rules and state do not go together; StoreError if the state file was edited or is damaged
     """
-    state = Path(
-        os.path.realpath(state)
-    )  # to replace a link would leave its file behind, with fewer looks
+    # Replacing a link would leave its file behind, with fewer looks.
+    state = Path(os.path.realpath(state))
     _check_state(state, rules)
     with leases.held(state.with_name(f".{state.name}.lease")):
         series = read(state) if os.path.lexists(state) else start_series(rules, baseline)

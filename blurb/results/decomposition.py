@@ -157,9 +157,8 @@ def _decompose_mean(
             math.fsum(weights[each] for each in names),
             math.fsum(points[each] for each in names),
         )
-        line = (
-            lines[names[0]] if len(names) == 1 else lines.get(name)
-        )  # a part of a type has no line
+        # A part of a type's datasets has no line.
+        line = lines[names[0]] if len(names) == 1 else lines.get(name)
         interval = None if line is None else line.interval
         ends = None if interval is None else (weight * interval[0], weight * interval[1])
         return DifferencePart(

@@ -108,10 +108,8 @@ def _score_examples(
         counts, documents = formulation.counts(
             columns["gold"], columns["prediction"], columns["doc_id"]
         )
-    except (
-        TypeError,
-        ValueError,
-    ) as error:  # a stored declaration may name any metric, and leave out its options
+    except (TypeError, ValueError) as error:
+        # A stored declaration may name any metric and leave out its options.
         raise StoreError(
             f"The metric {task.metric} cannot score the stored predictions of {task.name}, a task of type {task.type} "
             f"({error}); its declaration in a trial was altered.",

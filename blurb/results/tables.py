@@ -59,10 +59,8 @@ def rebuild(store: Store, leaderboard: Path, tell: Tell = tell_damage) -> list[R
     folder = leaderboard.parent
     folder.mkdir(parents=True, exist_ok=True)
     while True:
-        with (
-            writing(folder) as lease,
-            suppress(leases.Lost),
-        ):  # of a process that slept: what it has read may be old
+        # A process that slept has lost its lease: what it read may be old.
+        with writing(folder) as lease, suppress(leases.Lost):
             others = check(store, leaderboard)
             rows = from_store.read(store, tell)
             lease.check()
@@ -83,9 +81,8 @@ def writing(folder: Path) -> Iterator[leases.Lease]:
     """
     path = folder / ".blurb-tables.lease"
     with leases.held(path) as lease:
-        with suppress(
-            OSError
-        ):  # the note is rarely written anew, which would remove what kills left of it
+        # The note is rarely rewritten, which would remove what kills left behind.
+        with suppress(OSError):
             remove_forgotten(folder / NOTE, path.stat().st_mtime)
         yield lease
 
@@ -250,9 +247,8 @@ def merge(paths: Sequence[Path], folder: Path) -> int:
                 )
         numbers = external(leaderboard)
         rows = results_csv.rows(_lines_as_planned(places, merged))
-        forget_owner(
-            leaderboard
-        )  # first: the store that wrote them before must not write over the merged ones
+        # The store that wrote these tables before must not write over the merged ones.
+        forget_owner(leaderboard)
         results_csv.write(results, rows)
         leaderboard_csv.write(leaderboard, [*rows, *numbers])
     return len(merged)

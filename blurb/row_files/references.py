@@ -143,9 +143,8 @@ def _holds_rows(path: Path) -> bool:
             or any(path.glob("*/rows/*.json"))
             or (path.is_dir() and not any(path.iterdir()))
         )
-    except (
-        OSError
-    ):  # longer than a path can be, as the name of a row may be; or nobody may look into it
+    except OSError:
+        # A row's name may be longer than a path can be, or the folder is not readable.
         return False
 
 

@@ -77,11 +77,8 @@ def read(body: Any) -> tuple[str, bool, str]:
         not (text or fault) and (unknown or MESSAGE.isdisjoint(message) or any(calls))
     ):
         raise ValueError  # the answer may be in what is not understood, or is one of two
-    return (
-        "" if fault else text.encode(errors="replace").decode(),
-        reason in CUT,
-        fault,
-    )  # half an emoji at the end
+    # The text may end with half an emoji.
+    return ("" if fault else text.encode(errors="replace").decode(), reason in CUT, fault)
 
 
 def _message_of(body: Any) -> tuple[Mapping[str, Any], object]:

@@ -239,9 +239,8 @@ def _of_sample(record: Mapping[str, Any]) -> Any:
     if not isinstance(given[0], list):
         [given] = given
         return given
-    asked = record[
-        "arguments"
-    ]  # {"gen_args_0": {"arg_0": TEXT, "arg_1": CHOICE}, ...}, or a list of pairs
+    # {"gen_args_0": {"arg_0": TEXT, "arg_1": CHOICE}, ...}, or a list of pairs
+    asked = record["arguments"]
     asked = [*asked.values()] if isinstance(asked, dict) else asked
     choices = [[*each.values()][-1] if isinstance(each, dict) else each[-1] for each in asked]
     return max(zip(given, choices, strict=True), key=lambda pair: float(pair[0][0]))[1].strip()
@@ -273,11 +272,8 @@ def from_python(given: Any, task: Task, column: str = "") -> AnswerFile:
                 if hasattr(given, "itertuples")
                 else given.to_frame(PREDICTION).reset_index()
             )
-        for form in (
-            "to_pylist",
-            "to_dicts",
-            "tolist",
-        ):  # of Arrow and polars, an array or a column of pandas
+        # Of Arrow, of polars, and of arrays and columns of pandas.
+        for form in ("to_pylist", "to_dicts", "tolist"):
             given = getattr(given, form)() if hasattr(given, form) else given
         given = given if isinstance(given, Mapping) or hasattr(given, "itertuples") else list(given)
         table = _named_columns(given, task)

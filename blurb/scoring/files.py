@@ -70,9 +70,8 @@ def read(path: Path, task: Task, form: str = "", column: str = "") -> AnswerFile
         if not column and all(
             re.fullmatch(r"O|[BILUES]-\S+", cell) for _, cells in rows for cell in cells
         ):
-            return AnswerFile(
-                path, [Answer(line, "", cells) for line, cells in rows], padded=True
-            )  # of run_ner
+            # The form of `run_ner`.
+            return AnswerFile(path, [Answer(line, "", cells) for line, cells in rows], padded=True)
         return AnswerFile(path, list(_read_tags(path, column)))
     return from_records(FORMATS[name](path, task, column), task, path, column)
 

@@ -77,9 +77,8 @@ def spread(
         draws = of_few(draws, mean, len(units.names), units.metric.correlation, random)
     if units.runs == 1:
         return BootstrapMean(mean, draws, 1)
-    variance = (
-        float(units.scores.var(ddof=1)) / units.runs
-    )  # s^2 / R, with R - 1 degrees of freedom
+    # s^2 / R, with R - 1 degrees of freedom
+    variance = float(units.scores.var(ddof=1)) / units.runs
     if variance < NOISE:
         return BootstrapMean(mean, draws, units.runs)
     draws = draws + np.sqrt(variance) * random.standard_normal(resamples)
@@ -184,9 +183,8 @@ def difference_variance(
     )
     scores = resampled(stacked, generator(name), resamples)
     both = scores[:, : first.runs], scores[:, first.runs :]
-    variance = float(
-        (both[0].mean(1) - both[1].mean(1)).var()
-    )  # Var_e of the difference + Var_re / R of both
+    # Var_e of the difference + Var_re / R of both
+    variance = float((both[0].mean(1) - both[1].mean(1)).var())
     own = [float(side.mean(1).var()) - shared(side) for side in both if side.shape[1] > 1]
     if len(own) == 1:  # the other has one run: as unsteady as these, for one instead of R
         own.append(own[0] * max(first.runs, second.runs))

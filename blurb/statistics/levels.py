@@ -40,9 +40,8 @@ def level_of_look(look: int, total: float, looks: int | None = None) -> float:
     from scipy.special import zeta
 
     if looks is None:
-        return total / (
-            math.pow(look, DECAY) * float(zeta(DECAY))
-        )  # the zeta function is the sum of all k ** -DECAY
+        # The zeta function is the sum of all k ** -DECAY.
+        return total / (math.pow(look, DECAY) * float(zeta(DECAY)))
     return total / looks if look <= looks else 0.0
 
 

@@ -223,20 +223,17 @@ def combine_tests(parts: Sequence[tuple[float, WelchComparison]]) -> WelchCompar
     ]
     variance = sum(error for error, _ in errors)
     swapped = None
-    if all(
-        part.swapped is not None for _, part in parts
-    ):  # draws of different datasets are independent
+    # Draws of different datasets are independent.
+    if all(part.swapped is not None for _, part in parts):
         swapped = np.sum(
             [weight * part.swapped for weight, part in parts if part.swapped is not None], axis=0
         )
     certainty = sum(error**2 / degrees for error, degrees in errors if degrees is not None)
-    if variance and all(
-        degrees == math.inf for error, degrees in errors if error
-    ):  # stated, and not estimated
+    # The variances are stated, not estimated.
+    if variance and all(degrees == math.inf for error, degrees in errors if error):
         return WelchComparison(difference, math.sqrt(variance), math.inf, swapped)
-    if (
-        not variance or not certainty
-    ):  # rounding, or one cluster, of whose variance nothing is known
+    # Rounding, or one cluster, whose variance is unknown.
+    if not variance or not certainty:
         return WelchComparison(difference, 0.0, swapped=swapped)
     return WelchComparison(difference, math.sqrt(variance), variance**2 / certainty, swapped)
 

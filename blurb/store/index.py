@@ -136,9 +136,8 @@ def read_folder(store: Store, key: str, tell: Tell) -> tuple[bytes, bytes] | Non
     path = store.root / key
     if not path.exists():  # planned, and not run yet
         return None
-    state = _state(
-        str(path)
-    )  # before its files are read: if they change meanwhile, it fits no more
+    # Taken before the files are read: if they change meanwhile, it does not fit them.
+    state = _state(str(path))
     try:
         if damage := store.damage(path):
             tell(left_out(path, damage))

@@ -65,9 +65,8 @@ def _are_tags(answers: Sequence[Any]) -> bool:
     if not _are_lists(answers):
         return False
     try:
-        decode_spans(
-            sorted(set(chain.from_iterable(answers)))
-        )  # each once, as one that is no tag is none anywhere
+        # Each tag once: one that is invalid is so everywhere.
+        decode_spans(sorted(set(chain.from_iterable(answers))))
     except ValueError:
         return False
     return True
@@ -196,9 +195,8 @@ class Record:
         columns = read_predictions(
             self.path / PREDICTIONS, ("id", "doc_id", "gold", "prediction"), split
         )
-        with contextlib.suppress(
-            UnknownName
-        ):  # of a plug-in that is not installed: nobody here knows its answers
+        # Nobody here knows the answers of a plug-in that is not installed.
+        with contextlib.suppress(UnknownName):
             check(self.task, columns, self.path)
         return columns
 
@@ -227,9 +225,8 @@ def foreign_files(path: Path) -> list[str]:
         spec = read_spec(path)
     except StoreError:
         return ["spec.json"]
-    hash_ = path.name.removeprefix(".").partition(".")[
-        0
-    ]  # also of a folder beside it, `files.hidden_name`
+    # A hidden folder beside the trial has more behind the hash (`files.hidden_name`).
+    hash_ = path.name.removeprefix(".").partition(".")[0]
     if (spec.task, spec.hash) != (path.parent.name, hash_):
         return ["spec.json"]
     with contextlib.suppress(StoreError):  # which whoever reads it tells
@@ -244,9 +241,8 @@ def read_metrics(path: Path) -> Figures:
     content = read_json(file)
     check_types(content, {"metric": str, "dev": dict, "test": dict, "majority": dict}, file)
     unscored = [split for split in SCORED if content.get("metric") not in content.get(split, {})]
-    if unscored and (
-        unscored != ["dev"] or content.get("dev") != {}
-    ):  # of another tool, test alone may be known
+    # A row of another tool may have test alone.
+    if unscored and (unscored != ["dev"] or content.get("dev") != {}):
         raise StoreError(
             f"the main metric ('metric') is not among the figures of {' and '.join(unscored)}.",
             where=file,

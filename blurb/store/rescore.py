@@ -101,9 +101,8 @@ def refresh(store: Store, path: Path) -> bool:
     before = path.stat()
     write_json(path / "metrics.json", content)
     store.seal(path)
-    if (
-        path.stat().st_mtime_ns == before.st_mtime_ns
-    ):  # written within a tick of the clock: an index would not see it
+    # Written within a tick of the clock, the change would not be seen by an index.
+    if path.stat().st_mtime_ns == before.st_mtime_ns:
         os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns + TICK))
     return True
 
@@ -144,13 +143,8 @@ def rescore_store(store: Store, tell: Tell = tell_damage) -> tuple[int, int]:
                     changed += refresh(store, path)
                     scored += 1
                     continue
-        except (
-            BlurbError,
-            OSError,
-            TypeError,
-            KeyError,
-            ValueError,
-        ) as error:  # ValueError: of a metric
+        except (BlurbError, OSError, TypeError, KeyError, ValueError) as error:
+            # A metric raises ValueError.
             tell(
                 with_effect(
                     error

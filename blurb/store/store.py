@@ -156,9 +156,8 @@ class Store:
                     return False
                 with contextlib.suppress(FileNotFoundError):  # another was quicker
                     moved.append(path.rename(hidden_name(path, OLD)))
-                if (
-                    moved and not replace and self.is_done(moved[-1])
-                ):  # put there since it was looked at
+                # Another process put it there in the meantime.
+                if moved and not replace and self.is_done(moved[-1]):
                     self.recover(path)
         finally:
             self.recover(path)

@@ -87,9 +87,8 @@ class TrialCheckpoints:
             write_json(new / VALUES, {"about": self.about, **values})
             seal_folder(new)
             target.parent.mkdir(exist_ok=True)
-            shutil.rmtree(
-                target, ignore_errors=True
-            )  # after the last step of an epoch, and again after its dev
+            # Saved after the last step of an epoch, and again after its dev scores.
+            shutil.rmtree(target, ignore_errors=True)
             new.rename(target)
         except (BlurbError, OSError, ValueError, SafetensorError) as error:
             _warn_once(f"no checkpoint was written, and the trial goes on: {safe_message(error)}")
@@ -146,6 +145,5 @@ def remove(path: Path) -> None:
 
 def _warn_once(text: str) -> None:
     log.warning(text)
-    warnings.warn(
-        text, stacklevel=3
-    )  # the log of a trial is a file; whoever waits should see it too
+    # The log of a trial is a file; whoever waits should see it, too.
+    warnings.warn(text, stacklevel=3)

@@ -111,11 +111,8 @@ def read_json(path: Path, with_nan: bool = False) -> dict[str, Any]:
         content = json.loads(text, parse_constant=None if with_nan else _no_constant)
         if "\\u" in text or COMMANDS.search(text) or may_command_runner(text):
             content = _escape_values(content)
-    except (
-        OSError,
-        ValueError,
-        RecursionError,
-    ) as error:  # ValueError: not UTF-8, no JSON, a number without end
+    except (OSError, ValueError, RecursionError) as error:
+        # ValueError is for invalid UTF-8, no JSON, or an endless number.
         raise StoreError(f"cannot be read: {error}.", where=path) from error
     if not isinstance(content, dict):
         raise StoreError("no JSON object.", where=path)

@@ -92,9 +92,8 @@ class Lease:
             with contextlib.suppress(OSError):
                 held = self.is_held()
                 self._ended.set()
-                with (
-                    self._writing
-                ):  # a beat to a closed file might reach another one of the same number
+                # A beat to a closed file might reach another file of the same number.
+                with self._writing:
                     self._file.close()
                 if held:
                     _remove_if_right(self.path, self._is_mine)
@@ -111,9 +110,8 @@ class Lease:
                 if self._ended.is_set():
                     return
                 self._holder = replace(self._holder, beats=self._holder.beats + 1, news=self.news)
-                with contextlib.suppress(
-                    OSError
-                ):  # the disk hangs, or the file was taken away: the path tells
+                # The disk hangs, or the file was taken away, which the path will show.
+                with contextlib.suppress(OSError):
                     self._file.seek(0)
                     self._file.write(self._holder.content())
                     os.fsync(self._file.fileno())
@@ -130,15 +128,13 @@ def take(path: Path) -> Lease | None:
         if (lease := _create_lease(path)) is not None:
             _seen.pop(path, None)
             with contextlib.suppress(OSError):
-                remove_if_stale(
-                    _right_to_end(path)
-                )  # of a process that was killed as it ended a stale lease
+                # Left by a process that was killed while it ended a stale lease.
+                remove_if_stale(_right_to_end(path))
             return lease
         if not remove_if_stale(path):
             return None
-        time.sleep(
-            random.uniform(0, PAUSES[0])
-        )  # what was deleted may be visible for a while, and the reverse
+        # On some systems deleted files stay visible for a while, and the reverse.
+        time.sleep(random.uniform(0, PAUSES[0]))
     return None
 
 

@@ -76,9 +76,8 @@ def columns(
         raise ValueError(TOO_LARGE.format(size))
     requested = list(names or file.schema_arrow.names)
     used = 0
-    with _open_parquet(
-        source, read_dictionary=paths
-    ) as file:  # a text that is repeated stays one text
+    # A repeated text stays one object.
+    with _open_parquet(source, read_dictionary=paths) as file:
         for batch in file.iter_batches(BATCH, columns=requested):
             used += sum(map(_size_of_values, batch.columns))
             if used > size:
@@ -125,9 +124,8 @@ def _open_answers(path: Path) -> Iterator[BinaryIO]:
 
 def _open_parquet(source: Path | BinaryIO, **options: Any) -> ParquetFile:
     """The file, from its beginning."""
-    from pyarrow.parquet import (
-        ParquetFile,
-    )  # neither read_table nor filter: they load pandas, a third of a second
+    # read_table and filter would load pandas, a third of a second.
+    from pyarrow.parquet import ParquetFile
 
     if not isinstance(source, Path):
         source.seek(0)

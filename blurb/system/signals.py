@@ -51,9 +51,8 @@ def on_first(
             signal.setitimer(signal.ITIMER_REAL, STEP_LIMIT)
 
     for each in numbers:
-        if (
-            signal.getsignal(each) is not signal.SIG_IGN
-        ):  # of a command in the background of a script
+        # A command in the background of a script ignores the signal already.
+        if signal.getsignal(each) is not signal.SIG_IGN:
             signal.signal(each, heard)
 
 

@@ -112,9 +112,8 @@ class Display:
             text = f"[{self.count}/{self.total}] {self._which(outcome.job)}: {outcome.status}"
             if outcome.status == "done":
                 text += f" in {outcome.seconds:.0f} s"
-                with contextlib.suppress(
-                    BlurbError
-                ):  # what is wrong with a stored trial is told by who reads it
+                # Whoever reads a stored trial reports what is wrong with it.
+                with contextlib.suppress(BlurbError):
                     text += f", dev {100 * Record(str(outcome.job.path)).score('dev'):.1f}"
             if outcome.message:
                 text += f" ({outcome.message})"

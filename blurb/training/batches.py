@@ -111,9 +111,8 @@ def collate_batch(
         assert features.word_ends is not None
         places = [features.word_starts[row] for row in rows]
         word_starts = _pad_rows(places, 0)
-        word_ends = _pad_rows(
-            [features.word_ends[row] for row in rows], 1
-        )  # words of padding have one sub-token: a mean needs some
+        # Padding words have one sub-token, since a mean needs some.
+        word_ends = _pad_rows([features.word_ends[row] for row in rows], 1)
         word_mask = _pad_rows([np.ones_like(place) for place in places], 0).bool()
         if isinstance(targets, Ragged):
             answers = _pad_rows(

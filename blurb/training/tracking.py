@@ -106,15 +106,12 @@ class Tracking:
         except Exception as error:  # noqa: BLE001 - a tracker must not cost anybody a training
             message = f"{self.tracker} failed; the trial continues without it: {type(error).__name__}: {error}"
             log.warning(message)
-            warnings.warn(
-                message, stacklevel=2
-            )  # the log of a trial is a file; whoever waits should see it too
+            # The log of a trial is a file; whoever waits should see it, too.
+            warnings.warn(message, stacklevel=2)
             accelerator, self.accelerator = self.accelerator, None
             for tracker in accelerator.trackers if accelerator is not None else []:
-                with (
-                    contextlib.suppress(Exception),
-                    _preserved_rng_state(),
-                ):  # of one failure one warning is enough
+                # One warning is enough.
+                with contextlib.suppress(Exception), _preserved_rng_state():
                     tracker.finish()
 
 

@@ -25,9 +25,8 @@ def test_two_parts_from_the_bundle_to_the_page(tmp_path: Path) -> None:
     states = {name: part["state"] for name, part in content["parts"].items()}
     assert states == {"memory": "complete", "tests": "complete"}
     (memory,) = content["parts"]["memory"]["cells"].values()
-    assert (
-        memory["micro-batch"] == 32
-    )  # 64 do not fit into seven tenths of themselves, half of them do
+    # 64 do not fit into seven tenths of themselves, half of them do
+    assert memory["micro-batch"] == 32
     assert memory["limited"] == pytest.approx(memory["free"], rel=1e-3)
     (tests,) = content["parts"]["tests"]["cells"].values()
     assert tests["failed"] == 0

@@ -307,7 +307,6 @@ def embedding_gemma2(folder: Path) -> None:
     )
     save(tokenizer, t.AutoModel.from_config(config), folder)
     stored = json.loads((folder / "config.json").read_text())
-    stored["vision_config"] = {
-        "model_type": "gemma4_vision"
-    }  # the release has the parts, which are left out
+    # The release has the parts, which are left out
+    stored["vision_config"] = {"model_type": "gemma4_vision"}
     (folder / "config.json").write_text(json.dumps(stored))

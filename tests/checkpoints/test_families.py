@@ -72,9 +72,8 @@ def test_every_kind_of_task_runs_and_what_surprises_is_told(checkpoint: Builder,
     found = check_model(str(checkpoint(kind)))
     assert [one.error for one in found.tries] == [""] * len(TRIES)
     assert found.facts["longest_input"] == LIMITS[kind]
-    told = [
-        said for said in found.surprises if not said.startswith("Unknown tokens in")
-    ]  # of its small vocabulary
+    # Of its small vocabulary
+    told = [said for said in found.surprises if not said.startswith("Unknown tokens in")]
     assert len(told) == len(SURPRISES[kind])
     assert all(expected in said for said, expected in zip(told, SURPRISES[kind], strict=True))
     pooling = {"pooling": "mean"} if NO_CLS in SURPRISES[kind] else {}
@@ -124,9 +123,8 @@ def test_padding_changes_no_vector_but_in_funnel(checkpoint: Builder, kind: str)
             input_ids=torch.cat([ids, padding], dim=1), attention_mask=mask
         ).last_hidden_state
     same = torch.allclose(alone, padded[:, : ids.shape[1]], atol=1e-5)
-    assert same is (
-        kind != "funnel"
-    )  # it halves the length, and an odd last sub-token shares its place with padding
+    # It halves the length, and an odd last sub-token shares its place with padding
+    assert same is (kind != "funnel")
 
 
 @pytest.mark.parametrize("kind", ["albert", "funnel", "xlnet"])

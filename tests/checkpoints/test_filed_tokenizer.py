@@ -135,9 +135,8 @@ def test_a_class_of_another_family(
         "types": before.special_tokens.types,
         "single_suffix_types": before.special_tokens.single_suffix_types,
     }
-    assert (
-        replace(after.special_tokens, **segments) == before.special_tokens
-    )  # a class decides about these alone
+    # A class decides about these alone
+    assert replace(after.special_tokens, **segments) == before.special_tokens
 
 
 def test_a_class_that_cannot_be_made_of_the_file(copy: Path) -> None:

@@ -66,11 +66,8 @@ def test_it_is_the_checkpoint_of_its_folder(hub: Hub, checkpoint: Builder) -> No
     assert (online.name, online.revision) == ("model", TAGGED)
     assert (online.weights, online.tokenizer) == (here.weights, here.tokenizer)
     names = {path.name for path in Path(online.location).iterdir()}
-    assert not names & {
-        "tf_model.h5",
-        "pytorch_model.bin",
-        "modeling.py",
-    }  # no other weights, no code
+    # No other weights, no code
+    assert not names & {"tf_model.h5", "pytorch_model.bin", "modeling.py"}
 
 
 def test_pickled_weights_are_fetched_where_there_are_no_others(

@@ -69,7 +69,6 @@ def test_the_weights_have_the_scale_of_bert() -> None:
     assert int(np.random.PCG64(0).random_raw()) == raw
     total = sum((raw >> 16 * part) & 0xFFFF for part in range(4))
     scale = 0.02 / (4 * (2**32 - 1) / 12) ** 0.5
-    first = weights["embeddings.position_embeddings.weight"][
-        0, 0
-    ]  # alphabetically the first matrix
+    # Alphabetically the first matrix
+    first = weights["embeddings.position_embeddings.weight"][0, 0]
     assert first == np.float32((total - 2 * 0xFFFF) * scale)

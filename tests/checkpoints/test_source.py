@@ -414,9 +414,8 @@ def test_what_one_trial_does_to_it_no_other_sees(checkpoint: Builder, loads: lis
     first.set_input_embeddings(torch.nn.Embedding(7, 8))
     torch.manual_seed(1)
     second, again = sources.encoder_of(source)
-    assert torch.equal(
-        drawn, torch.rand(3)
-    )  # the next draw of a trial does not tell whether the encoder was kept
+    # The next draw of a trial does not tell whether the encoder was kept
+    assert torch.equal(drawn, torch.rand(3))
     fresh, _ = Checkpoint(Path(source.location)).load_encoder()
     assert pooler == again
     assert {name: value.tolist() for name, value in second.state_dict().items()} == {

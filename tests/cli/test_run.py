@@ -70,9 +70,8 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     code, out, err = blurb(arguments, folder)
     assert code == 0, err
     assert "No BLURB score" in out
-    assert out.index("scratch:tiny   smoke") < out.index(
-        "baseline:majority   smoke"
-    )  # whatever their names
+    # Whatever their names
+    assert out.index("scratch:tiny   smoke") < out.index("baseline:majority   smoke")
     assert re.search(r"biosses seed 1: done in \d+ s, dev -?\d+\.\d", err)
     assert "Note: it had met nothing of these datasets before; smoke test" in " ".join(out.split())
     return folder
@@ -222,9 +221,8 @@ def test_a_search_runs_the_winner_with_all_seeds(tmp_path: Path) -> None:
     done(arguments, tmp_path)
     specs = [json.loads(path.read_text()) for path in tmp_path.glob("runs/*/*/*/spec.json")]
     tried = sorted((spec["settings"]["lr"], spec["seed"]) for spec in specs)
-    assert (
-        len(tried) == 3
-    )  # both rates with seed 1, then seed 2 at the winner: the other seed is not run again
+    # Both rates with seed 1, then seed 2 at the winner: the other seed is not run again
+    assert len(tried) == 3
     scores = {}
     for path in tmp_path.glob("runs/*/*/*/metrics.json"):
         spec = json.loads((path.parent / "spec.json").read_text())

@@ -107,9 +107,8 @@ def test_the_time_left_is_of_as_many_workers_as_there_are() -> None:
     assert trial_states.seconds_left([running, one, one]) == pytest.approx(275)
     assert trial_states.seconds_left([running, running, one]) == pytest.approx(125)
     last = replace(one, predicted=500.0)
-    assert trial_states.seconds_left([running, running, running, last]) == pytest.approx(
-        500
-    )  # one worker has the last
+    # One worker has the last
+    assert trial_states.seconds_left([running, running, running, last]) == pytest.approx(500)
     assert trial_states.seconds_left([one, one]) is None  # nobody works
     assert trial_states.seconds_left([running, replace(one, predicted=0.0)]) is None
     assert trial_states.seconds_left([replace(one, state="done"), running]) == pytest.approx(75)

@@ -140,9 +140,8 @@ def test_ebm_picos_documents_taken_apart_are_put_together_again(
                 (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
                 (tmp_path / path).write_text("\n".join(cells), encoding="utf-8", newline="")
     shipped = words.load_split_lists("ebm_pico")
-    assert {
-        split: shipped[split] for split in listed
-    } == listed  # the lists have BLURB's documents in its order
+    # The lists have BLURB's documents in its order
+    assert {split: shipped[split] for split in listed} == listed
     monkeypatch.setattr(words, "load_split_lists", lambda name: listed)
     texts = words.build_pico(Release(tmp_path), tasks.get("ebm-pico"))
     for split in listed:

@@ -96,9 +96,8 @@ def test_prepare_writes_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     (folder / "BIOSSES" / "dev.tsv").write_text("left alone")
     assert demo.prepare() == folder
     assert (folder / "BIOSSES" / "dev.tsv").read_text() == "left alone"
-    assert [path.name for path in folder.parent.iterdir()] == [
-        folder.name
-    ]  # no half-written folder beside it
+    # No half-written folder beside it
+    assert [path.name for path in folder.parent.iterdir()] == [folder.name]
 
 
 def test_the_suite_is_the_one_that_rows_rest_on() -> None:
@@ -221,9 +220,8 @@ def test_relation_rows(
         assert len({first for first, _, _ in table}) == len(table)
         overlapping = [row for row in table if overlap and overlap in row[1]]
         assert bool(overlapping) == bool(overlap)
-        assert Counter(label for _, _, label in overlapping)[negative] >= 0.5 * len(
-            overlapping
-        )  # the rest is noise
+        # The rest is noise
+        assert Counter(label for _, _, label in overlapping)[negative] >= 0.5 * len(overlapping)
         for row in table:
             assert sorted(re.findall(r"@[A-Z-]+\$", row[1])) == (
                 [overlap] if row in overlapping else sorted(masks)
@@ -362,9 +360,8 @@ def test_question_answering(suite: Mapping[str, str]) -> None:
 
 def test_texts_are_clean(suite: Mapping[str, str]) -> None:
     for path, content in suite.items():
-        text = (
-            re.sub(r"[\[\]{}]|  +", "", content) if path.endswith(".json") else content
-        )  # JSON's own signs
+        # JSON's own signs
+        text = re.sub(r"[\[\]{}]|  +", "", content) if path.endswith(".json") else content
         if path.endswith(".jsonl"):  # its ids have full stops
             text = "\n".join(json.loads(line)["text"] for line in content.splitlines())
         # Nothing of the grammar is left, and no blanks where a rule expanded to nothing.

@@ -102,9 +102,8 @@ def test_one_table_at_the_end_and_the_folder_is_the_default_of_others(
         "Without bioasq, which the data folder lacks: `blurb data get` says what they need."
         in planned.stderr
     )
-    assert (
-        CliRunner().invoke(cli, ["data", "verify", "--tasks", "gad"]).exit_code == 1
-    )  # not BLURB's
+    # Not BLURB's
+    assert CliRunner().invoke(cli, ["data", "verify", "--tasks", "gad"]).exit_code == 1
 
 
 def test_nothing_is_fetched_before_the_licences_are_accepted(tmp_path: Path) -> None:

@@ -84,10 +84,8 @@ def test_a_discontinuous_entity_reaches_from_its_first_to_its_last_character(
     folder = one_file(XML.format(text="aaaa bb&#13;&#10; ccc d", ddi="true", type='type="int"'))
     (row,) = ddi.read(folder, tasks.get("ddi"), "train")
     assert row["text"] == "aaaa bb   ccc d"  # each of CR and LF is a blank
-    assert (row["head"]["start"], row["head"]["end"]) == (
-        0,
-        4,
-    )  # the order of the text, not of the pair
+    # The order of the text, not of the pair
+    assert (row["head"]["start"], row["head"]["end"]) == (0, 4)
     assert (row["tail"]["start"], row["tail"]["end"]) == (5, 13)
     assert row["label"] == "DDI-int"
 
@@ -254,9 +252,8 @@ def test_loading_prefers_prepared_rows_and_takes_all_splits_from_them(tmp_path: 
     prepared.path_of(tmp_path, TASK, "dev").unlink()  # never the rest from elsewhere
     with pytest.raises(DataError, match=r"dev\.jsonl: the file is missing"):
         load_original(TASK, tmp_path)
-    with pytest.raises(
-        DataError, match="DDIextraction_2013"
-    ):  # no prepared rows of this task: its own reader
+    # No prepared rows of this task: its own reader
+    with pytest.raises(DataError, match="DDIextraction_2013"):
         load_original(tasks.get("ddi"), tmp_path)
 
 

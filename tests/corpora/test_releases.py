@@ -210,9 +210,8 @@ def test_a_bomb_by_what_comes_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     archive = put(tmp_path, "s", tarred({"huge": bytes(2_000_000), "wanted": b"1"}))
     assert archive.stat().st_size < 5000
     monkeypatch.setattr(archives, "MAX_TOTAL", 1_000_000)
-    with pytest.raises(
-        DataError, match="unpacks to more than"
-    ):  # though nobody asked for the huge one
+    # Though nobody asked for the huge one
+    with pytest.raises(DataError, match="unpacks to more than"):
         dict(archive_members(archive, lambda name: name == "wanted", lambda name: False))
 
 

@@ -70,9 +70,8 @@ def test_data_with_everything_wrong_at_once(data: Path) -> None:
     assert any(one.startswith(f"{data / hoc}:1: ") for one in found)
     assert any(one.startswith(f"{data / ner}:1: ") and "UTF-8" in one for one in found)
     assert any(one.startswith(f"{data / 'manifest.json'}: ") for one in found)
-    assert (
-        len(found) == 10 + 2 + 2 + 1
-    )  # ten differ, two cannot be read, one is missing in part and differs
+    # Ten differ, two cannot be read, one is missing in part and differs
+    assert len(found) == 10 + 2 + 2 + 1
 
 
 def test_the_folder_of_one_dataset(data: Path) -> None:

@@ -336,9 +336,8 @@ def test_devices_and_precisions_that_are_not_here(jobs: list[Job]) -> None:
     encoders, others = jobs[:4], jobs[4:]
     changed = [replace(job, device="cuda:77") for job in encoders[:3]]
     changed += [replace(job, trial=replace(job.trial, precision="fp16")) for job in encoders[3:]]
-    first, second = problems(
-        [*changed, *(replace(job, device="cuda:77") for job in others)]
-    )  # these need none
+    # These need none
+    first, second = problems([*changed, *(replace(job, device="cuda:77") for job in others)])
     assert "cuda:77 is not available" in first.what
     assert "fp16 needs a GPU" in second.what
 

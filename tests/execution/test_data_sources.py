@@ -105,9 +105,8 @@ def test_memory_is_bounded_and_the_hashes_stay(
         for origin in origins:
             data_sources.data_hash(origin)
     assert set(reads.values()) == {1}
-    assert (
-        list(data_sources._kept) == origins[1:]
-    )  # the last one stays: the seeds of a task follow one another
+    # The last one stays: the seeds of a task follow one another
+    assert list(data_sources._kept) == origins[1:]
 
 
 @pytest.mark.costly

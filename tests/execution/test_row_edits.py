@@ -140,10 +140,8 @@ def test_a_kept_model_comes_along_under_the_new_name(store: Store) -> None:
     row_edits.rename(store, pick(store, "m"), "new")
     assert model_of(store.path("new", "hoc", OWN[0].hash)) == ("new", "weights")
     assert model_of(store.path("new", "gad", SHARED[0].hash)) == ("new", "weights")
-    assert model_of(store.path("m", "gad", SHARED[0].hash)) == (
-        "m",
-        "weights",
-    )  # the other row has it still
+    # The other row has it still
+    assert model_of(store.path("m", "gad", SHARED[0].hash)) == ("m", "weights")
     assert not store.path("m", "hoc", OWN[0].hash).exists()
     assert done(store, "new", OWN[0], SHARED[0]) == [True, True]
 
@@ -177,9 +175,8 @@ def test_a_trial_that_is_there_already_gets_the_kept_model_if_it_has_none(
 
 
 def test_trials_of_a_search_come_along_and_stay(store: Store) -> None:
-    searched = trial(
-        "ddi", 8, tokenizer="t" * 64
-    )  # as the rows have it: asked for by the configuration of one of them
+    # As the rows have it: asked for by the configuration of one of them
+    searched = trial("ddi", 8, tokenizer="t" * 64)
     path = finish(store, "m", searched, 0.5)
     row_edits.rename(store, pick(store, "m"), "new")
     assert store.is_done(store.path("new", "ddi", searched.hash))

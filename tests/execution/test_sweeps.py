@@ -51,11 +51,8 @@ def test_what_is_read_is_what_was_written(tmp_path: Path) -> None:
         for job in jobs
     ]
     content = json.loads((folder / sweeps.JOBS).read_text())
-    assert (len(content["source"]), len(content["data"]), len(content["jobs"])) == (
-        3,
-        2,
-        len(jobs),
-    )  # each value once
+    # Each value once
+    assert (len(content["source"]), len(content["data"]), len(content["jobs"])) == (3, 2, len(jobs))
 
 
 def _absolute(source: ModelSource) -> ModelSource:

@@ -195,9 +195,8 @@ def test_an_encoder_repeats_its_trial_to_the_byte(
         "type": "similarity",
         "seconds": 12.35,
     }
-    assert (
-        told["facts"]["train_inputs"]["units"] > told["facts"]["train_units"] == 16
-    )  # features are of all units
+    # Features are of all units
+    assert told["facts"]["train_inputs"]["units"] > told["facts"]["train_units"] == 16
     columns = read_predictions(found[0] / "predictions.parquet", split="test")
     inside = np.clip(columns["prediction"], 0, 4)  # the scale of BIOSSES
     correlation = scipy.stats.pearsonr(columns["gold"], inside).statistic

@@ -198,9 +198,8 @@ def test_machines_that_are_killed_and_whose_clocks_are_wrong(
 def test_many_workers(undisturbed: Undisturbed, tmp_path: Path) -> None:
     """Each trial is run once; the tables are those of one process."""
     folder, number = tmp_path / "here", 68 if rounds(0) else 8
-    code, said = blurb(
-        [*undisturbed.arguments, "--engine", "slurm", "--print"], folder
-    )  # for others to run
+    # For others to run
+    code, said = blurb([*undisturbed.arguments, "--engine", "slurm", "--print"], folder)
     assert code == 0, said
     workers = [
         Command(["worker", "--output", "runs", "--leaderboard", "runs/leaderboard.csv"], folder)

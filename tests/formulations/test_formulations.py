@@ -143,9 +143,8 @@ def test_predictions_are_handed_out_in_bio(
     names, confidence = formulation.output(rows, features, [tags], [np.full(5, 0.5)])
     assert (names, confidence) == ([stored.split(" ")], [[0.5] * 5])
     expected = metrics.token_macro_f1([predicted.split(" ")], [predicted.split(" ")])
-    assert (
-        formulation.score([predicted.split(" ")], names, [None]) == expected
-    )  # by word: the prefix does not matter
+    # By word: the prefix does not matter
+    assert formulation.score([predicted.split(" ")], names, [None]) == expected
 
 
 def test_predictions_of_windows_are_put_together_and_words_without_sub_token_are_outside(
@@ -155,9 +154,8 @@ def test_predictions_of_windows_are_put_together_and_words_without_sub_token_are
     rows = [_words("kalo \x07 mi tra nex vor pil dun", "O " * 7 + "O"), _words("\u200b", "B-GENE")]
     features = formulation.features(rows, tokenizer, 8)
     assert len(features) > 2
-    predicted = [
-        np.full(len(words) + 3, 1) for words in features.word_ids
-    ]  # padding is predicted as well
+    # Padding is predicted as well
+    predicted = [np.full(len(words) + 3, 1) for words in features.word_ids]
     scores = [np.full(len(words) + 3, 0.7) for words in features.word_ids]
     names, confidence = formulation.output(rows, features, predicted, scores)
     assert names == [["B-GENE", "O", *["B-GENE"] * 6], ["O"]]
@@ -484,9 +482,8 @@ def test_words_of_a_sentence_in_two_inputs(scheme: str) -> None:
     assert formulation.mean_loss([unit["tags"] for unit in units], losses) == pytest.approx(
         sum(losses) / 7
     )
-    assert (
-        formulation.losses(units, pieces, [row.max(1) for row in shares]) is None
-    )  # those of the best tags alone
+    # Those of the best tags alone
+    assert formulation.losses(units, pieces, [row.max(1) for row in shares]) is None
 
 
 def test_a_certain_mistake_is_finite_and_as_scikit_learn_counts_it() -> None:
@@ -553,9 +550,8 @@ def test_a_trial_has_it_on_dev_and_scored_again_too(store: Store, tmp_path: Path
         assert stored["dev"][loss] > 0
         assert loss not in stored["test"]
         assert list(stored["dev"])[-1] == loss
-        assert run_of.figures["dev"][loss].value == pytest.approx(
-            stored["dev"][loss], abs=1e-4
-        )  # not times 100
+        # Not times 100
+        assert run_of.figures["dev"][loss].value == pytest.approx(stored["dev"][loss], abs=1e-4)
         assert figures(bind(record.task, record.trial.settings), columns) == stored
         assert [value is None for value in columns[LOSS]] == [
             split == "test" for split in columns["split"]

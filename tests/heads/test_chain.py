@@ -177,10 +177,8 @@ def test_constrained_training_gives_no_weight_to_forbidden_transitions() -> None
     )
     chain = _chain(3, 0, rules=allowed, constrained=True)
     emissions = torch.randn(1, 6, 3, requires_grad=True)
-    gold, mask = (
-        torch.tensor([[2, 2, 0, 1, 2, 0]]),
-        torch.ones(1, 6, dtype=torch.bool),
-    )  # a window may start inside
+    # A window may start inside
+    gold, mask = (torch.tensor([[2, 2, 0, 1, 2, 0]]), torch.ones(1, 6, dtype=torch.bool))
     paths = _all_paths(chain, emissions[0], inner)
     found = chain.log_likelihood(emissions, gold, mask)
     assert found.item() == pytest.approx(
@@ -197,9 +195,8 @@ def test_constrained_training_gives_no_weight_to_forbidden_transitions() -> None
         chain.log_likelihood(emissions, broken, mask)
     with pytest.raises(ValueError, match="tags of sequence 0 violate"):
         chain.check_tags(broken, mask)  # as the loop asks on the CPU
-    chain.check_tags(
-        torch.tensor([[0, 2, 77, -1, 0, 0]]), torch.arange(6).view(1, 6) < 1
-    )  # padding
+    # Padding
+    chain.check_tags(torch.tensor([[0, 2, 77, -1, 0, 0]]), torch.arange(6).view(1, 6) < 1)
 
 
 @pytest.mark.usefixtures("algorithm")
@@ -230,9 +227,8 @@ def _compare_with_pytorch_crf(seed: int) -> None:
     assert torch.allclose(ours.grad, clean.grad, atol=1e-4)
     for one, other in pairs:
         assert one.grad is not None
-        wanted = (
-            torch.zeros_like(one) if other.grad is None else other.grad
-        )  # one word has no transitions
+        # One word has no transitions
+        wanted = torch.zeros_like(one) if other.grad is None else other.grad
         assert torch.allclose(one.grad, wanted, atol=1e-3)
     best = chain.decode(emissions, mask)
     assert [row[real].tolist() for row, real in zip(best, mask, strict=True)] == theirs.decode(

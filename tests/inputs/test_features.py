@@ -171,9 +171,8 @@ def test_damage_that_numpy_has_no_error_of_its_own_for(
     with zipfile.ZipFile(path) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     assert shape in members["example_index.npy"]
-    with zipfile.ZipFile(
-        path, "w"
-    ) as archive:  # in a large file the header is read before the checksum
+    # In a large file the header is read before the checksum
+    with zipfile.ZipFile(path, "w") as archive:
         for name, content in members.items():
             archive.writestr(
                 name, content.replace(shape, spoilt) if name == "example_index.npy" else content

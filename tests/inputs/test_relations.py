@@ -108,8 +108,7 @@ def test_special_tokens() -> None:
 
 def test_every_strategy_is_known() -> None:
     plain = row("aspirin inhibits COX-1", (0, 7), (17, 22))
-    assert (
-        len({mark(plain, strategy).text for strategy in relations.STRATEGIES}) == 4
-    )  # two differ in their tokens
+    # Two differ in their tokens
+    assert len({mark(plain, strategy).text for strategy in relations.STRATEGIES}) == 4
     with pytest.raises(SettingsError, match="original, markers"):
         mark(plain, "marker")

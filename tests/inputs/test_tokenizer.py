@@ -50,9 +50,8 @@ def test_the_frame_of_a_pair_is_the_tokenizers_own(tokenizer: Tokenizer) -> None
     for first in TEXTS:
         for second in TEXTS:
             a, b = subtokens[first].ids, subtokens[second].ids
-            expected = tokenizer.inner(
-                [first], [second]
-            )  # as a batch: alone, an empty second text counts as none
+            # As a batch: alone, an empty second text counts as none
+            expected = tokenizer.inner([first], [second])
             assert [tokenizer.special_tokens.pair(a, b)] == expected["input_ids"]
             assert [tokenizer.special_tokens.pair_types(len(a), len(b))] == expected.get(
                 "token_type_ids", [None]
@@ -111,9 +110,8 @@ def test_the_hash_survives_saving_and_another_length_limit(
     before = Checkpoint(checkpoint(kind)).tokenizer
     again = type(before.inner).from_pretrained(checkpoint(kind))
     again.model_max_length = 77
-    again(
-        ["kalo", "kalo mi"], truncation=True, max_length=9, padding="max_length"
-    )  # stored in tokenizer.json
+    # Stored in tokenizer.json
+    again(["kalo", "kalo mi"], truncation=True, max_length=9, padding="max_length")
     again.save_pretrained(tmp_path)
     assert Checkpoint(tmp_path).tokenizer.hash == before.hash
 

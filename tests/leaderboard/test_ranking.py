@@ -183,9 +183,8 @@ def test_add_and_show_elsewhere(folder: Path, blurb: Callable[..., Result], tmp_
     assert (row.model, row.means(), row.printed) == ("X", {"gad": 80.5}, 70.0)
     again = blurb("add", "--model", "X", "--source", "us2026", "--score", "gad=10").exception
     assert "already has X of us2026. Use another --version" in str(again)
-    with pytest.raises(
-        DataError, match="already has "
-    ):  # between the look and the lock somebody may add it
+    # Between the look and the lock somebody may add it
+    with pytest.raises(DataError, match="already has "):
         published.add(
             tmp_path / "runs" / "external.csv", published.Printed("us2026", "", "X", {"gad": 10.0})
         )

@@ -33,9 +33,8 @@ def learned(
     task: str, data: Path, most: int = 0, **settings: Any
 ) -> tuple[Bigrams, list[Any], Any]:
     """A learner that was fitted on the first examples of a task, the first ones of dev, and its predictions there."""
-    most = most or (
-        60 if task in ("ebm-pico", "ncbi-disease") else 200
-    )  # sentences have many words
+    # Sentences have many words
+    most = most or (60 if task in ("ebm-pico", "ncbi-disease") else 200)
     formulation = bind(tasks.get(task), settings)
     train, dev = (
         formulation.units(read_split(tasks.get(task), data, split))[:most]

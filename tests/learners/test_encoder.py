@@ -362,9 +362,8 @@ def test_every_scheme_takes_a_step_and_predicts_bio(checkpoint: Builder, scheme:
         == [len(row["tokens"]) for row in rows]
     )
     assert {tag[0] for row in predicted for tag in row} <= set("OBI")
-    assert (
-        len({tag for row in predicted for tag in row}) > 1
-    )  # an untrained head: the conversion had work to do
+    # An untrained head: the conversion had work to do
+    assert len({tag for row in predicted for tag in row}) > 1
 
 
 # Every legal relation input x pooling trains one step; the others are refused with what is possible.

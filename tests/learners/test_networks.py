@@ -372,9 +372,8 @@ def test_training_without_a_dropped_element_gives_what_prediction_gives(
     expected = _hidden(encoder.eval(), ids, mask)
     use_cpu_dropout(_Holder(encoder))
     assert torch.allclose(_hidden(encoder.eval(), ids, mask), expected, atol=1e-5)
-    set_dropout(
-        encoder, 1e-9
-    )  # not 0, which would leave the attention to torch; too little to drop anything
+    # Not 0, which would leave the attention to torch; too little to drop anything
+    set_dropout(encoder, 1e-9)
     assert torch.allclose(_hidden(encoder.train(), ids, mask), expected, atol=1e-5)
     set_dropout(encoder, 0.5)
     assert not torch.allclose(_hidden(encoder, ids, mask), expected, atol=1e-2)

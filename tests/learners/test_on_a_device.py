@@ -133,9 +133,8 @@ def test_a_step_waits_for_nothing_and_stays_where_it_is(
     meta = torch.device("meta")
     network.zero_grad(set_to_none=True)
     use_masks_without_waiting(network)
-    monkeypatch.setattr(
-        torch, "autocast", lambda *_, **__: contextlib.nullcontext()
-    )  # there is none for `meta`
+    # There is none for `meta`
+    monkeypatch.setattr(torch, "autocast", lambda *_, **__: contextlib.nullcontext())
     with OneDevice(WAITS.get(settings.get("head", ""), ())) as watched:
         other, (far, figures) = _step(network.to(meta), batch.to(meta))
     assert not watched.answers

@@ -135,9 +135,8 @@ def test_its_predictions_are_those_of_scikit_learn(
         model = LogisticRegression(C=2 / told["strength"], max_iter=10_000, tol=1e-10).fit(
             z["train"], y
         )
-        rarer = (
-            1 if (y == 1).mean() <= 0.5 else -1
-        )  # of equals the first class counts as the most frequent
+        # Of equals the first class counts as the most frequent
+        rarer = 1 if (y == 1).mean() <= 0.5 else -1
         logits = model.decision_function(z["test"]) + told["shift"] * rarer
         loss = log_loss(right, model.predict_proba(z["dev"]))  # of the fit, without the shift
         assert figures["dev"]["log_loss"] == pytest.approx(loss, abs=2e-3)
@@ -229,9 +228,8 @@ def test_what_identifies_it(checkpoint: Builder, tmp_path: Path) -> None:
     }
     assert planned(folder, tmp_path, "gad", max_train=5).trial.hash != gad.hash
     assert replace(gad, learner="").hash != gad.hash
-    assert (
-        "learner" not in replace(gad, learner="").content
-    )  # as of every trial before there were probes
+    # As of every trial before there were probes
+    assert "learner" not in replace(gad, learner="").content
 
 
 def test_seeds_and_settings_of_fine_tuning_are_refused(checkpoint: Builder, tmp_path: Path) -> None:

@@ -164,9 +164,8 @@ def test_there_is_never_more_than_the_limit(home: Path, monkeypatch: pytest.Monk
         os.utime(newest, (1_000 + number, 1_000 + number))
         if number == 0:
             first = newest
-    stored_vectors(
-        {"number": 0}, shapes, Counted()
-    )  # used again: now the second is the one whose use is longest ago
+    # Used again: now the second is the one whose use is longest ago
+    stored_vectors({"number": 0}, shapes, Counted())
     fill = Counted()
     stored_vectors({"number": 3}, shapes, Counted())
     assert first in entries(home)

@@ -63,9 +63,8 @@ def test_large_random_input_equals_seqeval(tags: tuple[str, ...], strict: bool) 
         [tag if draw.random() < 0.8 else draw.choice(tags) for tag in sentence] for sentence in gold
     ]
     assert_equals_seqeval(gold, predicted, strict=strict)
-    assert (
-        0.2 < entity_f1(gold, predicted, strict=strict)["f1"] < 0.9
-    )  # the test would be empty at 0 or 1
+    # The test would be empty at 0 or 1
+    assert 0.2 < entity_f1(gold, predicted, strict=strict)["f1"] < 0.9
 
 
 @settings(max_examples=50, deadline=None)
@@ -116,9 +115,8 @@ def test_entities_do_not_cross_sentences() -> None:
 def test_type_must_agree() -> None:
     assert entity_f1([["B-X", "I-X"]], [["B-Y", "I-Y"]])["true_positives"] == 0
     assert entity_f1([["B-X", "I-X"]], [["B-X", "I-Y"]])["predicted"] == 2
-    assert (
-        entity_f1([["B"]], [["B-X"]])["true_positives"] == 0
-    )  # gold is read letter by letter, predicted is not
+    # Gold is read letter by letter, predicted is not
+    assert entity_f1([["B"]], [["B-X"]])["true_positives"] == 0
 
 
 def test_keys_are_floats_and_f1_comes_first() -> None:

@@ -110,9 +110,8 @@ def test_a_line_has_our_figures_beside_the_published_ones() -> None:
     assert float(lines[1]["published_difference"]) == pytest.approx(
         float(lines[1]["published"]) - default, abs=0.005
     )
-    pooled = stats.ttest_ind(
-        RUNS[2], RUNS[0], equal_var=True
-    )  # one run has the variance of the others
+    # One run has the variance of the others
+    pooled = stats.ttest_ind(RUNS[2], RUNS[0], equal_var=True)
     assert float(lines[2]["p"]) == pytest.approx(pooled.pvalue, abs=5e-5)
     assert lines[2]["verdict"] == "not significant"
 

@@ -66,9 +66,8 @@ def test_memory_of_the_largest_trials_that_run_at_a_time() -> None:
     (told,) = warnings(predicted(jobs=2, memory=12e9))
     assert told == "This machine has only 16.0 GB of memory; reduce --jobs or the batch size."
     assert warnings(predicted(jobs=1, memory=12e9)) == []
-    assert (
-        warnings(predicted(jobs=1, memory=12e9), engine="ray,address=auto") == []
-    )  # it is not this machine's
+    # It is not this machine's
+    assert warnings(predicted(jobs=1, memory=12e9), engine="ray,address=auto") == []
 
 
 def test_memory_of_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,9 +148,8 @@ def test_data_that_is_not_blurbs_is_named_once(monkeypatch: pytest.MonkeyPatch) 
 def test_the_command_says_them_before_it_trains(
     dry: bool, checkpoint: Builder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        memory.os, "sysconf", lambda name: 10_000
-    )  # 100 MB, less than the libraries take
+    # 100 MB, less than the libraries take
+    monkeypatch.setattr(memory.os, "sysconf", lambda name: 10_000)
     found = ran(
         [
             *shlex.split(

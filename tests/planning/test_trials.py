@@ -117,18 +117,16 @@ def test_seeds_are_those_of_the_protocol_or_of_the_command(
     asked = request(tmp_path, FIRST, MAJORITY, protocol=name, seeds=seeds)
     for task, count in counts.items():
         assert trials.seeds_of(asked, FIRST, tasks.get(task)) == tuple(range(1, count + 1))
-        assert trials.seeds_of(asked, MAJORITY, tasks.get(task)) == (
-            1,
-        )  # nothing in it is left to chance
+        # Nothing in it is left to chance
+        assert trials.seeds_of(asked, MAJORITY, tasks.get(task)) == (1,)
 
 
 def test_a_probe_has_no_second_seed(tmp_path: Path) -> None:
     asked = replace(request(tmp_path, FIRST, protocol="probe", seeds=2), overrides={})
     with pytest.raises(SettingsError, match="--seeds"):
         trials.prepare(asked)
-    assert (
-        len(trials.prepare(replace(asked, sources=[MAJORITY])).jobs) == 2
-    )  # a baseline is one under every protocol
+    # A baseline is one under every protocol
+    assert len(trials.prepare(replace(asked, sources=[MAJORITY])).jobs) == 2
 
 
 def test_an_override_is_in_the_trials_that_it_concerns_and_in_no_others(tmp_path: Path) -> None:
@@ -156,13 +154,11 @@ def test_an_override_is_in_the_trials_that_it_concerns_and_in_no_others(tmp_path
     assert changed(word_pooling="last") == {"first/ncbi-disease"}
     assert changed(relation_input="dummy-tokens") == {"first/gad"}
     assert changed(document_unit="abstract") == {"first/hoc", "baseline:majority/hoc"}
-    assert changed(pooling="attention") == encoders - {
-        "first/ncbi-disease"
-    }  # every word is labelled there
+    # Every word is labelled there
+    assert changed(pooling="attention") == encoders - {"first/ncbi-disease"}
     assert changed(max_train=9) == encoders | baselines
-    assert (
-        changed(head_lr=0.0, dev_sample=0) == set()
-    )  # settings that came later, at their defaults
+    # Settings that came later, at their defaults
+    assert changed(head_lr=0.0, dev_sample=0) == set()
     assert changed(max_eval=0) == encoders | baselines  # smoke has a limit of its own
     assert changed(eval_seed=5) == encoders | baselines
     assert hashes(max_eval=0) == hashes(max_eval=0, eval_seed=5)  # nothing is drawn
@@ -257,9 +253,8 @@ def test_trials_of_other_hashes_stay_and_only_those_of_one_kind_make_a_row(tmp_p
     (outcome,) = run(replace(asked, seeds=1), Played())
     assert outcome.status == "done"  # on other data nothing is done yet
     (row,) = rows.read(Store(store))
-    assert row.trials == {
-        "gad": {1: outcome.job.trial.hash}
-    }  # seed 2 of before must not be averaged with it
+    # Seed 2 of before must not be averaged with it
+    assert row.trials == {"gad": {1: outcome.job.trial.hash}}
     assert set(store.glob("first/gad/*")) >= first | {outcome.job.path}
     run(replace(asked, overrides={"pooling": "mean", "lr": 0.5}), Played())
     assert len(rows.read(Store(store))) == 2
@@ -322,11 +317,8 @@ def test_a_search_is_the_grid_with_the_first_seed_and_the_best_on_dev_gets_all_s
         cell: settings for cell, (_, settings) in best.items()
     }
     statuses = {(outcome.job.trial.seed, outcome.status) for outcome in outcomes[len(cells) :]}
-    assert statuses == {
-        (1, "already done"),
-        (2, "done"),
-        (1, "done"),
-    }  # the winner's first seed was searched
+    # The winner's first seed was searched
+    assert statuses == {(1, "already done"), (2, "done"), (1, "done")}
     assert [job.predicted for job in final] == [float(number) for number in range(1, 11)]
     (first,) = (row for row in rows.read(Store(tmp_path / "runs")) if row.model == "first")
     assert first.trials["gad"] == {job.trial.seed: job.trial.hash for job in final[2:4]}

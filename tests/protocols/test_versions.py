@@ -78,9 +78,8 @@ def test_a_protocol_that_extends_another_is_the_two_written_as_one(tmp_path: Pat
     folder = tmp_path / "shipped"
     folder.mkdir()
     base = (protocol.FOLDER / "standard.toml").read_text(encoding="utf-8")
-    base = base.replace(
-        "[adapter]\nlr = 3e-4\n", ""
-    )  # which came later, and is no part of the hash if it is inherited
+    # Which came later, and is no part of the hash if it is inherited
+    base = base.replace("[adapter]\nlr = 3e-4\n", "")
     more = "[all]\nlr = 1e-3\nclip_norm = 2.0\n[tasks.gad]\nepochs = 7\n"
     gad = "[tasks.gad]\nlr = 3e-5\nbatch_size = 32\nepochs = "
     merged = base.replace(f"{gad}10", f"{gad}7")

@@ -104,9 +104,8 @@ def test_the_level_of_the_rules_decides() -> None:
     p = stats.ttest_ind(LOW, HIGH, equal_var=False, alternative="less").pvalue
     for level, expected in ((p * 1.01, REGRESSION), (p * 0.99, PASS)):
         assert judged({"gad": LOW}, {"gad": HIGH}, Rules(level=level)).outcome is expected
-    assert (
-        judged({"gad": HIGH}, {"gad": LOW}, Rules(level=0.99)).outcome is PASS
-    )  # better is no drop
+    # Better is no drop
+    assert judged({"gad": HIGH}, {"gad": LOW}, Rules(level=0.99)).outcome is PASS
 
 
 @pytest.mark.parametrize(
@@ -177,13 +176,10 @@ def test_what_is_asked_for_and_not_there_cannot_be_judged() -> None:
         "gad": PASS,
         "ddi": CANNOT,
     }
-    rules = Rules(
-        required=("gad",), limits={"ddi": Limit(min_score=80.0)}
-    )  # a limit asks for its dataset
-    assert outcomes(judged(both, {"gad": HIGH}, rules)) == {
-        "gad": PASS,
-        "ddi": PASS,
-    }  # a minimum needs no baseline
+    # A limit asks for its dataset
+    rules = Rules(required=("gad",), limits={"ddi": Limit(min_score=80.0)})
+    # A minimum needs no baseline
+    assert outcomes(judged(both, {"gad": HIGH}, rules)) == {"gad": PASS, "ddi": PASS}
     assert outcomes(judged({"gad": HIGH}, {"gad": HIGH}, rules)) == {"gad": PASS, "ddi": CANNOT}
     assert judged({"gad": HIGH}, {}).findings == ()
     assert judged({"gad": HIGH}, {}).outcome is CANNOT

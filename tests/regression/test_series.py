@@ -81,9 +81,8 @@ def test_the_level_of_the_look_decides(look: Callable[..., Decision]) -> None:
     alone = stats.ttest_ind(fell, BASELINE, alternative="less").pvalue
     assert 0.05 / 40 < alone < 0.05
     assert look(fell, Rules(looks=1)).outcome is REGRESSION
-    assert (
-        look(fell, name="again", rules=Rules(looks=1)).outcome is REGRESSION
-    )  # the same candidate
+    # The same candidate
+    assert look(fell, name="again", rules=Rules(looks=1)).outcome is REGRESSION
 
 
 def test_with_forty_looks_it_takes_more(look: Callable[..., Decision]) -> None:
@@ -119,9 +118,10 @@ def test_single_runs_need_a_stated_deviation(look: Callable[..., Decision], stat
     decision = look([78.0], replace(RULES, sd=0.7), [80.0])
     assert decision.findings[0].p_drop == pytest.approx(stats.norm.cdf(-2 / (0.7 * math.sqrt(2))))
     assert "stated, not measured: 0.7 points" in decision.variance
+    # The file remembers it
     assert look([77.0], baseline=[80.0]).findings[0].p_drop == pytest.approx(
         stats.norm.cdf(-3 / (0.7 * math.sqrt(2)))
-    )  # the file remembers it
+    )
 
 
 def test_what_is_measured_comes_before_what_is_stated(look: Callable[..., Decision]) -> None:
@@ -315,10 +315,11 @@ def test_the_rule_and_needs_both_to_be_known(look: Callable[..., Decision]) -> N
     assert look([79.5], single, [80.0]).outcome is PASS  # within it, whatever the noise
     assert look([70.0], single, [80.0]).outcome is CANNOT
     assert look([70.0], Rules(default=TOLERANCE, rule="noise"), [80.0]).outcome is CANNOT
+    # A minimum holds
     assert (
         look([79.0, 79.1], Rules(limits={"gad": Limit(1.0, 79.5)}, rule="noise")).outcome
         is REGRESSION
-    )  # a minimum holds
+    )
 
 
 def test_the_power_of_and_is_one_half_where_the_true_drop_is_the_tolerance() -> None:

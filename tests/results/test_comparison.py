@@ -393,9 +393,8 @@ def test_the_choice_of_test_units_counts_where_predictions_of_both_are_there(
 
     plain, wide = errors("bad", "good", False), errors("bad", "good", True)
     assert all(one < two for one, two in zip(plain, wide, strict=True))
-    assert errors("bad", "table", True) == pytest.approx(
-        plain, abs=1e-3
-    )  # a table has no predictions
+    # A table has no predictions
+    assert errors("bad", "table", True) == pytest.approx(plain, abs=1e-3)
 
 
 def test_a_task_that_is_not_installed_here_is_compared_by_its_runs_alone(
@@ -418,9 +417,8 @@ def test_two_single_runs_are_never_judged_and_get_a_hint_of_their_units(
     for with_units in (True, False):
         lines = compare_rows(stored["once"], stored["once"], "test", with_units)
         assert [line.p for line in lines] == [None, None]
-        assert all(
-            ("p 1.000" in line.reason) == with_units for line in lines
-        )  # nothing to exchange: all are alike
+        # Nothing to exchange: all are alike
+        assert all(("p 1.000" in line.reason) == with_units for line in lines)
 
 
 def test_flips_are_the_units_that_changed(stored: Mapping[str, Row]) -> None:
@@ -627,13 +625,8 @@ def test_a_line_of_means_says_all_that_it_has(tmp_path: Path) -> None:
                 )
         leaderboard_csv.write(again, read)
         lines = [list(csv.DictReader(path.open(encoding="utf-8"))) for path in (first, again)]
-        spread = (
-            "score_sd",
-            "score_low",
-            "score_high",
-            "blurb-12",
-            *tasks.TYPES,
-        )  # means of rounded figures
+        # Means of rounded figures
+        spread = ("score_sd", "score_low", "score_high", "blurb-12", *tasks.TYPES)
         assert [{key: line[key] for key in line if key not in spread} for line in lines[0]] == [
             {key: line[key] for key in line if key not in spread} for line in lines[1]
         ]

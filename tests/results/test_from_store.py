@@ -49,10 +49,8 @@ def content(path: Path, name: str) -> Any:
 def test_figures_are_times_100_and_counts_as_they_are(store: Store) -> None:
     row = only(store)
     assert row.origin is Origin.STORE
-    counts = {
-        "ncbi-disease": {"true_positives", "predicted", "gold"},
-        "biosses": {"constant"},
-    }  # docs/csv.md
+    # Docs/csv.md
+    counts = {"ncbi-disease": {"true_positives", "predicted", "gold"}, "biosses": {"constant"}}
     for path in store.trial_folders():
         spec, metrics = content(path, "spec.json"), content(path, "metrics.json")
         run = row.datasets[spec["task"]].runs[spec["seed"]]
@@ -304,9 +302,8 @@ def write(store: Store, model: str, planned: Trial, rng: random.Random) -> None:
 def test_tables_are_those_of_a_walk_whatever_happens(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        tables, "check_owner", lambda *given: None
-    )  # an empty store has no rows of its tables
+    # An empty store has no rows of its tables
+    monkeypatch.setattr(tables, "check_owner", lambda *given: None)
     sweep = Sweep(tmp_path, seed, monkeypatch)
     happenings: list[Callable[[], None]] = [
         sweep.finish,

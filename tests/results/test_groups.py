@@ -221,9 +221,8 @@ def test_a_row_on_two_states_of_the_data_has_no_means_of_both() -> None:
     assert not {"score", "blurb-12", "relation"} & set(
         ranking.entry(turned, resampled=False).values
     )
-    other = whole(
-        **{name.replace("-", "_"): "differs" for name in whole().datasets}
-    )  # one state, another
+    # One state, another
+    other = whole(**{name.replace("-", "_"): "differs" for name in whole().datasets})
     assert other.score == pytest.approx(80.5)
     for name in ("ebm_pico", "bioasq"):  # nobody knows hashes of all their splits
         assert whole(**{name: "differs"}).score == pytest.approx(80.5)

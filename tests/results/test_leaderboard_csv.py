@@ -78,9 +78,8 @@ def test_a_line_has_the_means_the_score_and_its_spread(path: Path) -> None:
         for name in group
     ]
     assert (line["score"], line["score_sd"]) == (f"{score:.2f}", f"{math.sqrt(sum(parts)):.2f}")
-    freedom = sum(parts) ** 2 / sum(
-        part**2 / 2 for part in parts
-    )  # Satterthwaite; the tail by SciPy
+    # Satterthwaite; the tail by SciPy
+    freedom = sum(parts) ** 2 / sum(part**2 / 2 for part in parts)
     half = stats.t.ppf(0.975, freedom) * math.sqrt(sum(parts) / 3)
     assert float(line["score_low"]) == pytest.approx(score - half, abs=0.01)
     assert float(line["score_high"]) == pytest.approx(score + half, abs=0.01)
@@ -270,10 +269,8 @@ def test_tasks_of_ones_own_have_columns_behind_the_fixed_ones(store: Store, tmp_
     path = tmp_path / "leaderboard.csv"
     leaderboard_csv.write(path, [wide])
     header = path.read_text().split("\n")[0].split(",")
-    assert header == [
-        *leaderboard_csv.COLUMNS,
-        "my-task",
-    ]  # a task of the name of a column has no other
+    # A task of the name of a column has no other
+    assert header == [*leaderboard_csv.COLUMNS, "my-task"]
     (back,) = leaderboard_csv.rows(leaderboard_csv.read_lines(path))
     assert back.means() == {"gad": 50.0, "my-task": 50.0}
     path.write_text(path.read_text().replace(",50.00\n", ",fifty\n"))

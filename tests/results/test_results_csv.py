@@ -133,9 +133,8 @@ def test_the_main_metric_of_a_task_file_is_known_whenever_it_was_loaded(path: Pa
         'dummies = ["@A$", "@B$"]\n[files]\ntrain = "a"\ndev = "b"\ntest = "c"\n'
     )
     head, *rest = path.read_text().replace(",gad,", ",mine,").splitlines(keepends=True)
-    path.write_text(
-        "".join([head, *sorted(rest)])
-    )  # as a spreadsheet would: another metric comes first
+    # As a spreadsheet would: another metric comes first
+    path.write_text("".join([head, *sorted(rest)]))
     assert results_csv.read(path)[0].datasets["mine"].metric == "accuracy_of_nothing"
     tasks.load(str(declaration))
     assert results_csv.read(path)[0].datasets["mine"].metric == "f1"

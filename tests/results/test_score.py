@@ -113,9 +113,8 @@ def test_numbers_that_were_not_read_in_their_source_are_marked(tmp_path: Path) -
     second_hand = ROWS["blurb-leaderboard", "BioM-ALBERT-xxlarge"]
     assert (second_hand.certainty, second_hand.means(), second_hand.score) == ("quoted", {}, 84.10)
     assert "quoted" in second_hand.remarks[0]
-    path = (
-        tmp_path / "external.csv"
-    )  # as 0.1.0 wrote it: other words than printed count as recalled
+    # As 0.1.0 wrote it: other words than printed count as recalled
+    path = tmp_path / "external.csv"
     path.write_text(
         ",".join(published.COLUMNS) + "\ns,v,m,gad,80,1,printed\ns,v,m,ddi,80,1,heard\n"
     )
@@ -238,9 +237,8 @@ def test_the_parts_that_were_counted_from_the_paper(name: str) -> None:
     found = parts_of(name)
     bioasq = next(part for part in found.datasets if part.name == "bioasq")
     figures = [found.total, *(part.points for part in found.types), bioasq.points]
-    assert [round(figure, 2) for figure in figures] == pytest.approx(
-        COUNTED[name], abs=0.0101
-    )  # they round twice
+    # They round twice
+    assert [round(figure, 2) for figure in figures] == pytest.approx(COUNTED[name], abs=0.0101)
 
 
 def test_the_ablations_recompute_to_the_printed_scores_and_are_in_no_ranking() -> None:

@@ -290,9 +290,8 @@ def test_tables_merged_into_the_folder_of_a_store_are_not_its_own_any_more(tmp_p
         tables.rebuild(Store(tmp_path / "a" / "runs"), tmp_path / "a" / "leaderboard.csv")
     assert first.read_bytes() == merged
     tables.merge([first], tmp_path / "c")
-    tables.rebuild(
-        Store(tmp_path / "b" / "runs"), tmp_path / "b" / "leaderboard.csv"
-    )  # its own still are
+    # Its own still are
+    tables.rebuild(Store(tmp_path / "b" / "runs"), tmp_path / "b" / "leaderboard.csv")
 
 
 def test_merging_keeps_the_numbers_of_others(tmp_path: Path) -> None:
@@ -339,10 +338,8 @@ def test_a_table_of_another_store_is_not_written_over(tmp_path: Path) -> None:
         stored(tmp_path / f"runs-{model}", model)
     tables.rebuild(Store(tmp_path / "runs-a"), leaderboard)
     before = leaderboard.read_bytes(), (tmp_path / "results.csv").read_bytes()
-    for known in (
-        True,
-        False,
-    ):  # whose they are is noted beside them; without the note the trials say it
+    # Whose they are is noted beside them; without the note the trials say it
+    for known in (True, False):
         if not known:
             (tmp_path / tables.NOTE).unlink()
         reason = (

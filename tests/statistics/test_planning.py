@@ -95,9 +95,8 @@ def test_a_pilot_keeps_its_promise_whatever_its_variance_looks_like(
     stein, welch, runs = two_stages(detect, detect, chance)
     assert stein == pytest.approx(chance, abs=0.05)
     assert welch > chance - 0.02
-    assert runs > (
-        runs_needed(detect, 1.0, chance=chance) or 0
-    )  # the price of not knowing the variance
+    # The price of not knowing the variance
+    assert runs > (runs_needed(detect, 1.0, chance=chance) or 0)
 
 
 def test_stopping_by_the_variance_raises_no_false_alarms() -> None:

@@ -297,9 +297,8 @@ def test_runs_at_the_margin_pass_in_five_per_cent_and_equal_ones_mostly() -> Non
 
     assert share(1.0, 5) < 0.07
     assert share(0.0, 7) > 0.8
-    assert (
-        share(0.0, 2) < share(0.0, 3) < share(0.0, 5)
-    )  # few runs prove little, where p > 0.05 would pass more
+    # Few runs prove little, where p > 0.05 would pass more
+    assert share(0.0, 2) < share(0.0, 3) < share(0.0, 5)
 
 
 def test_without_variance_and_without_knowledge() -> None:

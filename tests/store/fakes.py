@@ -114,10 +114,8 @@ class _Asked:
     ) -> dict[str, float]:
         if predicted == ["the majority's"]:
             return {self.metric: {"dev": 0.1, "test": 0.2}[gold[0]]}
-        return {
-            self.metric: self.told,
-            "accuracy_of_nothing": 0.0,
-        }  # what counts comes first, not in the alphabet
+        # What counts comes first, not in the alphabet
+        return {self.metric: self.told, "accuracy_of_nothing": 0.0}
 
 
 def row(model: str, *trials: Trial, configuration: Configuration = CONFIGURATION) -> RowTrials:

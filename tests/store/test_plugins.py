@@ -147,9 +147,8 @@ def formulation(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[st
         (tmp_path / "theirs.py").write_text("\n".join(lines) + "\n")
         sys.modules.pop("theirs", None)
         importlib.invalidate_caches()
-        shutil.rmtree(
-            tmp_path / "__pycache__", ignore_errors=True
-        )  # it tells two of the same second apart by length
+        # It tells two of the same second apart by length
+        shutil.rmtree(tmp_path / "__pycache__", ignore_errors=True)
 
     return write
 

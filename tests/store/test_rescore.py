@@ -117,9 +117,8 @@ def test_figures_are_those_of_each_split_alone(
         assert figures[split][metric] == pytest.approx(
             oracle(columns["gold"], columns["prediction"]), abs=1e-6
         )
-        assert figures["majority"][split][metric] == pytest.approx(
-            1.0
-        )  # `played` writes gold there
+        # `played` writes gold there
+        assert figures["majority"][split][metric] == pytest.approx(1.0)
     assert figures["dev"] != figures["test"]
 
 
@@ -277,9 +276,8 @@ def test_the_majority_is_scored_as_the_model_is() -> None:
 
     figures = rescore.figures(ByHand(), columns)  # type: ignore[arg-type]
     assert figures["dev"]["f1"] == 1.0
-    assert figures["test"]["f1"] == pytest.approx(
-        2 * 1 / (2 + 2)
-    )  # one right of two said, of two that there are
+    # One right of two said, of two that there are
+    assert figures["test"]["f1"] == pytest.approx(2 * 1 / (2 + 2))
     assert figures["majority"]["dev"]["f1"] == pytest.approx(2 * 1 / (2 + 1))
     assert figures["majority"]["test"]["f1"] == pytest.approx(2 * 2 / (3 + 2))
 

@@ -134,9 +134,8 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
 
 def test_a_task_of_a_file_is_that_of_then() -> None:
     declared = {**vars(tasks.get("gad")), "name": "mine", "file": "gone.toml", "labels": ["0", "1"]}
-    then = Task(
-        **{**declared, "reader": READER, "builder": "", "source": None}
-    )  # its code is none that it names
+    # Its code is none that it names
+    then = Task(**{**declared, "reader": READER, "builder": "", "source": None})
     assert Provenance(declaration=declared).task("mine") == then
     assert Provenance().task("gad") is tasks.get("gad")
 

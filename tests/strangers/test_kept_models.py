@@ -130,9 +130,8 @@ def test_remote_code_needs_a_person(place: str, model: Path, evil: Evil) -> None
     run("predict", "model", "--text", "a\tb", "--trust-remote-code")
     assert not evil.has_run()
     alter(model, lambda about: about.update(remote_code=True))
-    if (
-        place == "config.json"
-    ):  # the other is the same module by then, which transformers does not run again
+    # The other is the same module by then, which transformers does not run again
+    if place == "config.json":
         run("predict", "model", "--text", "a\tb", "--trust-remote-code")
         assert evil.has_run()
 

@@ -97,9 +97,8 @@ def alter(runs: Path, change: Change, reference: str) -> None:
         (trial / "provenance.json").write_text(json.dumps(made))
         store.seal(trial)
         digest = read_spec(trial).hash
-        if (
-            digest != trial.name and spec["task"] == "gad"
-        ):  # else it is damage: a folder has the name of its trial
+        # Else it is damage: a folder has the name of its trial
+        if digest != trial.name and spec["task"] == "gad":
             trial.rename(trial.with_name(digest))
             for rows in (trial.parent.parent / "rows").glob("*.json"):
                 rows.write_text(rows.read_text().replace(trial.name, digest))
@@ -112,10 +111,8 @@ def test_no_command_that_looks_at_a_store_runs_what_it_names(
     field: str, place: int, runs: Path, evil: Evil
 ) -> None:
     for name, command in COMMANDS.items():
-        if name in (
-            "show",
-            "rescore",
-        ):  # what a command before it repaired or indexed is altered again
+        # What a command before it repaired or indexed is altered again
+        if name in ("show", "rescore"):
             alter(runs, CHANGES[field], evil.references[place])
         found = run(*command)
         assert not evil.has_run(), name

@@ -166,10 +166,6 @@ def test_modules_are_imported_by_name_in_one_place() -> None:
         if "import_module(" in path.read_text(encoding="utf-8")
         or "exec_module(" in path.read_text(encoding="utf-8")
     }
-    own = {
-        "__init__.py",
-        "heads/__init__.py",
-        "cli/__init__.py",
-        "extensions/reports/options.py",
-    }  # lazy imports of their own rooms
+    # Lazy imports of their own rooms
+    own = {"__init__.py", "heads/__init__.py", "cli/__init__.py", "extensions/reports/options.py"}
     assert found == {"registry.py", *own}

@@ -267,9 +267,8 @@ def test_without_hard_links(
     with leases.held(path) as lease:
         assert leases.take(path) is None
         assert lease.is_held()
-        assert not leases._remove_if_right(
-            path, lambda content: False
-        )  # as by one who meant another
+        # As by one who meant another
+        assert not leases._remove_if_right(path, lambda content: False)
         assert lease.is_held()
     assert not path.exists()
     Elsewhere(path).beat()

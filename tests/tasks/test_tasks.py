@@ -183,9 +183,8 @@ def test_a_new_task_is_one_new_file(dropped: Path, tmp_path: Path) -> None:
     assert tasks.get("my-set").type == "relation"
     assert tasks.origin("my-set") == str(dropped)
     assert [task.name for task in tasks.all()] == [*NAMES, "my-set"]
-    assert [
-        task.name for task in tasks.select_tasks("all")
-    ] == NAMES  # the score is about the thirteen
+    # The score is about the thirteen
+    assert [task.name for task in tasks.select_tasks("all")] == NAMES
     assert [task.name for task in tasks.select_tasks("relation")] == ["chemprot", "ddi", "gad"]
     assert [task.name for task in tasks.select_tasks("my-set,gad")] == ["gad", "my-set"]
     (tmp_path / "my-set").mkdir()

@@ -43,9 +43,8 @@ def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def test_after_a_search_the_trials_are_others_and_the_time_left_is_theirs(
     now: list[float], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = estimate(
-        {"gad": [100.0, 100.0, 100.0, 100.0]}
-    )  # two of the search, two seeds that make the row
+    # Two of the search, two seeds that make the row
+    found = estimate({"gad": [100.0, 100.0, 100.0, 100.0]})
     expected = [trial.job for trial in found.trials]
     for job, seed in zip(expected, (1, 1, 2, 3), strict=True):
         job.trial.seed = seed

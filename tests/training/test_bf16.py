@@ -110,9 +110,8 @@ def weights(module: torch.nn.Module) -> torch.Tensor:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_layers_are_those_of_the_configuration(kind: str, checkpoint: Builder) -> None:
     encoder, _ = Checkpoint(checkpoint(kind)).load_encoder()
-    decoder = (
-        encoder.config.num_decoder_layers if kind == "funnel" else 0
-    )  # which makes short inputs long again
+    # Which makes short inputs long again
+    decoder = encoder.config.num_decoder_layers if kind == "funnel" else 0
     assert len(layers(encoder)) == encoder.config.get_text_config().num_hidden_layers + decoder
 
 

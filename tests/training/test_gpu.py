@@ -82,9 +82,8 @@ def test_half_precision_learns_what_fp32_learns(precision: Precision) -> None:
         pytest.skip("the card has no bf16")
     inputs = tiny.features(120)
     whole, half = fit(on_gpu(), inputs), fit(on_gpu(precision), inputs)
-    assert half[0] == pytest.approx(
-        whole[0], rel=0.2
-    )  # in fp16 the first steps only find the scale of the loss
+    # In fp16 the first steps only find the scale of the loss
+    assert half[0] == pytest.approx(whole[0], rel=0.2)
     assert half[-1] < 0.3 * half[0]
 
 
@@ -108,9 +107,8 @@ def test_predictions_do_not_depend_on_the_batches(
         again, probabilities = trainer.predict(inputs)
         for one, two in zip(scores, probabilities, strict=True):
             np.testing.assert_allclose(one, two, atol=1e-5 if precision == "fp32" else 2e-2)
-        sure = [
-            row for row, score in enumerate(scores) if score.max() > 0.6
-        ]  # half precision decides no tie
+        # Half precision decides no tie
+        sure = [row for row, score in enumerate(scores) if score.max() > 0.6]
         assert len(sure) > 50
         assert [int(again[row]) for row in sure] == [int(answers[row]) for row in sure]
 

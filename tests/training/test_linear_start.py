@@ -100,9 +100,8 @@ def test_the_head_begins_with_the_fit_on_its_own_features(words: bool) -> None:
         (np.atleast_1d(one), np.atleast_1d(two))
         for one, two in zip(predicted, answers, strict=True)
     ]
-    right = np.concatenate(
-        [one[: len(two)] == two for one, two in pairs]
-    )  # tags of padding follow those of words
+    # Tags of padding follow those of words
+    right = np.concatenate([one[: len(two)] == two for one, two in pairs])
     assert right.mean() > 0.5  # of three classes
     _, scores = trainer.predict(inputs)
     end_linear_start(network.head)

@@ -418,9 +418,8 @@ def test_a_budget_of_updates_ends_within_an_epoch() -> None:
     history = net.fit(inputs, tiny.targets(inputs), chosen, 1, lambda: 0.5)
     assert steps == [(done, 12) for done in range(1, 13)]
     assert [(epoch.epoch, epoch.dev) for epoch in history] == [(1, 0.5), (2, 0.5), (3, 0.5)]
-    assert history[-1].learning_rate == pytest.approx(
-        1e-3 * (1 / 11)
-    )  # decays to 0 at the end of the budget
+    # Decays to 0 at the end of the budget
+    assert history[-1].learning_rate == pytest.approx(1e-3 * (1 / 11))
 
 
 def test_a_budget_that_is_not_reached_changes_nothing() -> None:

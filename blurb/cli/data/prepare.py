@@ -216,9 +216,8 @@ def verify_datasets(
             click.echo(f"{finding.task.title}: {finding.task.explanation}", err=True)
         for error in finding.errors:
             click.secho(error, fg="red", err=True)
-    for note in dict.fromkeys(
-        str(note) for finding in findings for note in finding.notes
-    ):  # one manifest for all
+    # All datasets share one manifest, so its notes repeat.
+    for note in dict.fromkeys(str(note) for finding in findings for note in finding.notes):
         click.secho(note, fg="yellow", err=True)
     if all(len(finding.missing) == len(tasks.SPLITS) for finding in findings):
         click.secho(

@@ -11,11 +11,8 @@ from blurb.corpora.releases import BLANKS, MissingRelease, Release, SourceFile, 
 from blurb.messages import DataError
 from blurb.tasks import Split, Task
 
-TRAINING = (
-    "trainining7b.json",
-    "training7b.json",
-    "BioASQ-trainingDataset7b.json",
-)  # the first is the official name
+# The first is the official name, typing error included.
+TRAINING = ("trainining7b.json", "training7b.json", "BioASQ-trainingDataset7b.json")
 BATCHES = tuple(f"7B{number}_golden.json" for number in range(1, 6))
 ARCHIVES = ("BioASQ-training*7b*", "Task7BGolden*", "BioASQ*")
 
@@ -72,9 +69,8 @@ def _cells_of_question(question: Any, task: Task) -> list[str] | None:
     if not isinstance(question, dict) or not isinstance(question.get("snippets", []), list):
         return None
     answer = question.get("exact_answer")
-    answer = (
-        answer[0] if isinstance(answer, list) and answer else answer
-    )  # some releases have a list of one answer
+    # Some releases have a list of one answer.
+    answer = answer[0] if isinstance(answer, list) and answer else answer
     answer = answer.strip().lower() if isinstance(answer, str) else answer
     snippets = [
         item.get("text") if isinstance(item, dict) else None

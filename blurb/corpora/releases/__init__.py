@@ -45,12 +45,8 @@ def parse_xml(content: bytes, path: Path) -> Any:
     """The root of an XML document; DataError if it is not well-formed, or not safe."""
     try:
         return fromstring(content)
-    except (
-        ParseError,
-        DefusedXmlException,
-        LookupError,
-        ValueError,
-    ) as error:  # LookupError: an unknown encoding
+    except (ParseError, DefusedXmlException, LookupError, ValueError) as error:
+        # LookupError is for an unknown encoding.
         raise DataError(f"not well-formed or not safe XML: {error}.", path) from None
 
 
@@ -125,9 +121,8 @@ class Release:
         if left := [name for name in names if name not in by_name]:
             more = f" and {len(left) - 1:,} more of {len(names):,} files" if len(left) > 1 else ""
             raise self._missing(left[0] + more, archives)
-        return {
-            name: by_name[name] for name in names
-        }  # in the requested order, not that of an archive
+        # In the requested order, not that of the archive.
+        return {name: by_name[name] for name in names}
 
     @cached_property
     def _paths(self) -> dict[str, list[str]]:

@@ -102,9 +102,8 @@ class LocalEngine(Engine):
                         outcome = running.result()
                         died = outcome.status == "failed" and CUDA_ERROR in outcome.message
                     except (BrokenProcessPool, SystemExit):  # killed, or told to end
-                        if stop.wait(
-                            1
-                        ):  # with the whole command: it may be told a moment later than its workers
+                        # If the whole command is stopped, it may learn of it a moment after its workers.
+                        if stop.wait(1):
                             return
                         message = (
                             "The worker process died (killed, or out of memory); try fewer --jobs."
@@ -125,14 +124,12 @@ class LocalEngine(Engine):
             try:
                 for future in worker_threads:
                     future.result()
-            except (
-                BaseException
-            ):  # an interrupt, or an error in `on_finished`: nobody waits for the trials at hand
+            except BaseException:
+                # After an interrupt or an error in `on_finished`, nobody waits for running trials.
                 stop.set()
                 _end_workers([jobs[index] for index in list(available)])
-                while wait(
-                    worker_threads, 0.5
-                ).not_done:  # a lane may have been about to start its worker
+                # A lane may have been about to start its worker.
+                while wait(worker_threads, 0.5).not_done:
                     _end_workers([jobs[index] for index in list(available)])
                 raise
 
@@ -193,9 +190,8 @@ def _work_in_process(
     """In a worker process: runs a job and reports its progress to the command."""
 
     def tell(news: TrialProgress) -> None:
-        with contextlib.suppress(
-            OSError
-        ):  # nobody listens any more: whoever ends the command ends this process, too
+        # If nobody listens any more, whoever ends the command ends this process, too.
+        with contextlib.suppress(OSError):
             for told in _told:
                 told.send(news)
 

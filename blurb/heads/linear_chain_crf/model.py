@@ -163,15 +163,12 @@ def _score_of_path(emissions: Tensor, potentials: Potentials, tags: Tensor, mask
     """Score of the path `tags`, (batch,)."""
     start_transitions, transitions, end_transitions = potentials
     tags = tags.masked_fill(~mask, 0)
-    words = (
-        emissions.gather(-1, tags.unsqueeze(-1)).squeeze(-1).sum(1)
-    )  # (batch,); emissions are 0 in the padding
-    moves = transitions.flatten()[
-        tags[:, :-1] * len(start_transitions) + tags[:, 1:]
-    ]  # (batch, words - 1)
-    last = tags.gather(1, mask.sum(1, keepdim=True) - 1).squeeze(
-        1
-    )  # (batch,): the tag of the last real word
+    # (batch,); emissions are 0 in the padding
+    words = emissions.gather(-1, tags.unsqueeze(-1)).squeeze(-1).sum(1)
+    # (batch, words - 1)
+    moves = transitions.flatten()[tags[:, :-1] * len(start_transitions) + tags[:, 1:]]
+    # (batch,): the tag of the last real word
+    last = tags.gather(1, mask.sum(1, keepdim=True) - 1).squeeze(1)
     return (
         words
         + moves.masked_fill(~mask[:, 1:], 0).sum(1)
@@ -237,14 +234,12 @@ def viterbi(emissions: Tensor, potentials: Potentials, mask: Tensor) -> tuple[Te
     batch, words, tags = emissions.shape
     rows = torch.arange(batch, device=mask.device)
     lengths = mask.sum(1)
-    states = partial_scores(
-        emissions, potentials, mask, words // 2 + 1, torch.amax
-    )  # (steps, 2, batch, tags)
+    # (steps, 2, batch, tags)
+    states = partial_scores(emissions, potentials, mask, words // 2 + 1, torch.amax)
     steps = torch.arange(len(states), device=mask.device)
     middle = (lengths - 1) // 2
-    meeting = torch.stack(
-        [middle, lengths // 2]
-    )  # (2, batch): the same word, counted from both ends
+    # (2, batch): the same word, counted from both ends
+    meeting = torch.stack([middle, lengths // 2])
     both = (
         states[meeting, torch.arange(2, device=mask.device).unsqueeze(1), rows].sum(0)
         - emissions[rows, middle]

@@ -51,10 +51,8 @@ def forward_backward(
     states = partial_scores(
         emissions, potentials, mask, emissions.shape[1], torch.logsumexp
     ).transpose(0, 2)
-    forward, backward = (
-        states[:, 0],
-        reverse_sequences(states[:, 1], mask),
-    )  # states: (batch, 2, words, tags)
+    # states: (batch, 2, words, tags)
+    forward, backward = (states[:, 0], reverse_sequences(states[:, 1], mask))
     total = torch.logsumexp(potentials.start_transitions + backward[:, 0], -1)
     return forward, backward, total
 
@@ -125,12 +123,12 @@ def partial_scores(
         .permute(2, 0, 3, 1)[:steps]
         .contiguous()
     )
-    moves = torch.stack([potentials.transitions, potentials.transitions.t()]).unsqueeze(
-        -1
-    )  # (2, from, to, 1)
+    # (2, from, to, 1)
+    moves = torch.stack([potentials.transitions, potentials.transitions.t()]).unsqueeze(-1)
+    # (2, tags, batch)
     state = both[0] + torch.stack(
         [potentials.start_transitions, potentials.end_transitions]
-    ).unsqueeze(-1)  # (2, tags, batch)
+    ).unsqueeze(-1)
     states = [state]
     for emission in both[1:].unbind(0):
         state = reduce(state.unsqueeze(2) + moves, 1) + emission

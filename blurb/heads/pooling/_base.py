@@ -64,9 +64,8 @@ def word_vectors(hidden: Tensor, starts: Tensor, ends: Tensor, pooling: str) -> 
     """
     if pooling == "mean":
         places = torch.arange(hidden.shape[1], device=hidden.device)
-        inside = (places >= starts.unsqueeze(-1)) & (
-            places < ends.unsqueeze(-1)
-        )  # (batch, words, pieces)
+        # (batch, words, pieces)
+        inside = (places >= starts.unsqueeze(-1)) & (places < ends.unsqueeze(-1))
         return inside.to(hidden.dtype) @ hidden / (ends - starts).unsqueeze(-1)
     chosen = starts if pooling == "first" else ends - 1
     return hidden.gather(1, chosen.unsqueeze(-1).expand(-1, -1, hidden.shape[-1]))

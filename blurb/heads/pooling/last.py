@@ -14,9 +14,8 @@ class Last(Pooling):
     def forward(
         self, hidden: Tensor, mask: Tensor, pooled: Extra = None, entities: Extra = None
     ) -> Tensor:
-        last = (mask.sum(1) - 1).clamp(
-            min=0
-        )  # padding is on the right; an empty text is all padding
+        # Padding is on the right; an empty text is all padding
+        last = (mask.sum(1) - 1).clamp(min=0)
         return hidden[torch.arange(len(hidden), device=hidden.device), last]
 
 

@@ -14,9 +14,8 @@ class Mean(Pooling):
         self, hidden: Tensor, mask: Tensor, pooled: Extra = None, entities: Extra = None
     ) -> Tensor:
         weights = mask.to(hidden.dtype).unsqueeze(-1)  # (batch, pieces, 1)
-        return (hidden * weights).sum(1) / weights.sum(1).clamp(
-            min=1
-        )  # an empty text is all padding
+        # An empty text is all padding
+        return (hidden * weights).sum(1) / weights.sum(1).clamp(min=1)
 
 
 POOLING = Mean

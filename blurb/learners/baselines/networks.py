@@ -77,9 +77,8 @@ class FromScratch(NetworkLearner):
         self.vocabulary, self.size = vocabulary, size
 
     def plain_tokenizer(self, train: Subset) -> Tokenizer:
-        texts = list(
-            chain.from_iterable(self.formulation.texts(train.used))
-        )  # as read: with dummies, say
+        # The texts as they are read, such as with dummies.
+        texts = list(chain.from_iterable(self.formulation.texts(train.used)))
         found = VOCABULARIES[self.vocabulary](texts, self.size, self.formulation.settings.min_count)
         self.facts["vocabulary"] = found.size
         return found

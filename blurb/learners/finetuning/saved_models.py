@@ -71,9 +71,8 @@ def save(learner: EncoderLearner, folder: Path, trial: Mapping[str, Any]) -> Non
         adapters.save(encoder, folder)
     else:
         (encoder if tagger is None else tagger).save_pretrained(folder)
-    if (
-        learner.source.remote_code
-    ):  # before the tokenizer is tried, whose class the configuration may decide
+    # The configuration may decide the class of the tokenizer, so it comes first.
+    if learner.source.remote_code:
         for code in Path(learner.source.location).glob("*.py"):
             shutil.copy(code, folder)
     _save_tokenizer(learner, folder)

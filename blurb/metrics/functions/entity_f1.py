@@ -36,18 +36,17 @@ class _Entities(NamedTuple):
 
 def _find_entities(tags: Tags, is_first: Flags, strict: bool) -> _Entities:
     """The entities of tags; `is_first`, (words,): whether a word is the first of its sentence."""
-    inside = np.flatnonzero(
-        tags.has_prefix(STARTS + CONTINUES).take(tags.numbers)
-    )  # (inside,) few words are
+    # (inside,) since few words are in an entity
+    inside = np.flatnonzero(tags.has_prefix(STARTS + CONTINUES).take(tags.numbers))
     numbers = tags.numbers[inside]  # (inside,)
+    # (inside,) each
     continues, unfinished = (
         tags.has_prefix(CONTINUES)[numbers],
         tags.has_prefix(UNFINISHED)[numbers],
-    )  # (inside,) each
+    )
     types = tags.types[numbers]  # (inside,)
-    joins = np.zeros(
-        len(inside), dtype=np.bool_
-    )  # (inside,) whether a word belongs to the run of the one before
+    # (inside,) whether a word belongs to the run of the one before
+    joins = np.zeros(len(inside), dtype=np.bool_)
     joins[1:] = (
         continues[1:]
         & unfinished[:-1]
@@ -76,9 +75,8 @@ def entity_counts(
     """
     sentence_lengths = check_sentences(gold, predicted)
     sentence_of = np.repeat(np.arange(len(gold)), sentence_lengths)  # (words,)
-    is_first = np.zeros(
-        len(sentence_of) + 1, dtype=np.bool_
-    )  # (words + 1,) an empty sentence may begin after the last
+    # (words + 1,) an empty sentence may begin after the last
+    is_first = np.zeros(len(sentence_of) + 1, dtype=np.bool_)
     is_first[np.cumsum(sentence_lengths) - sentence_lengths] = True
     table = TagTable(IOB2_PREFIXES if strict else ALL_PREFIXES)
     g, p = (_find_entities(table.read(side), is_first, strict) for side in (gold, predicted))

@@ -23,6 +23,5 @@ def names() -> list[str]:
 def get(name: str) -> TaskType:
     """Returns the declaration of a type; raises `blurb.messages.errors.UnknownName` if there is none."""
     target = _registry.built_in.get(name, "")
-    return (
-        _registry.load_target(target) if target else _registry.get(name)
-    )  # others that are installed wait
+    # A built-in type does not wait for installed ones to be looked up.
+    return _registry.load_target(target) if target else _registry.get(name)

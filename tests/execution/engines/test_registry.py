@@ -253,9 +253,8 @@ def test_no_engine_is_named_outside_their_folder() -> None:
         for line in _names_an_engine(path, names)
         if not line.startswith(SIGNATURE)
     ] == []
-    assert _names_an_engine(
-        PACKAGE / "execution" / "engines" / "__init__.py", names
-    )  # it finds them where they are
+    # It finds them where they are
+    assert _names_an_engine(PACKAGE / "execution" / "engines" / "__init__.py", names)
 
 
 def test_nothing_is_printed_below_the_commands() -> None:
