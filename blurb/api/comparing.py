@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from blurb import records, regression, tasks as known
+from blurb.data.loading import check_folder
 from blurb.messages import ErrorCollector, SettingsError, item_of, opt
 from blurb.options import Argument, Option
 from blurb.planning.options import ACROSS_OPTION, OUTPUT
@@ -103,7 +104,9 @@ def open_corpora(
     known.suite_of(suites[0])
     every = [task for row in rows for name in row.datasets if (task := known.known_task(name))]
     folders = Path(data) if data else None, Path(raw) if raw else None
-    return Corpora(*find_folders(suites[0], *folders, every, has_suite=False))
+    folder, originals = find_folders(suites[0], *folders, every, has_suite=False)
+    check_folder(folder)
+    return Corpora(folder, originals)
 
 
 @dataclasses.dataclass(frozen=True, repr=False)

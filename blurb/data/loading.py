@@ -53,13 +53,16 @@ class TaskData:
 
 def load_task(task: Task, folder: Path, splits: Iterable[Split] = SPLITS) -> TaskData:
     """Loads, hashes and verifies the splits of a task."""
-    if not folder.is_dir():
-        raise DataError(
-            "the data folder does not exist",
-            folder,
-            fix=f"check the path given with {opt('data')}.",
-        )
+    check_folder(folder)
     return identify_rows(task, {split: read_split(task, folder, split) for split in splits})
+
+
+def check_folder(folder: Path) -> None:
+    """Raises a DataError if there is no such data folder."""
+    if folder.is_file():
+        raise DataError("is a file; give its folder.", folder)
+    if not folder.is_dir():
+        raise DataError("the data folder does not exist", folder, fix=f"check {opt('data')}.")
 
 
 def identify_rows(task: Task, rows: dict[Split, list[Example]]) -> TaskData:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from blurb import names, tasks
 from blurb.checkpoints import Checkpoint, ModelSource, lengths, scratch
 from blurb.data import home
-from blurb.data.loading import hint_at_folder, path_of
+from blurb.data.loading import check_folder, hint_at_folder, path_of
 from blurb.grouping import by_key
 from blurb.heads._spec import canonical_spec
 from blurb.inputs.tokenized_split import Read
@@ -90,9 +90,7 @@ def _missing_files(task: Task, folder: Path, needed: Sequence[Split] = SPLITS) -
 
 def check_files(chosen: list[Task], folder: Path, needed: Sequence[Split] = SPLITS) -> None:
     """Raises a DataError that lists every dataset without a needed split, before anything is trained."""
-    if not folder.is_dir():
-        why = "is a file; give its folder" if folder.exists() else "the data folder does not exist"
-        raise DataError(f"{why}.", folder)
+    check_folder(folder)
     missing = {
         task.name: paths for task in chosen if (paths := _missing_files(task, folder, needed))
     }

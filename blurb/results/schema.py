@@ -41,7 +41,9 @@ def read_lines(
 
     :param columns: columns that it must have
     """
-    present, rows = table_of(path, errors)
+    present, rows = table_of(path, errors, needed=("schema",), noun="table of blurb")
+    if "schema" not in present:
+        return []
     version = rows[0][1].get("schema", "") if rows else SCHEMA
     if version != SCHEMA:
         end = "" if schema_remedy(version) else "."

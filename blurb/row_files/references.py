@@ -69,6 +69,8 @@ class RowName:
         """Takes a name apart; DataError or SettingsError for a place that is not there, or holds no rows."""
         if text.startswith(f"{PUBLISHED}:"):
             return cls(text.partition(":")[2], published=True)
+        if text.endswith(f"/{ABOUT}"):
+            text = text.removesuffix(f"/{ABOUT}")
         if _holds_rows(Path(text)):
             return cls("", Path(text))
         for place in (place for place, character in enumerate(text) if character == ":"):
@@ -175,9 +177,8 @@ def pick_row(rows: Sequence[Row], requested: str, where: str) -> Row:
     :param where: what the rows are of, for messages
     """
     if not rows:
-        raise SettingsError(
-            "no finished row yet", fix="blurb run and blurb score --add make rows.", where=where
-        )
+        fix = f"blurb run and blurb score --add make rows.{_describe_folder(requested)}"
+        raise SettingsError("no finished row yet", fix=fix, where=where)
     fits = last_of_a_run(fitting(rows, requested))
     if not fits:
         raise unknown_row(rows, requested, f"row (in {where})")
@@ -202,11 +203,18 @@ def unknown_row(rows: Sequence[Row], wanted: str, kind: str = "row") -> UnknownN
     models = Counter(row.model for row in rows)
     sources = dict.fromkeys(row.source for row in rows if isinstance(row, Published))
     known = [*models, *(row.name for row in rows if models[row.model] > 1), *sources]
-    how = ""
+    return UnknownName(kind, wanted, known, how=_describe_folder(wanted))
+
+
+def _describe_folder(wanted: str) -> str:
+    """What a folder lacks that was taken for a row; "" if it is none."""
     with suppress(OSError):  # longer than a path can be
-        if Path(wanted).is_dir():
-            how = f" {wanted} is a folder: blurb run makes the row of a checkpoint."
-    return UnknownName(kind, wanted, known, how=how)
+        if wanted and Path(wanted).is_dir():
+            return (
+                f" {wanted} is a folder, but no store and no row files ({ABOUT}); if it is a checkpoint, blurb run "
+                "makes its row."
+            )
+    return ""
 
 
 def find_trial(

@@ -71,10 +71,10 @@ class Corpora:
             )
         if task.dummified:
             if self.raw is None:
-                fix = f"add {opt('raw')}, the folder of the original releases."
-                raise SettingsError(
-                    "has dummies in place of its entities", where=task.name, fix=fix
+                what = (
+                    f"has dummies in place of its entities; {opt('raw', 'RAW')} gives their names."
                 )
+                raise SettingsError(what, where=task.name)
             try:
                 original = load_original(task, self.raw)
             except MissingRelease as error:

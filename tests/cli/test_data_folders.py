@@ -13,6 +13,8 @@ from blurb.corpora import demo
 from blurb.messages.errors import DataError, SettingsError
 from blurb.planning.steps import check_files
 
+ROW = Path(__file__).parents[2] / "docs" / "results" / "baselines" / "bigrams" / "row"
+
 
 @pytest.fixture(params=["too deep", "too high"])
 def places(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Path]:
@@ -52,3 +54,26 @@ def test_no_option_is_named_that_is_not_there(command: str) -> None:
     assert isinstance(error, SettingsError)
     assert "--data" in str(error)
     assert "--suite" not in str(error)
+
+
+@pytest.mark.extensions
+@pytest.mark.parametrize(
+    "command",
+    [
+        "run baseline:majority --tasks gad",
+        "data verify",
+        "data stats",
+        f"compare {ROW} {ROW} --unseen",
+        f"generalisation {ROW}",
+        "vocab baseline",
+    ],
+)
+def test_a_folder_that_is_not_there_and_a_file_are_two_answers(
+    command: str, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    for name, what in (("none", "does not exist"), ("file", "is a file")):
+        result = CliRunner().invoke(cli, [*command.split(), "--data", str(tmp_path / name)])
+        told = f"{result.exception}{result.stderr}"
+        assert str(tmp_path / name) in told
+        assert what in told

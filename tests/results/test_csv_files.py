@@ -212,6 +212,11 @@ def test_another_version_is_refused_with_its_line_and_what_to_do(
     assert told(path).startswith(what)
 
 
+def test_a_file_that_is_no_table_of_blurb_is_told_as_such(path: Path) -> None:
+    path.write_text("{\n  1\n}\n", encoding="utf-8")
+    assert told(path) == ":1: not a table of blurb, as columns are missing: schema."
+
+
 def test_a_table_of_a_head_alone_has_no_rows(path: Path) -> None:
     assert told(table_of_lines(path)) == ": the table has no rows."
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -276,10 +277,19 @@ def test_a_name_that_no_row_has_lists_each_row_once() -> None:
 def test_a_checkpoint_that_was_never_scored_is_told_apart_from_a_typing_error() -> None:
     Path("encoder").mkdir(exist_ok=True)
     (Path("encoder") / "config.json").write_text("{}", encoding="utf-8")
-    assert "encoder is a folder: blurb run makes the row of a checkpoint." in str(
-        refused("encoder")
-    )
+    told = "encoder is a folder, but no store and no row files (row.json); if it is a checkpoint"
+    assert told in str(refused("encoder"))
     assert "is a folder" not in str(refused("wrong"))
+    with pytest.raises(SettingsError, match=re.escape(told)):
+        resolve("encoder", Path("nothing"))
+
+
+def test_row_files_are_named_by_their_folder_or_by_the_file_that_says_so() -> None:
+    folder = Path(__file__).parents[2] / "docs" / "results" / "baselines" / "bigrams" / "row"
+    by_folder, by_file = (
+        resolve(str(path), Path("none")) for path in (folder, folder / "row.json")
+    )
+    assert (by_file.name, by_file.means()) == (by_folder.name, by_folder.means())
 
 
 @pytest.fixture(scope="module")

@@ -65,7 +65,7 @@ def test_another_train_set_is_refused(minilm: Row, real_data: Path, tmp_path: Pa
     [
         ("gad", "no strings that train could have"),
         ("hoc", "no strings that train could have"),
-        ("chemprot", "has dummies in place of its entities"),
+        ("chemprot", "has dummies in place of its entities; --raw RAW gives their names"),
         ("ebm-pico", "has no train split here"),
     ],
 )

@@ -14,7 +14,7 @@ from blurb.cli._made import TASKS, click_command
 from blurb.cli.data.download import load_real
 from blurb.corpora.build import MissingRelease, build_task as make
 from blurb.data import home
-from blurb.data.loading import DatasetVerification, examine_task, hint_at_folder
+from blurb.data.loading import DatasetVerification, check_folder, examine_task, hint_at_folder
 from blurb.messages import DataError
 from blurb.options import Option
 from blurb.planning.options import SUITE
@@ -205,8 +205,7 @@ def verify_datasets(
         if all(task.has_own_paths for task in chosen)
         else home.data_home()
     )
-    if not folder.is_dir():
-        raise DataError("the data folder does not exist.", folder)
+    check_folder(folder)
     findings = [examine_task(task, folder, trust=not full) for task in chosen]
     if print_records(form, DatasetRecord, findings, COLUMNS) and suite == "blurb":
         click.echo("In brackets: the number in Table 3 of the paper, where it differs.")

@@ -21,13 +21,13 @@ from blurb.checkpoints.references import (
     locate_checkpoint,
     published_terms,
 )
-from blurb.data.loading import hint_at_folder, path_of, read_split
+from blurb.data.loading import check_folder, hint_at_folder, path_of, read_split
 from blurb.data.schema import Example
 from blurb.extensions.reports.plots._style import lanes, save
 from blurb.formulations._base import Formulation
 from blurb.inputs.tokenizer import Tokenizer, flatten_subtokens
 from blurb.learners import is_named
-from blurb.messages import DataError, SettingsError, opt
+from blurb.messages import DataError, SettingsError
 from blurb.system.process import gc_disabled
 from blurb.table_files import lines_of
 from blurb.tasks import Task
@@ -200,8 +200,8 @@ def vocabulary(
     """
     listed = list(published_terms()) if terms is None else terms_of(terms)
     chosen = tasks_.load_selection(tasks)
-    if data is not None and not data.is_dir():
-        raise DataError("the data folder does not exist", data, fix=f"check {opt('data')}.")
+    if data is not None:
+        check_folder(data)
     loaded = [_load(reference, data, remote_code) for reference in models]
     names = [name for name, *_ in loaded]
     reports = [

@@ -11,7 +11,7 @@ import click
 
 from blurb import records, tasks
 from blurb.cli._made import TASKS_OR_FILES, click_command
-from blurb.data.loading import hint_at_folder, path_of, read_split
+from blurb.data.loading import check_folder, hint_at_folder, path_of, read_split
 from blurb.extensions.reports.plots import _style, input_lengths
 from blurb.extensions.reports.stats import RULE, TABLE_8, Statistics, measure
 from blurb.formulations._base import majority_score
@@ -142,8 +142,7 @@ def stats(
     if plot is not None:
         _style.check(plot)
     named, folder, read = chosen(**given)
-    if not folder.is_dir():
-        raise DataError("the data folder does not exist", folder, fix="check --data.")
+    check_folder(folder)
     splits, notes = [], []
     for task in named:
         there = [split for split in SPLITS if path_of(task, folder, split).is_file()]
