@@ -1,7 +1,7 @@
 """Sweeps: the trials of one command in a file, `<store>/.sweeps/<hash>/jobs.json`, so that workers elsewhere can join.
 
-It has all that a worker needs beside the data and the checkpoints, which it finds at the same paths. It is there while
-the command runs, and afterwards if trials are left; it ends with the last of its trials.
+The file has all that a worker needs except data and checkpoints, which must be at the same paths. It exists while the
+command runs, and longer if trials are left; it is removed with the last of its trials.
 
 A sweep names code (plug-ins, the Python files of a checkpoint) and places (checkpoints, data, task files). Whoever can
 write to the store can write a sweep, so that those run here that this user planned, or that a person allowed by their
@@ -52,12 +52,12 @@ JOBS = "jobs.json"
 def write(
     store: Path, jobs: Sequence[Job], about: Mapping[str, Any] | None = None
 ) -> tuple[Path, str]:
-    """Writes the sweep of some jobs of a store; one that is there stays as it is.
+    """Writes the sweep of some jobs of a store; an existing sweep is kept.
 
     The same trials in the same order at the same places are the same sweep: workers count on its numbers.
 
-    :param about: more that tells sweeps apart
-    :returns: its folder, and the hash by which it is allowed, of what was planned and not of what is in the file by now
+    :param about: more facts that distinguish sweeps
+    :returns: its folder, and the hash by which it is allowed: of the planned sweep, not of the file's current content
     """
     shared: dict[str, dict[str, tuple[int, Any]]] = {name: {} for name in SHARED}
     places: dict[str, dict[Any, int]] = {name: {} for name in SHARED}
@@ -117,16 +117,16 @@ def _json_content(value: Any) -> dict[str, Any]:
 def read(folder: Path, allow: Collection[str] | None = None) -> list[Job]:
     """The jobs of a sweep.
 
-    :param allow: to run them: hashes that a person typed, beside those that are remembered. None: only to look at them,
-        they bring no code
-    :raises StoreError: if it is gone, of another version of blurb, or damaged
+    :param allow: hashes a person typed to run them, beside the remembered ones. None: the jobs are only listed and
+        load no code
+    :raises StoreError: if it is missing, damaged, or of another version of blurb
     :raises NotAllowed: if it may not run here
     """
     return [job for job in numbered(folder, allow) if job is not None]
 
 
 def numbered(folder: Path, allow: Collection[str] | None = None) -> list[Job | None]:
-    """The same by number; None for one that was dropped."""
+    """The jobs by number; None for a dropped one."""
     content = read_json(folder / JOBS)
     if content.get("schema") != SCHEMA:
         raise StoreError(
@@ -189,7 +189,7 @@ def numbered(folder: Path, allow: Collection[str] | None = None) -> list[Job | N
 
 
 def folders(store: Path) -> list[Path]:
-    """The folders of all sweeps of a store that are not over, the oldest first."""
+    """The folders of all unfinished sweeps of a store, oldest first."""
     paths = []
     for path in (store / FOLDER).glob(f"*/{JOBS}"):
         with contextlib.suppress(FileNotFoundError):  # it has just ended
@@ -200,9 +200,9 @@ def folders(store: Path) -> list[Path]:
 def jobs_of(
     store: Path, tell: Tell = tell_damage, allow: Collection[str] | None = None
 ) -> list[Job]:
-    """The jobs of all sweeps of a store, each trial once, as the newest sweep has it.
+    """The jobs of all sweeps of a store, each trial once, from its newest sweep.
 
-    :param tell: receives a message for each sweep that cannot be read, or may not run here; it is left out
+    :param tell: receives a message for each sweep that is left out, since it cannot be read or may not run here
     :param allow: as for `read`
     """
     jobs: dict[Path, Job] = {}
@@ -216,14 +216,14 @@ def jobs_of(
 
 
 def end(folder: Path) -> None:
-    """Ends a sweep: its trials stay where they are, and so do Slurm's logs, as jobs may still be queued."""
+    """Ends a sweep. Its trials stay, and so do Slurm's logs, as jobs may still be queued."""
     (folder / JOBS).unlink(missing_ok=True)
     with contextlib.suppress(OSError):
         folder.rmdir()
 
 
 def end_if_done(folder: Path) -> bool:
-    """Ends a sweep if nothing of it is left to do; returns whether it has ended."""
+    """Ends a sweep if all its jobs are done; returns whether it ended."""
     try:
         jobs = read(folder)
     except StoreError:
@@ -235,20 +235,20 @@ def end_if_done(folder: Path) -> bool:
 
 
 def has_nothing_left(job: Job) -> bool:
-    """Whether nothing is left to do of a job; writes nothing."""
+    """Whether a job is finished. Writes nothing."""
     return rescore.is_current(Store(job.store), job.path) and (
         job.keep == "none" or saved_models.is_kept(job.path)
     )
 
 
 def is_begun(job: Job) -> bool:
-    """Whether a trial is finished, or a living process has it."""
+    """Whether a trial is finished or being run by a living process."""
     store = Store(job.store)
     return store.is_done(job.path) or leases.seems_held(store.lease(job.path)) is not False
 
 
 def drop(store: Store, trials: Collection[Path]) -> None:
-    """Takes trials out of all sweeps, whose other trials keep their numbers.
+    """Removes trials from all sweeps; the other trials keep their numbers.
 
     :param trials: folders
     """
@@ -275,7 +275,7 @@ class NotAllowed(BlurbError):
 
 
 def hash_of(content: Mapping[str, Any]) -> str:
-    """The hash of all code and places that a sweep names; trials that are dropped from it do not change it."""
+    """The hash of all code and places that a sweep names; dropping trials does not change it."""
     text = json.dumps(
         {name: value for name, value in content.items() if name != "jobs"}, sort_keys=True
     )
@@ -283,7 +283,7 @@ def hash_of(content: Mapping[str, Any]) -> str:
 
 
 def remember(digest: str) -> None:
-    """Notes for this user that a sweep may run; without a place to note it, workers ask."""
+    """Remembers for this user that a sweep may run; if that cannot be stored, workers will ask."""
     try:
         folder = cache.cache_home() / ALLOWED
         folder.mkdir(parents=True, exist_ok=True)
@@ -293,11 +293,11 @@ def remember(digest: str) -> None:
 
 
 def check_allowed(folder: Path, content: Mapping[str, Any], given: Collection[str] = ()) -> None:
-    """Raises NotAllowed for a sweep of somebody else that names code or places, unless its hash is given.
+    """Raises NotAllowed for another user's sweep that names code or places, unless its hash is given.
 
-    StoreError if the file of a plug-in is another than that which was allowed.
+    Raises StoreError if a plug-in's file has changed since it was allowed.
 
-    :param given: hashes that a person typed; remembered if it is that of the sweep
+    :param given: hashes a person typed; that of the sweep is remembered
     """
     digest = hash_of(content)
     note = cache.cache_home() / ALLOWED / digest
@@ -322,7 +322,7 @@ def check_allowed(folder: Path, content: Mapping[str, Any], given: Collection[st
 
 
 def _code_and_places(content: Mapping[str, Any], store: Path) -> Iterator[str]:
-    """The code that a sweep names, and its places outside of the store."""
+    """The code and the places outside the store that a sweep names."""
     for kind, found in content["plugins"].items():
         for name, path in found.items():
             yield f"code of a {kind}: {shlex.quote(str(path or name))}"
@@ -360,8 +360,8 @@ SHARED: Mapping[str, type] = {
 
 
 def check_job(job: Job) -> None:
-    """Raises an error for what is no device, tracker, learner, seed or way to keep a model, and for a trial
-    that is not of its data or its model.
+    """Raises an error for an invalid device, tracker, learner, seed or way to keep a model, and for a trial
+    that does not belong to its data or model.
     """
     devices.check_name(job.device)
     if job.track not in ("", *tracking.TRACKERS):

@@ -1,4 +1,4 @@
-"""Runs one trial from its data to its files in the store."""
+"""Runs one trial, from reading its data to writing its files into the store."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ ALIKE = ("python", "torch", "transformers", "tokenizers", "numpy", "platform", "
 def execute_job(
     job: Job, tell: Callable[[TrialProgress], None] = lambda news: None
 ) -> TrialOutcome:
-    """Runs a trial unless it is done, or another living process has it (`held`).
+    """Runs a trial unless it is done or another living process runs it (`held`).
 
-    A process that sleeps for long may lose its trial to another one, which runs it again; it is still counted once.
+    A process suspended for long may lose its trial to another, which runs it again; it still counts once.
 
     :param tell: receives the progress
     """
@@ -133,14 +133,14 @@ class WorkerDied(BlurbError):
 
 
 def note_death(job: Job, message: str) -> None:
-    """Writes that the process of a trial died, so that workers do not die of it one after the other."""
+    """Records that the process of a trial died, so that not every worker dies of it in turn."""
     with contextlib.suppress(OSError), leases.trying(Store(job.store).lease(job.path)) as lease:
         if lease is not None and not job.path.exists():
             _note_failure(job, WorkerDied(message))
 
 
 def _note_failure(job: Job, error: Exception) -> None:
-    """Writes why a trial failed, for those who look; called while its error is handled."""
+    """Writes down why a trial failed; called while its error is handled."""
     reason = {
         "message": safe_message(error),
         "traceback": redact_secrets(traceback.format_exc()),
@@ -153,7 +153,7 @@ def _note_failure(job: Job, error: Exception) -> None:
 
 
 def load_planned_data(job: Job) -> TaskData:
-    """The data of a trial; DataError if it is not that which the trial was planned with."""
+    """The data of a trial; DataError if it changed since the trial was planned."""
     content = load_data(job.data)
     if content.hash != job.trial.data:
         raise DataError(
@@ -165,7 +165,7 @@ def load_planned_data(job: Job) -> TaskData:
 
 
 def _unchanged_data(job: Job) -> TaskData:
-    """The data of a trial; BlurbError if data, code, recipe or model are not those that it was planned with."""
+    """The data of a trial; BlurbError if data, code, recipe or model changed since it was planned."""
     trial, content = job.trial, load_planned_data(job)
     if plugins.identity(content.task, trial.settings, trial.kind) != trial.plugins:
         raise SettingsError(
@@ -183,7 +183,7 @@ def _unchanged_data(job: Job) -> TaskData:
 
 
 def _train_and_write(job: Job, aside: Path, reporter: Reporter, lease: leases.Lease) -> None:
-    """Trains and predicts, and writes all files of the trial into a folder, and its model if that is to be kept."""
+    """Trains and predicts; writes all files of the trial into a folder, with its model if it is to be kept."""
     trial = job.trial
     content = _unchanged_data(job)
     formulation = formulations.bind(content.task, trial.settings)
@@ -252,10 +252,10 @@ def _train_and_write(job: Job, aside: Path, reporter: Reporter, lease: leases.Le
 
 
 def _add_model(job: Job, store: Store, lease: leases.Lease, reporter: Reporter) -> bool:
-    """Trains a finished trial again for its model, which is kept only if it gives the stored predictions.
+    """Trains a finished trial again for its model, which is kept only if it reproduces the stored predictions.
 
-    :returns: True, as what `Store.put` returns
-    :raises SettingsError: in another environment, or if it gives other predictions, unless it may replace the trial
+    :returns: True, like `Store.put`
+    :raises SettingsError: in another environment or on other predictions, unless it may replace the trial
     """
     path = job.path
     before, now = store.read(path).provenance.environment, describe_environment(job.device)
@@ -294,7 +294,7 @@ class _Log(logging.FileHandler):
         return redact_secrets(super().format(record))
 
     def handleError(self, record: logging.LogRecord) -> None:
-        """Ignores errors: on a full disk the trial fails anyway, without a traceback for every line of its log."""
+        """Ignores errors: on a full disk the trial fails anyway, and every line of its log would add a traceback."""
 
 
 def _start_tracking(job: Job, reporter: Reporter) -> tracking.Tracking:
@@ -323,7 +323,7 @@ def _make_provenance(
 
 
 def _write_history(path: Path, history: list[dict[str, Any]]) -> None:
-    """Writes one line per epoch, or per candidate that the learner tried."""
+    """Writes one line per epoch, or per candidate the learner tried."""
     columns = list(history[0]) if history else ["epoch", "loss", "learning_rate", "dev"]
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, columns, lineterminator="\n")

@@ -1,4 +1,4 @@
-"""What cannot be of what is asked for: options, references and settings, each by itself and together."""
+"""Checks of what was asked for: options, references and settings, one by one and together."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ HIGHEST_RATE = 0.01
 
 
 def check_engine(options: RunOptions, engine: Engine, errors: ErrorCollector) -> None:
-    """Adds what an engine cannot do of what is asked for."""
+    """Adds an error for each request that the engine cannot fulfil."""
     if options.print_script and not engine.hands_over:
         others = [name for name, kind in engines.engines.usable().items() if kind.hands_over]
         what = f"{opt('print')} shows the script of an engine that submits one: add"
@@ -50,13 +50,13 @@ def check_engine(options: RunOptions, engine: Engine, errors: ErrorCollector) ->
         else:
             devices.check_here(options.device, options.precision)
     with errors:
-        # In a store that is there, all may be done, which needs no engine.
+        # In an existing store every trial may be done, which needs no engine.
         if not options.dry_run and not Path(options.output).exists():
             engine.check_there()
 
 
 def check_combination(options: RunOptions, errors: ErrorCollector) -> None:
-    """Adds options that cannot be, or do not go together."""
+    """Adds an error for each invalid option, and for options that exclude each other."""
     if options.name is not None:
         with errors:
             names.check(options.name, "The model name")
@@ -86,7 +86,7 @@ def check_combination(options: RunOptions, errors: ErrorCollector) -> None:
 def check_models(
     models: Sequence[NamedModel], options: TrainOptions, errors: ErrorCollector
 ) -> None:
-    """Adds what references and the files of their folders show by themselves."""
+    """Adds the faults that references and the files of their folders show before anything is loaded."""
     if not models:
         fix = f"name a MODEL, or a table of them with {opt('models', 'FILE')}."
         errors.add(SettingsError("There is no model to run", fix=fix))
@@ -114,7 +114,7 @@ def _check_model(model: Model, options: TrainOptions) -> None:
 
 
 def is_remote(model: Model) -> bool:
-    """Whether a reference is that of a model on the Hub."""
+    """Whether a reference names a model on the Hub."""
     reference = str(model) if isinstance(model, str | Path) else ""
     if not reference or is_named(reference) or reference.startswith(scratch.PREFIX):
         return False
@@ -128,14 +128,14 @@ def check_inputs(
     shorthands: Mapping[str, str],
     errors: ErrorCollector,
 ) -> None:
-    """Adds relation inputs and heads that do not go with a task."""
+    """Adds an error for each relation input or head that does not fit a task."""
     faults = []
     for task in chosen if {"head", "relation_input"} & settings.keys() else ():
         own = ErrorCollector()
         with own:
             formulation = formulations.bind(task, protocol.settings(task, settings, parameters=0))
             _ = formulation.needs_original
-            # Other kinds of learners say themselves which heads they fit.
+            # Other kinds of learners check their heads themselves.
             if "head" in settings and protocol_learner.kind_of(protocol).searches:
                 of_tags = formulation.settings.head.partition(",")[0] in OF_TAGS
                 kinds = ("tokens",) if of_tags else None
@@ -179,7 +179,7 @@ def check_together(request: Request, options: RunOptions, engine: Engine) -> Non
 
 
 def warnings_of(planned: Sequence[Planned], expected: Estimate | None, engine: Engine) -> list[str]:
-    """Sentences before a run about what will run, but may not be what was meant, each with what to do.
+    """Warnings before a run about what may not be what was meant; each says what to do.
 
     :param expected: None if nothing could be predicted
     """

@@ -1,4 +1,4 @@
-"""The options of `blurb run`, and those that it shares with `blurb ablate`; alike in Python and on the command line."""
+"""The options of `blurb run` and those shared with `blurb ablate`, for Python and the command line alike."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class NamedModel:
     tags: tuple[str, ...] = ()
 
     def with_absolute_folder(self) -> NamedModel:
-        """With the absolute path of a folder that is there: once it is gone, `runs/mine` would be an id of the Hub."""
+        """An existing folder as an absolute path: once deleted, `runs/mine` would look like an id of the Hub."""
         typed = self.model
         if isinstance(typed, str | Path) and os.sep in str(typed) and Path(typed).is_dir():
             return replace(self, model=os.path.abspath(typed))
@@ -108,7 +108,7 @@ SHORTHANDS = (
     "tagging",
     "relation_input",
 )
-"""Options that are settings; the others are given with `--set`, or by name in Python."""
+"""Settings with an option of their own; others are given with `--set`, or by name in Python."""
 LIMITED = ("max_train", "max_eval")
 """The settings that `--limit` gives."""
 
@@ -207,7 +207,7 @@ class TrainOptions(TrialOptions):
 
     @cached_property
     def named_models(self) -> list[NamedModel]:
-        """The models with their names and tags, also if there is one; checkpoints of one run by their numbers.
+        """The models with their names and tags, as a list also for one model; checkpoints of a run in numerical order.
 
         :raises DataError: for a table of models that cannot be read
         """
@@ -234,7 +234,7 @@ class TrainOptions(TrialOptions):
 
     @property
     def shorthands(self) -> dict[str, str]:
-        """The settings that are given by an option of their own: setting -> option."""
+        """The settings given by an option of their own: setting -> option."""
         given = {
             name: opt(name.replace("_", "-"))
             for name in SHORTHANDS
@@ -244,7 +244,7 @@ class TrainOptions(TrialOptions):
 
     @property
     def overrides(self) -> dict[str, Any]:
-        """All settings that are given; SettingsError if one is given twice."""
+        """All given settings; SettingsError if one is given twice."""
         shorthands = self.shorthands
         for setting in shorthands.keys() & self.settings.keys():
             raise SettingsError(
@@ -371,7 +371,7 @@ class RunOptions(TrainOptions):
 
     @property
     def shorthands(self) -> dict[str, str]:
-        """The settings that are given by an option of their own: setting -> option."""
+        """The settings given by an option of their own: setting -> option."""
         return {
             **super().shorthands,
             **({"relation_input": opt("dummy-tokens")} if self.dummy_tokens else {}),

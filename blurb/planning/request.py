@@ -1,7 +1,7 @@
-"""A request: what a run is asked for, made of its options in one pass; all that is wrong is one list.
+"""A request: what `blurb run` was asked to do, made from its options in one pass; all faults are reported together.
 
-What is typed wrongly, and what the files of data and checkpoints show by themselves, is told within a second or two,
-before torch is loaded. If all of that is right, tokenizers, weights and device are read.
+Mistyped options and faults of data and checkpoint files are reported within a second or two, before torch is loaded.
+Only if there are none, tokenizers, weights and device are read.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ NOT_YET_CHECKED = "More may be wrong: tokenizer and device are checked after the
 
 @dataclass(frozen=True)
 class Request(TrialOptions):
-    """The resolved arguments of `blurb run`, beside the options that trials have as they are.
+    """The resolved arguments of `blurb run`, beside the options that trials take unchanged.
 
     :param overrides: settings from the command line
     :param options: setting -> option that overrides it, if that is not `--set`
@@ -44,8 +44,8 @@ class Request(TrialOptions):
     :param raw: folder of the original releases, for inputs that need them
     :param keep_sweep: whether workers may still join if the run is ended before any trial is finished
     :param tags: name of a row -> its tags
-    :param all_found: whether nobody chose the tasks, and these are what the data folder has
-    :param budget: time for which a protocol is chosen, as it was typed
+    :param all_found: whether the tasks are those found in the data folder, as none were named
+    :param budget: time that the chosen protocol must fit, as typed
     """
 
     sources: Sequence[ModelSource]
@@ -65,7 +65,7 @@ class Request(TrialOptions):
     def configuration(self, source: ModelSource) -> Configuration:
         """The configuration of a model's row."""
         protocol, kind = self.protocol, self.learner(source)
-        # Only what can change its answers tells its rows apart.
+        # Only settings that can change the answers distinguish rows.
         overrides = {name: value for name, value in self.overrides.items() if name in kind.settings}
         precision = self.precision if kind.precisions else ""
         asked = protocol_learner.kind_of(protocol)
@@ -79,11 +79,11 @@ class Request(TrialOptions):
         return self.protocol.where(task, setting, baseline)
 
     def learner(self, source: ModelSource) -> LearnerKind:
-        """The kind of learner: that of the protocol for a checkpoint, else the one that stands in a model's place."""
+        """The kind of learner: the protocol's for a checkpoint, otherwise the one typed in place of a model."""
         return building.kind_of(source, self.protocol.learner)
 
     def row(self, source: ModelSource) -> rows.RowTrials:
-        """The row of a model, still without trials."""
+        """The row of a model, without trials yet."""
         kind = self.learner(source)
         return rows.RowTrials(
             source.name, source.weights, source.tokenizer, kind.recipe, self.configuration(source), {}, {},
@@ -91,7 +91,7 @@ class Request(TrialOptions):
         )  # fmt: skip
 
     def met(self, source: ModelSource) -> str:
-        """What a model had met before (`TRAINED_ON`), as far as its kind says it."""
+        """What a model had met before (`TRAINED_ON`), as far as its kind tells."""
         return "" if source.is_checkpoint and not source.name.startswith(scratch.PREFIX) else "none"
 
     def row_key(self, source: ModelSource) -> str:
@@ -100,9 +100,9 @@ class Request(TrialOptions):
 
 
 def make_request(options: RunOptions) -> tuple[Request, Engine, Rules | None]:
-    """The request of `blurb run`, the engine that runs its trials, and the rules of its check.
+    """Returns the request of `blurb run`, the engine for its trials, and the rules of its check.
 
-    :raises BlurbError: the only thing that is wrong; `ErrorGroup` if there are more
+    :raises BlurbError: the fault; `ErrorGroup` if there are several
     """
     errors = ErrorCollector()
     options = fields.drop_invalid(options, errors)
@@ -123,7 +123,7 @@ def make_request(options: RunOptions) -> tuple[Request, Engine, Rules | None]:
     with errors:
         rules = _read_rules(options, chosen)
     with errors:
-        # No task is a fault already, and needs no folder.
+        # An empty list of tasks is already reported, and needs no folder.
         needed = chosen or options.data
         folder, raw = _find_data(options, chosen) if needed else (Path(), None)
     settings = _read_settings(options, chosen, errors)
@@ -132,11 +132,11 @@ def make_request(options: RunOptions) -> tuple[Request, Engine, Rules | None]:
         models = options.named_models
         checks.check_models(models, options, errors)
     errors.stop(NOT_YET_CHECKED)
-    # A baseline says itself which heads and inputs it has, and a budget chooses another protocol.
+    # A baseline checks heads and inputs itself, and a budget chooses another protocol.
     if options.budget is None and not all(is_named(one.model) for one in models):
         checks.check_inputs(chosen, protocol, settings, options.shorthands, errors)
     errors.stop(NOT_YET_CHECKED)
-    # From here on torch is loaded: seconds for who has typed all of it right.
+    # From here on torch is loaded, which takes seconds.
     request = _load_request(
         options, protocol, chosen, settings, folder, raw, models, engine.elsewhere
     )
@@ -152,11 +152,11 @@ def make_request_of_cells(
     settings: Mapping[str, Any],
     shorthands: Mapping[str, str],
 ) -> Request:
-    """The request of `blurb ablate`, whose cells differ in their settings alone.
+    """Returns the request of `blurb ablate`, whose cells differ only in their settings.
 
     :param settings: of all cells, typed
     :param shorthands: setting -> option that it was given with, if not with `--set`
-    :raises BlurbError: the only thing that is wrong; `ErrorGroup` if there are more
+    :raises BlurbError: the fault; `ErrorGroup` if there are several
     """
     errors = ErrorCollector()
     with errors:
@@ -183,7 +183,7 @@ def _load_request(
     models: Sequence[NamedModel],
     elsewhere: bool = False,
 ) -> Request:
-    """The request, with device and models read; all that is wrong with these is one list.
+    """Returns the request with device and models read; all faults of these are reported together.
 
     :param folder: of the data, from which `scratch:` makes a vocabulary
     :param elsewhere: whether the trials run on other machines
@@ -233,7 +233,7 @@ def _load_request(
 
 
 def _choose_tasks(options: RunOptions, errors: ErrorCollector) -> list[Task]:
-    """The tasks of all words that name any; without words those whose files are there."""
+    """The named tasks; without names those whose files exist."""
     given = options.tasks or "all"
     words = given.split(",") if isinstance(given, str) else given
     known = []
@@ -253,7 +253,7 @@ def _choose_tasks(options: RunOptions, errors: ErrorCollector) -> list[Task]:
 def _read_settings(
     options: RunOptions, chosen: Sequence[Task], errors: ErrorCollector
 ) -> dict[str, Any]:
-    """The settings of their types, without those that have faults."""
+    """The settings with values of their types, without faulty ones."""
     typed: dict[str, Any] = {}
     with errors:
         for name, value in options.overrides.items():
@@ -264,14 +264,14 @@ def _read_settings(
 
 
 def _read_rules(options: RunOptions, chosen: list[Task]) -> Rules | None:
-    """The rules of `check`, read before training, so that a typo costs nothing; None without it."""
+    """The rules of `--check`, read before training, so that a typo costs no training; None without a check."""
     if options.check is None:
         return None
     errors = ErrorCollector()
     with errors:
         rules = read_rules(options.rules, across=options.across)
     with errors:
-        # The run may repair what is damaged.
+        # The run may repair damaged files.
         row_of(options.check, Path(options.output), lambda text: None)
     errors.stop()
     if rules.required is None:
@@ -280,7 +280,7 @@ def _read_rules(options: RunOptions, chosen: list[Task]) -> Rules | None:
 
 
 def _find_data(options: TrainOptions, chosen: list[Task]) -> tuple[Path, Path | None]:
-    """The folders of the data and of the originals, with all files that the tasks need."""
+    """The folders of the data and of the originals; every file that the tasks need exists."""
     folder, raw = steps.find_folders(options.suite, options.data, options.raw, chosen)  # type: ignore[arg-type]
     steps.check_files(chosen, folder)
     return folder, raw

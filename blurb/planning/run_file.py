@@ -1,6 +1,6 @@
 """A whole run as a TOML file: its keys are the options of `blurb run`, and `[set]` is a table of settings.
 
-A file names data and never code, by however many hops: what it leads to is judged, not its text alone.
+A file names data and never code, over any number of hops: the targets of its references are checked, too.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CODE = {"head", "pooling"}
 FILES = {"protocol": ".toml", "tasks": ".toml", "models": "", "rules": "", "suite": ""}
 """Keys that may name another file, of a suite its folder -> how the names of such files end."""
 NO_KEYS = ("config", "dry_run")
-"""Options that say what to do with the file."""
+"""Options about the file itself."""
 KEY = {
     name: about.flag.removeprefix("--") or name
     for name, _, _, about in RUN.values()
@@ -36,7 +36,7 @@ KEY = {
 
 
 def with_file(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that were given, over those of the file that `config` names; raises all that is wrong with it."""
+    """The given options over those of the file named by `config`; raises all faults of the file."""
     if given.get("config") is None:
         return dict(given)
     values = read(Path(given["config"]))
@@ -54,10 +54,10 @@ def with_file(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """The values of a file by key; raises all that is wrong with it."""
+    """The values of a file by key; raises all its faults."""
     errors = ErrorCollector()
     kinds = {name: about for name, _, _, about in RUN.values() if name in KEY}
-    # What Python takes beside texts is none of a file.
+    # A file has texts only, not the other types that Python takes.
     keys: dict[str, fields.Field] = {
         KEY[name]: replace(about, kind=str) if about.kind is object else about
         for name, about in kinds.items()
@@ -66,7 +66,7 @@ def read(path: Path) -> dict[str, Any]:
     keys |= {key: replace(keys[key], parse=partial(_resolve_beside, path, key)) for key in FILES}
     table = fields.Field(dict, keys=keys, noun="option")
     values = fields.read_table(text_files.read_toml(path), table, path, errors)
-    # Data names what is registered, a person types code.
+    # Files name registered plug-ins; only a person may type code.
     protocol, engine = str(values.get("protocol", "")), str(values.get("engine", DEFAULT))
     code = _code_in([values, values.get("set", {})])
     if values.get("trust_remote_code"):
@@ -113,14 +113,14 @@ def _resolve_beside(path: Path, key: str, given: Any) -> Any:
 
 
 def _code_in(tables: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """The settings in tables that are code."""
+    """The settings in tables whose values are code."""
     return {
         key: str(one[key]) for one in tables for key in CODE & one.keys() if ":" in str(one[key])
     }
 
 
 def write(options: RunOptions) -> str:
-    """The file of a run, from which the same run is read; options with their defaults are left out."""
+    """Writes the file of a run, from which the same run can be read; options with default values are left out."""
     given = {name: getattr(options, name) for name in KEY if name != "settings"}
     defaults = vars(RunOptions())
     models = (

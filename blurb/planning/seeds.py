@@ -1,4 +1,4 @@
-"""How many seeds a difference from a row takes: from the variance of its own runs, or from a stated one."""
+"""The number of seeds needed to find a difference, from the variance of a row's runs or from a stated one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from blurb.tasks import Split
 
 
 class SeedLine(TypedDict):
-    """How many seeds a dataset or the score takes; all numbers of seeds are of each of two rows."""
+    """Seeds needed for a dataset or the score; every number is for each of two rows."""
 
     name: Annotated[str, "task or `score`"]
     sd: Annotated[float | None, "standard deviation between runs, in points; null if unknown"]
@@ -56,12 +56,12 @@ class SeedLine(TypedDict):
 class Aim:
     """The purpose of planned seeds.
 
-    :param detect: true difference to find, in points; None if only what can be afforded is asked about
+    :param detect: true difference to find, in points; None if only affordable seeds are asked about
     :param power: chance to find it
     :param level: two-sided, of one comparison, as of `blurb.compare` before the correction over the datasets
-    :param sd: stated standard deviation between runs, in points, for datasets of which no row has several runs
-    :param seeds: that one can afford
-    :param hours: that one can afford, for all datasets together
+    :param sd: stated standard deviation between runs, in points, for datasets without several runs in any row
+    :param seeds: affordable seeds
+    :param hours: affordable hours, for all datasets together
     """
 
     detect: float | None = declare_field(None, SPREAD)
@@ -95,9 +95,9 @@ def plan_seeds(
 ) -> list[SeedLine]:
     """The seeds for each dataset, and for the score if all thirteen are planned.
 
-    :param rows: the one to compare with, then others whose runs tell of the variance, too
+    :param rows: the row to compare with, then others whose runs also inform the variance
     :param names: datasets; None for all of the first row
-    :raises SettingsError: if rows have no runs by their nature, or hours buy seeds whose time is not known
+    :raises SettingsError: if rows of that kind have no runs, or the time of a run is unknown and hours are given
     """
     for row in rows:
         if row.kind.paired:
@@ -142,7 +142,7 @@ def plan_seeds(
 
 
 def _variance_of_runs(rows: Sequence[Row], name: str, split: Split, aim: Aim) -> RunVariance | None:
-    """That of the runs, pooled over the rows; the stated one if no row has several."""
+    """The variance between runs, pooled over the rows; the stated one if no row has several runs."""
     estimated = pool_variance([Squares.of(row.values(name, split)) for row in rows])
     return stated_variance(aim.sd) if estimated is None and aim.sd is not None else estimated
 

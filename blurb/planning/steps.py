@@ -69,7 +69,7 @@ def find_folders(
 
 
 def load_protocol(protocol: str | Path | None, suite: str) -> Protocol:
-    """The protocol that a person named, or by default that of the suite; code that its file names is loaded."""
+    """The named protocol, by default the suite's; loads the code that its file names."""
     loaded = protocol_learner.load(str(protocol or tasks.load_suite(suite).protocol))
     if str(protocol).endswith(".toml"):
         plugins.load_all(loaded.tables)
@@ -77,7 +77,7 @@ def load_protocol(protocol: str | Path | None, suite: str) -> Protocol:
 
 
 def available_tasks(chosen: list[Task], data: Path | None) -> list[Task]:
-    """Those of the tasks whose files are all there; all of them if there is none, so that the error names them."""
+    """The tasks whose files all exist; all tasks if there is none, so that the error names them."""
     folder = data or home.existing_home()
     if folder is None or not folder.is_dir():
         return chosen
@@ -116,7 +116,7 @@ def check_writable(name: str, folder: Path) -> None:
 
 
 def check_reference(reference: str) -> None:
-    """Raises a SettingsError for what cannot be a model: the name of a task, a name that is not valid UTF-8."""
+    """Raises a SettingsError for a reference that cannot be a model: the name of a task, or invalid UTF-8."""
     selections = tasks.selections()
     if resolve_name(reference, selections) in selections and not Path(reference).is_dir():
         raise SettingsError(
@@ -140,7 +140,7 @@ def load_source(
     tokenizer: Tokenizer | None = None,
     base: str | None = None,
 ) -> ModelSource:
-    """Resolves a model; one that starts from scratch gets a vocabulary from the data."""
+    """Resolves a model; a model from scratch gets a vocabulary from the data."""
     if name is not None:
         names.check(name, "The model name")
     if not isinstance(model, str | Path):
@@ -176,7 +176,7 @@ def load_source(
 
 
 def check_parts(folder: Path, remote_code: bool = False, with_tokenizer: bool = True) -> None:
-    """Raises all that is wrong with the files of a checkpoint; of a folder that is none, only that."""
+    """Raises all faults of the files of a checkpoint; for a folder that is no checkpoint, only that."""
     checkpoint, errors = Checkpoint(folder, remote_code), ErrorCollector()
     checkpoint.check_structure()
     checkpoint.check_files(with_tokenizer, errors)
@@ -186,7 +186,7 @@ def check_parts(folder: Path, remote_code: bool = False, with_tokenizer: bool = 
 def typed_settings(
     given: Mapping[str, Any], shorthands: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """Settings that a person typed, of their types; heads and poolings are loaded, and in canonical spelling.
+    """Typed settings with values of their types; heads and poolings are loaded and spelled canonically.
 
     :param given: setting -> value; text as after `--set`
     :param shorthands: setting -> option that it was given with, if not with `--set`
@@ -201,7 +201,7 @@ def typed_settings(
 
 
 def choose_precision(options: TrainOptions, elsewhere: bool) -> str:
-    """The resolved precision, which is part of a trial; SettingsError if the device does not have it.
+    """The resolved precision, which is part of a trial; SettingsError if the device lacks it.
 
     :param elsewhere: whether the trials run on other machines
     """
@@ -226,14 +226,14 @@ def check_row_names(given: Iterable[str]) -> None:
 
 
 def make_reader(model: str, folder: Path, casing: str | None = None) -> Read:
-    """The function that tokenizes a split as a model does."""
+    """Returns the function that tokenizes a split with a model's tokenizer."""
     return lengths.reader(load_source(model, None, None, False, folder, casing))
 
 
 def merge_refusals(refusals: Iterable[tuple[BlurbError, str, str]]) -> list[BlurbError]:
-    """The errors of models on tasks (by name), without those that differ only in the names that they were given.
+    """The errors of models on tasks (by name); errors that differ only in these names are merged.
 
-    The first of these says of which others it holds.
+    The merged error lists the tasks it holds for.
     """
     alike = by_key(
         ((type(each[0]), each[0].where, each[0].template, each[0].fix), each) for each in refusals

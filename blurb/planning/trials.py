@@ -95,7 +95,7 @@ def job(
 
 
 def seeds_of(request: Request, source: ModelSource, task: Task) -> tuple[int, ...]:
-    """The seeds to run; only one for a learner that is deterministic."""
+    """The seeds to run; one for a deterministic learner."""
     kind, count = request.learner(source), request.seeds
     assert not isinstance(count, str), "a word, of what decides about the number, is no request"
     # Otherwise several seeds are meant for other models.
@@ -130,8 +130,8 @@ class Planned:
 def prepare(request: Request) -> Planned:
     """Plans the trials of a request; reads and hashes its data.
 
-    :raises BlurbError: all that is wrong, once for all models and tasks that it holds of: model, head, inputs and task
-        that cannot work together, data that cannot be read
+    :raises BlurbError: all faults, each once for all models and tasks it holds for: model, head, inputs and task
+        that cannot work together, or unreadable data
     """
     errors = ErrorCollector()
     kinds = [request.learner(source) for source in request.sources]
@@ -168,7 +168,7 @@ def _final_jobs(
 ) -> list[Job]:
     """The trials of a row on a task, with the settings that a search chose, if there was one.
 
-    They are alike but for their seeds: they share their settings in memory.
+    They differ only in their seeds and share their settings in memory.
     """
     first, *others = seeds_of(request, source, task)
     one = job(request, source, task, first, point)
@@ -231,7 +231,7 @@ def _after_search(plan: Planned) -> list[Job]:
         job
         for source in request.sources
         for task in request.tasks
-        # Else all points of its search failed.
+        # Otherwise all points of its search failed.
         if not request.learner(source).searches or (source.name, task.name) in winners
         for job in _final_jobs(request, source, task, winners.get((source.name, task.name)))
     ]
@@ -249,7 +249,7 @@ def _after_search(plan: Planned) -> list[Job]:
 def remarks_on_rates(
     request: Request, source: ModelSource, planned: Iterable[Trial]
 ) -> dict[str, str]:
-    """Task -> what a reader of its row should know of class and rate; without tasks of which nothing is to be said."""
+    """Task -> remark on model class and learning rate for readers of the row; only tasks with a remark."""
     family = own = ""
     with suppress(ModelError):  # its files may be gone after a long search; a baseline has none
         if source.is_checkpoint:
@@ -295,13 +295,13 @@ def hashed_settings(formulation: formulations.Formulation, kind: LearnerKind) ->
 
 
 def plan_rung(request: Request, rung: Rung, some: Sequence[Task]) -> Planned:
-    """The trials of some tasks with a protocol that a budget may choose."""
+    """Plans the trials of some tasks under a protocol that a budget may choose."""
     protocol = load_protocol(rung.protocol, request.suite)
     return prepare(replace(request, protocol=protocol, seeds=rung.seeds, tasks=some))
 
 
 def check_engine_is_there(planned: Sequence[Planned], engine: Engine) -> None:
-    """Raises a BlurbError if there are trials to run, and nothing on this machine to run them with."""
+    """Raises a BlurbError if trials are to run and this machine lacks what their engine needs."""
     try:
         engine.check_there()
     except BlurbError:
