@@ -269,10 +269,9 @@ class Reproduction:
         """As it is printed."""
         parts = {}
         for task, (mine, others) in self._scores().items():
-            varying = self.row.row.varies
             parts[task] = (
                 welch_test(mine, others)
-                if varying
+                if self.row.row.varies
                 else WelchComparison(fmean(mine) - fmean(others), 0.0)
             )
         mean = combine_tests([(share, parts[task]) for task, share in shares_of(parts).items()])
