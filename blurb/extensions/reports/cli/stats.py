@@ -68,8 +68,7 @@ def stats(
     Lengths are in words; with --model also in sub-tokens (special tokens included), compared with Table 8 of Gu et
     al., and with how much training cuts at the task's or the encoder's maximum length.
     """
-    if plot is not None:
-        _style.check(plot)
+    _style.check(plot)
     named, folder, read = chosen(**given)
     if not folder.is_dir():
         raise DataError("the data folder does not exist", folder, fix="check --data.")

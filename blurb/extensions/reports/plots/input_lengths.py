@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blurb.extensions.reports.plots._style import GRID, PAPER, QUIET, save
+from blurb.extensions.reports.plots._style import GRID, PAPER, QUIET, save, start_figure
 from blurb.extensions.reports.stats import Described
 from blurb.tasks import SPLITS
 
@@ -32,13 +32,11 @@ def draw(splits: Sequence[Described]) -> Figure:
 
     In sub-tokens if they were counted, with the limit and the paper's averages; otherwise in words.
     """
-    from matplotlib.figure import Figure
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
     names = list(dict.fromkeys(split["task"] for split in splits))
     subtokens = all(split["sub_tokens"] for split in splits)
-    figure = Figure(figsize=(6.3, 1.15 + 0.36 * len(names)), layout="constrained")
-    axes = figure.subplots()
+    figure, (axes,) = start_figure(6.3, 1.15 + 0.36 * len(names))
     axes.set_xscale("log", base=2)
     for split in splits:
         sizes = split["sub_tokens"] if subtokens and split["sub_tokens"] else split["words"]
