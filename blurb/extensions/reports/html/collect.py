@@ -8,8 +8,7 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
-from itertools import combinations, islice
+from itertools import combinations
 from pathlib import Path
 
 from blurb import tasks
@@ -28,6 +27,7 @@ from blurb.extensions.reports.html.model import (
     PairwiseComparisons,
 )
 from blurb.extensions.reports.html.provenance import public, row_provenance
+from blurb.grouping import by_key
 from blurb.leaderboard import intervals, ranking
 from blurb.leaderboard.intervals import Value
 from blurb.messages import DataError, opt
@@ -40,7 +40,6 @@ from blurb.results.groups import Standing
 from blurb.results.row import Origin, Row, label_rows
 from blurb.results.schema import undo_neutral
 from blurb.results.score import SCORE, datasets_by_type
-from blurb.statistics.welch import t_critical
 from blurb.store.record import Record
 from blurb.system.files import open_ordinary
 from blurb.table_files import table_of
@@ -52,7 +51,6 @@ MOST_ENCODERS = 20
 """Maximum number of rows to compare, as size and time grow with the square of the rows."""
 MOST_PROBES = 8
 """The same for probes, whose test always needs the test examples."""
-COARSE = 0.01
 
 
 def comparisons(entries: Sequence[PageRow], tasks: Sequence[str]) -> PairwiseComparisons:
@@ -67,24 +65,19 @@ def comparisons(entries: Sequence[PageRow], tasks: Sequence[str]) -> PairwiseCom
         *(str(kind) for kind, group in datasets_by_type().items() if len(group) > 1),
         SCORE,
     )
-    with_runs = (
+    with_runs = [
         place
         for place, entry in enumerate(entries)
         if any(one.runs for one in entry.row.datasets.values())
-    )
-    compared = list(
-        islice(
-            with_runs,
-            MOST_PROBES if all(entry.row.kind.paired for entry in entries) else MOST_ENCODERS,
-        )
-    )
-    left_out = sum(1 for _ in with_runs)
-    pairs = list(combinations(compared, 2))
+    ]
+    most = MOST_PROBES if all(entry.row.kind.paired for entry in entries) else MOST_ENCODERS
+    pairs = list(combinations(with_runs[:most], 2))
     with_units = len(pairs) <= WITH_UNITS
     compared_pairs = [
         _compare_pair(first, other, entries[first].row, entries[other].row, names, with_units)
         for first, other in pairs
     ]
+    left_out = max(0, len(with_runs) - most)
     return PairwiseComparisons(names, with_units, compared_pairs, left_out)
 
 
@@ -133,27 +126,13 @@ def _compare_pair(
         if line is None or line.difference is None:
             intervals.append((None, None, ""))
             continue
-        half, welch = None, line.comparison
-        if welch.standard_error is not None and welch.degrees_of_freedom is not None:
-            half = _critical(welch.degrees_of_freedom) * welch.standard_error
+        ends = line.comparison.interval
+        half = (ends[1] - ends[0]) / 2 if ends else None
         intervals.append((half, line.p, line.reason))
     remarks = [
         "; ".join(comparability.remarks(*sides)) for sides in ((row, against), (against, row))
     ]
     return PairwiseComparison(first, other, intervals, (remarks[0], remarks[1]))
-
-
-def _critical(degrees_of_freedom: float) -> float:
-    """Critical value of Student's t, interpolated between degrees of freedom, as fifty rows need 20,000 of them."""
-    place = 1 / degrees_of_freedom / COARSE
-    low, high = _at_step(int(place)), _at_step(int(place) + 1)
-    return low + (place - int(place)) * (high - low)
-
-
-@cache
-def _at_step(step: int) -> float:
-    """Critical value of Student's t at a step of 1 / degrees of freedom."""
-    return t_critical(1 / (step * COARSE)) if step else t_critical(1e6)
 
 
 TITLE = "BLURB leaderboard"
@@ -340,17 +319,19 @@ def read_ablations(folder: Path) -> list[PageAblation]:
     ablations = []
     for path in paths:
         lines = []
-        by_cell: dict[str, dict[str, dict[str, str]]] = {}
         for at, cells in table_of(path, needed=COLUMNS, noun="table of blurb ablate").rows:
             if cells["schema"] != str(SCHEMA):
                 raise at.error(
                     f"schema version {cells['schema'] or 'none'}; this version of blurb reads {SCHEMA}."
                 )
             lines.append({column: undo_neutral(cell) for column, cell in cells.items()})
-            by_cell.setdefault(lines[-1]["cell"], {})[lines[-1]["task"]] = lines[-1]
         if not lines:
             raise DataError("the table has no rows.", path)
         model = next((line["model"] for line in lines if line["model"]), "")
         names = tuple(dict.fromkeys(line["task"] for line in lines))
+        by_cell = {
+            cell: {line["task"]: line for line in own}
+            for cell, own in by_key((line["cell"], line) for line in lines).items()
+        }
         ablations.append(PageAblation(lines[0]["axis"], model, names, tuple(by_cell.items())))
     return ablations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from blurb import tasks
@@ -46,11 +46,15 @@ def row_provenance(row: Row) -> RowProvenance:
         run.metrics_version for known in row.datasets.values() for run in known.runs.values()
     )
     configuration = row.configuration
+    faults = sum((Counter(known.facts.get("faults")) for known in provenances), Counter[str]())
     facts = [
         ("Weights and configuration", "" if row.kind.claimed else row.weights),
         ("Tokenizer", "" if row.kind.claimed else row.tokenizer),
         ("Model of the server", _all(known.facts.get("server_model") for known in provenances)),
-        ("Faults of answers", _faults(known.facts.get("faults", {}) for known in provenances)),
+        (
+            "Faults of answers",
+            ", ".join(f"{count:,} {fault.replace('_', ' ')}" for fault, count in faults.items()),
+        ),
         ("Revision", _all(known.revision for known in provenances)),
         ("Parameters", _all(f"{known.parameters:,}" for known in provenances if known.parameters)),
         ("Protocol", f"{configuration.protocol} ({configuration.protocol_hash[:12]})"),
@@ -100,11 +104,6 @@ def row_provenance(row: Row) -> RowProvenance:
 def public(text: str) -> str:
     """Hides the folders of a path: `/home/me/x/model` becomes `…/model`."""
     return FOLDERS.sub("…/", text)
-
-
-def _faults(counted: Iterable[Mapping[str, int]]) -> str:
-    total = sum(map(Counter, counted), Counter[str]())
-    return ", ".join(f"{count:,} {fault.replace('_', ' ')}" for fault, count in total.items())
 
 
 def _all(values: Iterable[Any]) -> str:
