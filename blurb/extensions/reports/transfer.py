@@ -165,7 +165,7 @@ class _ModelTransfer:
             task.name: runs
             for task in self.tasks
             for row in rows
-            if task.name in row.datasets and (runs := self._usable(row, task.name))
+            if (runs := self._usable(row, task.name))
         }
         if not self.records:
             raise SettingsError(
@@ -194,7 +194,11 @@ class _ModelTransfer:
                 [] if task.broader else [other for other in targets if shared_words(task, other)]
             )
             for seed, record in runs.items():
-                self._check_data(task, seed, record)
+                if matching.facts(task, self.folder).hash != record.trial.data:
+                    raise StoreError(
+                        f"{self.name}, seed {seed}, has other data of {task.name} than {self.folder}",
+                        fix="give the folder of the data that it was made with.",
+                    )
                 stored = _stored_tags(record, self.examples(task, "test"))
                 if stored:
                     answers.setdefault((name, name), []).append(stored)
@@ -206,13 +210,6 @@ class _ModelTransfer:
             for word in shared_words(task, other):
                 if line := self._line(word, task, other, answers):
                     yield line
-
-    def _check_data(self, task: Task, seed: int, record: Record) -> None:
-        if matching.facts(task, self.folder).hash != record.trial.data:
-            raise StoreError(
-                f"{self.name}, seed {seed}, has other data of {task.name} than {self.folder}",
-                fix="give the folder of the data that it was made with.",
-            )
 
     def _predictions(
         self, task: Task, seed: int, record: Record, others: Sequence[Task]
