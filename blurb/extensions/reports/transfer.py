@@ -22,7 +22,6 @@ from blurb.data.schema import Example
 from blurb.extensions.reports.audit.duplicates import sentence_keys
 from blurb.extensions.reports.errors.entities import pairs
 from blurb.extensions.reports.generalisation import RESAMPLES, Figures, resampled_figures
-from blurb.grouping import by_key
 from blurb.inputs.tagging import Span, decode_spans
 from blurb.learners.base import Subset
 from blurb.learners.saved_models import is_kept
@@ -134,18 +133,17 @@ def transfer(
     chosen = [each for each in known.all() if each.name in names or {"all", each.type} & types]
     lines: list[TransferRecord] = []
     # A model has a row in each suite, and one of its sets may be the home of another.
-    by_model = by_key((_key_across_suites(row), row) for row in meant)
+    by_model: dict[tuple[str, ...], list[Row]] = {}
+    for row in meant:
+        made = row.configuration
+        key = row.model, row.weights, made.text, made.protocol_hash, made.precision
+        by_model.setdefault(key, []).append(row)
     for alike in by_model.values():
         folder, _ = find_folders(
             alike[0].suite, Path(data) if data else None, None, [], has_suite=False
         )
         lines += _ModelTransfer(alike, folder, device, chosen).lines()
     return Transfer(tuple(lines))
-
-
-def _key_across_suites(row: Row) -> tuple[str, ...]:
-    made = row.configuration
-    return row.model, row.weights, made.text, made.protocol_hash, made.precision
 
 
 class _ModelTransfer:

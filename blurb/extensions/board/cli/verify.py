@@ -121,12 +121,11 @@ def _board(verified: VerifiedBoard, folder: Path, by: str | None, form: str) -> 
     if form == "json":
         click.echo(json_text(verified), nl=False)
     else:
-        count = Column("signals", lambda row: len(row["signals"]), ",")
         table = [
             Column("row"),
             Column("model"),
             Column("level", lambda row: str(row["level"])),
-            count,
+            Column("signals", lambda row: len(row["signals"]), ","),
         ]
         print_records(form, BoardRow, verified["rows"], table)
         for text in group_reasons(

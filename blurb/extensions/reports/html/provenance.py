@@ -12,7 +12,7 @@ from blurb import tasks
 from blurb.extensions.reports.html.model import DatasetProvenance, RowProvenance
 from blurb.inputs.relations import DUMMIES
 from blurb.learners import is_named
-from blurb.messages import count_noun
+from blurb.messages import count_noun, option_to_paste
 from blurb.results.row import DEMO, Row
 
 SELF_MADE = "scratch:"
@@ -113,16 +113,15 @@ def _all(values: Iterable[Any]) -> str:
 def _command(row: Row) -> str:
     """A `blurb run` command for the same trials."""
     configuration = row.configuration
-    given = [] if row.model == row.weights else ["--name", shlex.quote(row.model)]
+    name = option_to_paste("--name", row.model, row.weights)
     if is_named(row.weights):
-        words = ["blurb run", shlex.quote(row.weights), *given]
+        command = f"blurb run {shlex.quote(row.weights)}{name}"
     elif row.model.startswith(SELF_MADE):
-        words = ["blurb run", shlex.quote(row.model)]
+        command = f"blurb run {shlex.quote(row.model)}"
     else:
-        words = ["blurb run MODEL", *given]
-    suite = shlex.quote(configuration.suite)
-    words += [] if suite == "blurb" else [f"--suite {suite}"]
-    words += [] if suite == DEMO else ["--data DATA"]
+        command = f"blurb run MODEL{name}"
+    command += option_to_paste("--suite", configuration.suite, "blurb")
+    command += "" if configuration.suite == DEMO else " --data DATA"
     # Only the original releases have entity names instead of BLURB's dummies.
     released = {task.name for task in tasks.all() if task.dummified and task.original}
     if configuration.suite != DEMO and any(
@@ -130,17 +129,15 @@ def _command(row: Row) -> str:
         for name in released & set(row.datasets)
         for run in row.datasets[name].runs.values()
     ):
-        words.append("--raw RAW")
+        command += " --raw RAW"
     # A file's protocol cannot be asked for by the name that rows show.
-    named = "PROTOCOL.toml" if configuration.from_file else shlex.quote(configuration.protocol)
-    words.append(f"--protocol {named}")
-    for key in sorted(configuration.overrides):
-        words.append("--set " + shlex.quote(public(f"{key}={configuration.overrides[key]}")))
-    if configuration.precision:
-        words.append(f"--precision {shlex.quote(configuration.precision)}")
+    named = "PROTOCOL.toml" if configuration.from_file else configuration.protocol
+    command += option_to_paste("--protocol", named)
+    for key, value in sorted(configuration.overrides.items()):
+        command += option_to_paste("--set", public(f"{key}={value}"))
+    command += option_to_paste("--precision", configuration.precision, "")
     planned = {task: scores.planned_seeds for task, scores in row.datasets.items()}
     counts = set(planned.values())
     if len(counts) == 1 and (seeds := next(iter(counts))) == tuple(range(1, len(seeds) + 1)):
-        words.append(f"--seeds {len(seeds)}")
-    words.append(f"--tasks {shlex.quote(','.join(planned))}")
-    return " ".join(words)
+        command += f" --seeds {len(seeds)}"
+    return command + option_to_paste("--tasks", ",".join(planned))
