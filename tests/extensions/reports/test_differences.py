@@ -81,8 +81,9 @@ def test_kinds_are_those_of_the_mistakes(store: Store) -> None:
     rows = {unit: row for unit, *row in answers(store, "pubmedqa")}
     for one in differences(record(store, "m", "pubmedqa"), record(store, "n", "pubmedqa")).examples:
         gold, *given = rows[one.id]
-        for kind, answer in zip((one.kind_a, one.kind_b), given, strict=True):
-            assert kind == ("right" if answer == gold else f"{gold} as {answer}")
+        assert [one.kind_a, one.kind_b] == [
+            "right" if answer == gold else f"{gold} as {answer}" for answer in given
+        ]
         assert [one.prediction_a, one.prediction_b] == given
 
 

@@ -27,7 +27,7 @@ from blurb.results import comparison, from_store, predictions, published, tables
 from blurb.results.dataset_scores import DATASETS
 from blurb.results.score import blurb_score, type_means
 from blurb.statistics import bootstrap
-from blurb.statistics.welch import half_width
+from blurb.statistics.welch import half_width, t_critical
 from blurb.store import row_trials as rows
 from blurb.store.store import Store
 from blurb.store.trial import Configuration
@@ -99,10 +99,11 @@ def test_a_file_gives_the_same_rows_with_intervals_over_seeds(folder: Path) -> N
             other.detail,
         )
         for name, one in entry.datasets.items():
-            values = list(one.seeds.values())
-            assert values == pytest.approx(list(other.datasets[name].seeds.values()), abs=1e-4)
-            assert one.dev == pytest.approx(other.datasets[name].dev, abs=1e-4)
-            assert one.majority == pytest.approx(other.datasets[name].majority, abs=1e-4)
+            theirs = other.datasets[name].scores
+            values = list(one.scores.scores().values())
+            assert values == pytest.approx(list(theirs.scores().values()), abs=1e-4)
+            assert one.scores.mean("dev") == pytest.approx(theirs.mean("dev"), abs=1e-4)
+            assert one.scores.majority() == pytest.approx(theirs.majority(), abs=1e-4)
             if len(values) > 1:
                 assert one.test.basis == "seeds"
                 assert one.test.high == pytest.approx(
@@ -131,7 +132,7 @@ def test_two_files_with_other_runs_of_one_row_are_merged_first(tmp_path: Path) -
     ):
         collect(tmp_path / "none", files, with_published=False)
     (board,) = collect(tmp_path / "none", [files[0], files[2]], with_published=False).boards
-    assert [list(entry.datasets["gad"].seeds) for entry in board.entries] == [[1, 2]]
+    assert [list(entry.datasets["gad"].scores.scores()) for entry in board.entries] == [[1, 2]]
 
 
 def test_published_rows_stand_beside_real_ones_only(folder: Path, tmp_path: Path) -> None:
@@ -167,7 +168,14 @@ def test_pairs_are_judged_as_blurb_compare_does(folder: Path) -> None:
     for name, (half, p, reason) in zip(board.comparisons.names, pair.lines, strict=True):
         assert (p, reason) == (lines[name].p, lines[name].reason)
         low, high = lines[name].comparison.interval or (0.0, 0.0)
-        assert half == pytest.approx((high - low) / 2)
+        assert half == pytest.approx((high - low) / 2, rel=1e-3)
+
+
+@pytest.mark.parametrize("degrees_of_freedom", [1, 1.03, 1.7, 2, 4.4, 11, 57.3, 400, 1e5])
+def test_students_t_is_close_between_degrees_of_freedom(degrees_of_freedom: float) -> None:
+    assert pairwise._critical(degrees_of_freedom) == pytest.approx(
+        t_critical(degrees_of_freedom), rel=1e-4
+    )
 
 
 def test_curves_are_read_and_a_broken_one_costs_no_row(tmp_path: Path) -> None:

@@ -119,11 +119,8 @@ def statistics(name: str, split: Split, subtokens: bool) -> Described:
         tasks.get(name),
         {split: [{"id": "0", "doc_id": "0", "text": "kalo", "label": "1", "labels": []}]},
     )
-    described["words"] = lengths([4, 8, 8, 16, 64], [str(number) for number in range(5)])
-    if subtokens:
-        described["sub_tokens"] = lengths([9, 17, 17, 33, 129], [str(n) for n in range(5)])
-        described["limit"] = 128
-    return described
+    size = {"sub_tokens": lengths([9, 17, 17, 33, 129], "abcde"), "limit": 128} if subtokens else {}
+    return {**described, "words": lengths([4, 8, 8, 16, 64], "abcde"), **size}  # type: ignore[typeddict-item]
 
 
 def drawn(axes: Axes, row: float) -> list[list[float]]:
@@ -138,8 +135,9 @@ def labelled(axes: Axes, label: str) -> list[float]:
 
 
 def test_lanes_limits_and_table_8() -> None:
-    found = [statistics("gad", split, True) for split in SPLITS] + [statistics("hoc", "test", True)]
-    figure = input_lengths.draw(found)
+    figure = input_lengths.draw(
+        [*(statistics("gad", split, True) for split in SPLITS), statistics("hoc", "test", True)]
+    )
     (axes,) = figure.axes
     assert [label.get_text() for label in axes.get_yticklabels()] == ["gad", "hoc"]
     for row in (*input_lengths.LANES.values(), 1 + input_lengths.LANES["test"]):
