@@ -54,11 +54,20 @@ def entry(name: str, seeds: tuple[int, ...] = SEEDS, level: float | None = None)
     datasets = {
         task: PageDataset(
             known[task].value,
-            scores[task],
-            len(seeds),
-            level,
-            20.0,
-            "f1",
+            DatasetScores(
+                task,
+                metric="f1",
+                runs={
+                    seed: Run(
+                        {"dev": {"f1": Figure(level)}, "test": {"f1": Figure(score, 20.0)}},
+                        "identical",
+                        "0" * 12,
+                        "1",
+                        KNOWN,
+                    )
+                    for seed, score in scores[task].items()
+                },
+            ),
             "identical",
             {seed: curve(rng, level) for seed in seeds},
         )
@@ -94,22 +103,7 @@ def entry(name: str, seeds: tuple[int, ...] = SEEDS, level: float | None = None)
         "baseline" if name.startswith("baseline:") else "encoder",
         "1",
     )
-    row = Row(
-        identity,
-        {
-            task: DatasetScores(
-                task,
-                metric="f1",
-                planned=len(seeds),
-                runs={
-                    seed: Run({"test": {"f1": Figure(score)}}, "identical", "0" * 12, "1", KNOWN)
-                    for seed, score in scores[task].items()
-                },
-            )
-            for task in names
-        },
-        Origin.RESULTS,
-    )
+    row = Row(identity, {task: one.scores for task, one in datasets.items()}, Origin.RESULTS)
     values = {**types, **({} if score is None else {SCORE: score})}
     return PageRow(row, values, groups.standing(row), "standard bf16", datasets, provenance)
 

@@ -380,10 +380,7 @@ OTHER_MEANINGS = {
         "metrics/functions/pearson.py",
         "regression/junit.py",
     ),  # whether the predictions are all alike
-    "bigrams": (
-        "extensions/reports/stats.py",
-        "extensions/reports/cli/stats.py",
-    ),  # repeated words in the data
+    "bigrams": ("extensions/reports/stats.py",),  # repeated words in the data
     "probe": ("cost/budget.py",),  # a protocol
     "encoder": ("checkpoints/adapter.py",),  # a part of the name of a layer
 }

@@ -31,7 +31,7 @@ from blurb.extensions.board.verification import (
 from blurb.messages import DataError, SettingsError, UnknownName
 from blurb.results.row import DEMO
 from blurb.row_files.reading import ROWS, manifest_of, read_row_files, rows_on
-from blurb.system.files import open_ordinary, write_whole
+from blurb.system.files import read_bytes, write_whole
 
 
 class BoardRow(TypedDict):
@@ -82,7 +82,7 @@ def verify_board(
         for entry in new
         if submitted and entry.event is not Event.ADDED
     ]
-    recorded = _recorded(board)
+    recorded = ledger.entries_on(board)
     alone = [verify_row(each, data) for each in rows_on(board)]
     if alone and not any(each.figures for each in alone):
         raise DataError("has no dataset of any row.", data)
@@ -132,11 +132,6 @@ def fails(verified: VerifiedBoard) -> bool:
     return bool(verified["problems"]) or not all(row["recorded"] for row in claimed)
 
 
-def _recorded(board: Path) -> dict[str, LedgerEntry]:
-    """The last entry of each row: one that gives a row other files leaves it without a level."""
-    return {entry.row: entry for entry in ledger.read(board / ledger.FILE)}
-
-
 def _level(
     row: RowVerification,
     recorded: Mapping[str, LedgerEntry],
@@ -173,11 +168,9 @@ def submit(board: Path, row: Path, name: str, by: str, date: str) -> Path:
         what = "the name must be letters, digits, '.', '_' and '-', and a folder's on every system"
         raise SettingsError(f"{what} (got '{name[:40]}').", where=place)
     with ledger.changing(board):
-        names = [path.name for path in sorted(row.iterdir())] if read_row_files(row) else []
-        manifest = manifest_of(row)
-        hashes = ledger.hashes(board)
-        recorded, alike = hashes.get(name), ledger.same_folders({name, *hashes})
-        if alike:
+        manifest = read_row_files(row).manifest
+        recorded = ledger.entries_on(board)
+        if alike := ledger.same_folders({name, *recorded}):
             raise SettingsError(
                 f"{' and '.join(alike[0])} are one folder on macOS and Windows.", where=place
             )
@@ -185,7 +178,7 @@ def submit(board: Path, row: Path, name: str, by: str, date: str) -> Path:
             raise SettingsError(
                 f"the name is on the board already (got '{name[:40]}').", where=place
             )
-        if recorded not in (None, manifest):
+        if name in recorded and recorded[name].manifest != manifest:
             fix = "withdraw it first, or submit the files that it had."
             raise SettingsError(
                 f"the ledger has a row '{name}' of other files, which are gone",
@@ -193,7 +186,7 @@ def submit(board: Path, row: Path, name: str, by: str, date: str) -> Path:
                 fix=fix,
             )
         for other in rows_on(board):
-            if manifest_of(other.folder) == manifest:
+            if other.manifest == manifest:
                 raise SettingsError(
                     f"these very files are on the board already, as {other.folder.name}.", where=row
                 )
@@ -201,12 +194,11 @@ def submit(board: Path, row: Path, name: str, by: str, date: str) -> Path:
         shutil.rmtree(aside, ignore_errors=True)  # of a submission that was killed
         aside.mkdir(parents=True)
         try:
-            for each in names:
-                with open(row / each, "rb", opener=open_ordinary) as source:
-                    write_whole(aside / each, source.read())
+            for path in sorted(row.iterdir()):
+                write_whole(aside / path.name, read_bytes(path))
             if manifest_of(aside) != manifest:
                 raise DataError("changed while it was read.", row)
-            if recorded is None:
+            if name not in recorded:
                 append(board, LedgerEntry(date, Event.ADDED, name, by, manifest))
             aside.rename(place)
         except BaseException:
@@ -221,7 +213,7 @@ def withdraw(board: Path, name: str, by: str, reason: str, date: str) -> None:
     :raises SettingsError: if there is no such row
     """
     with ledger.changing(board):
-        place, is_recorded = board / ROWS / name, name in ledger.hashes(board)
+        place, is_recorded = board / ROWS / name, name in ledger.entries_on(board)
         if not FOLDER.fullmatch(name) or not (place.is_dir() or is_recorded):
             raise SettingsError(f"there is no row '{name[:40]}'.", where=board / ROWS)
         if is_recorded:
@@ -243,15 +235,16 @@ def record(board: Path, verified: VerifiedBoard, by: str, date: str) -> tuple[in
         files that nobody looked at
     """
     with ledger.changing(board):
-        recorded, hashes = _recorded(board), ledger.hashes(board)
+        recorded = ledger.entries_on(board)
         count, changed = 0, []
         for row in verified["rows"]:
             name, manifest = row["row"], row["manifest"]
             place = board / ROWS / name
-            if hashes.get(name) != manifest or not place.is_dir() or manifest_of(place) != manifest:
+            before = recorded.get(name)
+            is_same = before is not None and before.manifest == manifest and place.is_dir()
+            if before is None or not is_same or manifest_of(place) != manifest:
                 changed.append(name)
                 continue
-            before = recorded[name]
             signals = tuple(
                 " ".join(signal.split())[:MOST_TEXT] for signal in row["signals"][:MOST_SIGNALS]
             )

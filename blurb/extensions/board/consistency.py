@@ -93,11 +93,16 @@ def signals(row: RowFiles) -> Iterator[Signal]:
             if count >= MANY:
                 dev = f"{100 * run['dev'][metric]:.2f}"
                 what = f"all {count} answers on test are right, and dev has {dev}"
-                yield Signal(SignalKind.GAP, f"{run['task']}, seed {run['seed']}", what)
+                yield Signal(SignalKind.GAP, name_run(run), what)
     for task in dict.fromkeys([*about["planned"], *(run["task"] for run in about["runs"])]):
         yield from _dataset_signals(
             about, task, [run for run in about["runs"] if run["task"] == task]
         )
+
+
+def name_run(run: RunRecord) -> str:
+    """Dataset and seed of a run: where a signal of it is."""
+    return f"{run['task']}, seed {run['seed']}"
 
 
 def kinds_of(about: RowRecord) -> list[learners.LearnerKind]:
@@ -143,7 +148,7 @@ def _trial_signals(row: RowFiles) -> Iterator[Signal]:
             f"{count} have another hash than the row gives them; it says {run['trial']}, and its content gives "
             f"{hash_}"
         )
-        yield Signal(SignalKind.TRIAL, f"{run['task']}, seed {run['seed']}", what)
+        yield Signal(SignalKind.TRIAL, name_run(run), what)
     elif wrong:
         yield Signal(
             SignalKind.TRIAL,

@@ -12,6 +12,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from blurb.extensions.board.verification import Level
+from blurb.grouping import by_key
 from blurb.messages import DataError, SettingsError
 from blurb.row_files.reading import MOST_BYTES, ROWS, manifest_of
 from blurb.system import leases
@@ -194,22 +195,15 @@ def changing(board: Path) -> Iterator[None]:
         yield
 
 
-def hashes(board: Path) -> dict[str, str]:
-    """Row -> hash of its manifest, of the rows that are on a board by its ledger."""
-    present: dict[str, str] = {}
-    for entry in read(board / FILE):
-        if entry.event is Event.WITHDRAWN:
-            present.pop(entry.row, None)
-        else:
-            present[entry.row] = entry.manifest
-    return present
+def entries_on(board: Path) -> dict[str, LedgerEntry]:
+    """The last entry of each row that is on a board by its ledger."""
+    last = {entry.row: entry for entry in read(board / FILE)}
+    return {name: entry for name, entry in last.items() if entry.event is not Event.WITHDRAWN}
 
 
 def same_folders(names: Iterable[str]) -> list[list[str]]:
     """The names that differ by case alone, which are one folder on some systems."""
-    folded: dict[str, list[str]] = {}
-    for name in sorted(names):
-        folded.setdefault(name.casefold(), []).append(name)
+    folded = by_key((name.casefold(), name) for name in sorted(names))
     return [alike for alike in folded.values() if len(alike) > 1]
 
 

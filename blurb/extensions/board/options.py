@@ -8,17 +8,10 @@ import click
 
 from blurb.extensions.board.listing import BoardFolder
 
-
-def _board(
-    context: click.Context, parameter: click.Parameter, value: Path | None
-) -> BoardFolder | None:
-    return None if value is None else BoardFolder(value)
-
-
 BOARD = click.Option(
     ["--board"],
     type=click.Path(path_type=Path),
     metavar="DIR",
-    callback=_board,
+    callback=lambda context, parameter, folder: folder and BoardFolder(folder),
     help="Show the rows of this board, not those of a store (docs/extensions/board.md).",
 )

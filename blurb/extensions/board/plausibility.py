@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import product
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
@@ -23,6 +24,7 @@ from numpy.typing import NDArray
 from blurb import formulations, learners, tasks
 from blurb.data.schema import leaked_ids
 from blurb.extensions.board.consistency import Signal, SignalKind
+from blurb.grouping import by_key
 from blurb.messages import DataError
 from blurb.row_files.reading import RowFiles, run_predictions
 from blurb.row_files.scores import examples_of, figures_of
@@ -60,8 +62,6 @@ class RunAnswers:
 
     def at(self, ids: NDArray[np.int64]) -> RunAnswers:
         """The answers of some ids."""
-        if np.array_equal(ids, self.ids):
-            return self
         places = np.searchsorted(self.ids, ids)
         return RunAnswers(
             ids, self.answers[places], self.usual[places], self.right[places], self.are_numbers
@@ -138,10 +138,9 @@ def equal_share(row: RowFiles, other: RowFiles, task: str, data: Path | None = N
     seeds = [
         [run["seed"] for run in side.about["runs"] if run["task"] == task] for side in (row, other)
     ]
-    pairs = ((first, second) for first in seeds[0] for second in seeds[1])
     shares = (
         alike(_answers(row, task, first, data), _answers(other, task, second, data))
-        for first, second in pairs
+        for first, second in product(*seeds)
     )
     return max(shares, default=0.0)
 
@@ -289,10 +288,7 @@ def _means(points: Iterable[tuple[RunRecord, float]]) -> Measured:
 
 def _by_data(points: Iterable[tuple[RunRecord, float]]) -> dict[tuple[str, str], list[float]]:
     """(dataset, data hash) -> the figures of runs."""
-    figures: dict[tuple[str, str], list[float]] = {}
-    for run, value in points:
-        figures.setdefault((run["task"], run["data"]), []).append(value)
-    return figures
+    return by_key(((run["task"], run["data"]), value) for run, value in points)
 
 
 def _scores(row: RowFiles) -> dict[tuple[str, str], list[float]]:

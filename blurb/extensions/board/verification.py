@@ -18,7 +18,8 @@ from typing import Annotated, NotRequired, TypedDict
 from blurb import learners, metrics, tasks
 from blurb.data.loading import path_of
 from blurb.extensions.board import consistency, plausibility
-from blurb.extensions.board.consistency import FATAL, Signal, SignalKind
+from blurb.extensions.board.consistency import FATAL, Signal, SignalKind, name_run
+from blurb.grouping import by_key
 from blurb.messages import DataError, count_noun
 from blurb.records import From
 from blurb.results.row import DEMO
@@ -136,19 +137,15 @@ def verify_row(row: RowFiles, data: Path) -> RowVerification:
                 checked, found = _checked_split(row, run, split, data)
                 figures.append(checked)
                 signals += found
-    caps: dict[object, list[str]] = {}
-    for run in row.about["runs"]:
-        if cap := run["settings"].get("max_eval"):
-            caps.setdefault(cap, []).append(run["task"])
-    for cap, names in caps.items():
-        signals.append(
-            Signal(
-                SignalKind.CAPPED, ", ".join(dict.fromkeys(names)), f"at most {cap} of dev and test"
-            )
-        )
+    caps = by_key((run["settings"].get("max_eval"), run["task"]) for run in row.about["runs"])
+    signals += [
+        Signal(SignalKind.CAPPED, ", ".join(dict.fromkeys(names)), f"at most {cap} of dev and test")
+        for cap, names in caps.items()
+        if cap
+    ]
     signals += consistency.signals(row)
-    for task_name in dict.fromkeys(run["task"] for run in row.about["runs"]) if row.varies else ():
-        runs = [run for run in row.about["runs"] if run["task"] == task_name]
+    by_task = by_key((run["task"], run) for run in row.about["runs"]) if row.varies else {}
+    for task_name, runs in by_task.items():
         for first, second, share in plausibility.equal_seed_pairs(row, runs, data):
             what = f"seeds {first} and {second} have {plausibility.shown(share)}"
             signals.append(Signal(SignalKind.SAME_RUNS, task_name, what))
@@ -166,17 +163,13 @@ def beside_others(
     return replace(found, signals=list(dict.fromkeys([*found.signals, *beside.signals()])))
 
 
-def _name(run: RunRecord) -> str:
-    return f"{run['task']}, seed {run['seed']}"
-
-
 def _data_signals(row: RowFiles, run: RunRecord, data: Path) -> Iterator[Signal]:
     """The oddities of the data of a run."""
     known = matching.facts(tasks.get(run["task"]), data)
     if known.hash != run["data"]:
         yield Signal(
             SignalKind.DATA,
-            _name(run),
+            name_run(run),
             f"its data hash is {run['data'][:12]}, yours {known.hash[:12]}",
         )
     elif row.about["suite"] != DEMO and run["verdict"] != known.verdict:
@@ -188,7 +181,7 @@ def _data_signals(row: RowFiles, run: RunRecord, data: Path) -> Iterator[Signal]
         )
     if run["metrics_version"] != metrics.VERSION:
         version = f"{run['metrics_version']}, this blurb has {metrics.VERSION}"
-        yield Signal(SignalKind.METRICS, _name(run), version)
+        yield Signal(SignalKind.METRICS, name_run(run), version)
 
 
 def _checked_split(
@@ -203,18 +196,18 @@ def _checked_split(
         claimed=100 * claimed[run["metric"]],
         recomputed=None,
     )
-    signals: list[Signal] = []
     try:
         figures = figures_of(row, run, split, data)
     except DataError as error:
-        return checked, [*signals, Signal(SignalKind.EXAMPLES, _name(run), error.what)]
+        return checked, [Signal(SignalKind.EXAMPLES, name_run(run), error.what)]
+    signals = []
     checked["recomputed"] = 100 * figures[run["metric"]] if run["metric"] in figures else None
     for name in {*figures, *claimed}:
         if not math.isclose(
             figures.get(name, math.nan), claimed.get(name, math.nan), rel_tol=SAME, abs_tol=SAME
         ):
             told = f"claimed {_shown(claimed, name)}, its predictions give {_shown(figures, name)}"
-            signals.append(Signal(SignalKind.FIGURE, f"{_name(run)}, {name} on {split}", told))
+            signals.append(Signal(SignalKind.FIGURE, f"{name_run(run)}, {name} on {split}", told))
     return checked, signals
 
 
@@ -276,10 +269,9 @@ class Reproduction:
         """As it is printed."""
         parts = {}
         for task, (mine, others) in self._scores().items():
-            varying = self.row.row.varies
             parts[task] = (
                 welch_test(mine, others)
-                if varying
+                if self.row.row.varies
                 else WelchComparison(fmean(mine) - fmean(others), 0.0)
             )
         mean = combine_tests([(share, parts[task]) for task, share in shares_of(parts).items()])
@@ -350,11 +342,11 @@ class Reproduction:
 
 def _by_dataset(side: RowVerification) -> dict[str, list[float]]:
     """The recomputed scores on test by dataset, one a run."""
-    scores: dict[str, list[float]] = {}
-    for figure in side.figures:
-        if figure["split"] == "test" and figure["recomputed"] is not None:
-            scores.setdefault(figure["task"], []).append(figure["recomputed"])
-    return scores
+    return by_key(
+        (figure["task"], figure["recomputed"])
+        for figure in side.figures
+        if figure["split"] == "test" and figure["recomputed"] is not None
+    )
 
 
 def sentences(rerun: Reproduced) -> Iterator[str]:

@@ -35,17 +35,14 @@ class PlotFile:
 
 
 def _plot(module: str, about: str) -> click.Option:
-    def picture(
-        context: click.Context, parameter: click.Parameter, value: Path | None
-    ) -> PlotFile | None:
-        return (
-            None
-            if value is None
-            else PlotFile(value, import_module(f"blurb.extensions.reports.plots.{module}"))
-        )
-
-    kind = click.Path(path_type=Path, dir_okay=False)
-    return click.Option(["--plot"], type=kind, metavar="FILE", callback=picture, help=about)
+    place = f"blurb.extensions.reports.plots.{module}"
+    return click.Option(
+        ["--plot"],
+        type=click.Path(path_type=Path, dir_okay=False),
+        metavar="FILE",
+        callback=lambda context, parameter, path: path and PlotFile(path, import_module(place)),
+        help=about,
+    )
 
 
 FOREST = _plot("forest", "Also write a forest plot: .png, .svg or .pdf (needs the extra 'plots').")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
+from typing import Annotated, Literal, TypedDict
 
 import numpy as np
 
@@ -14,6 +12,7 @@ from blurb import metrics
 from blurb.data.schema import Example, count_words
 from blurb.inputs import tagging
 from blurb.inputs.tokenized_split import Read
+from blurb.records import Count
 from blurb.tasks import Split, Task
 
 TABLE_8 = {
@@ -32,70 +31,73 @@ TABLE_8 = {
     "bioasq": (702.4, 541.4),
 }
 """Gu et al., Table 8: mean sub-tokens of an input with the vocabulary of Wiki + Books, and with that of PubMed."""
-QUANTILES = (5, 25, 50, 75, 95)
 RULE = 1_500
 """Below this ratio of training examples to their mean words, bigrams are expected to classify texts better than models
 of word order trained from nothing (Google's guide to text classification, "Choose a Model")."""
 
 
-@dataclass(frozen=True)
-class LengthSummary:
-    """Lengths of the inputs of a split.
+class Sizes(TypedDict):
+    """Lengths of inputs."""
 
-    :param quantiles: percentage -> smallest length that this share of the inputs does not exceed
-    :param longest_id: id of the first of the longest inputs
-    """
+    mean: Annotated[float, "mean length"]
+    p5: Annotated[Count, "length that 5 % of the inputs do not exceed"]
+    p25: Annotated[Count, "length that 25 % of the inputs do not exceed"]
+    p50: Annotated[Count, "length that 50 % of the inputs do not exceed"]
+    p75: Annotated[Count, "length that 75 % of the inputs do not exceed"]
+    p95: Annotated[Count, "length that 95 % of the inputs do not exceed"]
+    longest: Annotated[Count, "greatest length"]
+    longest_id: Annotated[str, "id of the first of the longest inputs"]
 
-    mean: float
-    quantiles: Mapping[int, int]
-    longest: int
-    longest_id: str
+
+class Table8(TypedDict):
+    """Mean lengths in Table 8 of Gu et al."""
+
+    wiki_books: Annotated[float, "BERT's"]
+    pubmed: Annotated[float, "PubMedBERT's"]
 
 
-@dataclass(frozen=True)
-class Statistics:
-    """Statistics of one split.
+class Gold(TypedDict):
+    """The gold scores."""
 
-    :param units: size in the unit of the paper's Table 3
-    :param inputs: number of examples (sentences, pairs, questions)
-    :param words: lengths in words (`blurb.data.schema.count_words`)
-    :param labels: entities (ner), words (pico), documents (document) or examples (others) of each label
-    :param score: mean and standard deviation of the gold scores (similarity)
-    :param adjacent: entities directly after another of their type (ner), which tagging without borders merges
-    :param io_ceiling: entity F1 times 100 of perfect predictions in the IO scheme (ner)
-    :param majority: score times 100 of always predicting train's most frequent answer; None without train
-    :param subtokens: lengths in sub-tokens before truncation, with special tokens; None without a tokenizer
-    :param limit: maximum number of sub-tokens in training
-    :param truncated: inputs that lose text by this limit
-    :param windowed: inputs read in several windows, or in one window around their entities
-    """
+    mean: Annotated[float, "mean"]
+    sd: Annotated[float, "standard deviation"]
 
-    task: Task
-    split: Split
-    units: int
-    inputs: int
-    words: LengthSummary
-    labels: Mapping[str, int]
-    score: tuple[float, float] | None = None
-    adjacent: int | None = None
-    io_ceiling: float | None = None
-    majority: float | None = None
-    subtokens: LengthSummary | None = None
-    limit: int | None = None
-    truncated: int | None = None
-    windowed: int | None = None
 
-    @property
-    def ratio(self) -> float | None:
-        """Examples divided by mean words per example; None for a split other than train, or without words."""
-        return self.inputs / self.words.mean if self.split == "train" and self.words.mean else None
+class Described(TypedDict):
+    """Statistics of a split."""
 
-    @property
-    def expected(self) -> Literal["bigrams", "sequence"] | None:
-        """The winner that `RULE` predicts, "bigrams" or "sequence"; None for tags and scores, which have no classes."""
-        if self.ratio is None or not {"label", "labels"} & {*self.task.task_type.columns}:
-            return None
-        return "bigrams" if self.ratio < RULE else "sequence"
+    task: Annotated[str, "name of the task, as in `blurb tasks`"]
+    split: Annotated[Split, "split"]
+    unit: Annotated[str, "what `units` counts"]
+    units: Annotated[Count, "size in that unit"]
+    inputs: Annotated[Count, "number of examples"]
+    words: Annotated[Sizes, "lengths in words"]
+    sub_tokens: Annotated[Sizes | None, "lengths in sub-tokens; null without --model"]
+    limit: Annotated[
+        Count | None, "longest input that training reads, in sub-tokens; null without --model"
+    ]
+    truncated: Annotated[Count | None, "inputs that are cut; null without --model"]
+    windowed: Annotated[Count | None, "inputs read in windows; null without --model"]
+    table_8: Annotated[
+        Table8 | None,
+        "mean lengths of two vocabularies in Table 8 of Gu et al.; null outside BLURB",
+    ]
+    labels: Annotated[dict[str, Count], "count of each label"]
+    score: Annotated[Gold | None, "of the gold scores (similarity); null for other types"]
+    adjacent_entities: Annotated[
+        Count | None, "entities that touch another of their type; null for other types"
+    ]
+    io_ceiling: Annotated[float | None, "F1 of perfect IO tags, times 100; null for other types"]
+    majority: Annotated[
+        float | None, "score of the most frequent answer, times 100; null without train"
+    ]
+    examples_per_word: Annotated[
+        float | None, "examples divided by mean words per example; null but for train"
+    ]
+    expected: Annotated[
+        Literal["bigrams", "sequence"] | None,
+        "what is expected to win: bigrams below a ratio of 1,500; null but for train, and for tags and scores",
+    ]
 
 
 def measure(
@@ -103,58 +105,78 @@ def measure(
     splits: Mapping[Split, Sequence[Example]],
     read: Read | None = None,
     majority: Callable[[Task, Sequence[Example], Sequence[Example]], float] | None = None,
-) -> list[Statistics]:
+) -> list[Described]:
     """Statistics of all given splits.
 
     :param read: tokenizes the inputs, for lengths in sub-tokens
     :param majority: (task, train, split) -> score, as a fraction, of always predicting train's most frequent answer
     """
     train = splits.get("train")
+    columns = {*task.task_type.columns}
+    published = TABLE_8.get(task.name)
     statistics = []
     for split, rows in splits.items():
         ids = [str(row["id"]) for row in rows]
-        sizes: dict[str, object] = {}
+        words = lengths(list(map(count_words, rows)), ids)
+        described = Described(
+            task=task.name,
+            split=split,
+            unit=task.unit,
+            units=task.task_type.size(rows),
+            inputs=len(rows),
+            words=words,
+            sub_tokens=None,
+            limit=None,
+            truncated=None,
+            windowed=None,
+            table_8=published and Table8(wiki_books=published[0], pubmed=published[1]),
+            labels=label_counts(task, rows),
+            score=None,
+            adjacent_entities=None,
+            io_ceiling=None,
+            majority=None,
+            examples_per_word=None,
+            expected=None,
+        )
         if read is not None:
             reading = read(task, rows)
-            sizes = {
-                "subtokens": lengths(reading.lengths.tolist(), ids),
-                "limit": reading.limit,
-                "truncated": reading.cut.truncated,
-                "windowed": reading.cut.windowed,
-            }
+            described["sub_tokens"] = lengths(reading.lengths.tolist(), ids)
+            described["limit"] = reading.limit
+            described["truncated"] = reading.cut.truncated
+            described["windowed"] = reading.cut.windowed
         if task.task_type.borders:
-            sizes["adjacent"], sizes["io_ceiling"] = adjacent(rows), 100 * io_ceiling(rows)
-        if "score" in task.task_type.columns:
+            described["adjacent_entities"] = adjacent(rows)
+            described["io_ceiling"] = 100 * io_ceiling(rows)
+        if "score" in columns:
             scores = [row["score"] for row in rows]
-            sizes["score"] = float(np.mean(scores)), float(np.std(scores))
+            described["score"] = Gold(mean=float(np.mean(scores)), sd=float(np.std(scores)))
         if majority is not None and train:
-            sizes["majority"] = 100 * majority(task, train, rows)
-        statistics.append(
-            Statistics(
-                task,
-                split,
-                task.task_type.size(rows),
-                len(rows),
-                lengths(list(map(count_words, rows)), ids),
-                label_counts(task, rows),
-                **sizes,  # type: ignore[arg-type]
-            )
-        )
+            described["majority"] = 100 * majority(task, train, rows)
+        if split == "train" and words["mean"]:
+            ratio = described["examples_per_word"] = len(rows) / words["mean"]
+            if columns & {"label", "labels"}:  # the rule is of classes
+                described["expected"] = "bigrams" if ratio < RULE else "sequence"
+        statistics.append(described)
     return statistics
 
 
-def lengths(sizes: Sequence[int], ids: Sequence[str]) -> LengthSummary:
+def lengths(sizes: Sequence[int], ids: Sequence[str]) -> Sizes:
     """Mean, quantiles and maximum of lengths.
 
-    >>> lengths([3, 9, 6, 9], "abcd")
-    LengthSummary(mean=6.75, quantiles={5: 3, 25: 3, 50: 6, 75: 9, 95: 9}, longest=9, longest_id='b')
+    >>> lengths([3, 9, 6, 9], "abcd")["p50"], lengths([3, 9, 6, 9], "abcd")["longest_id"]
+    (6, 'b')
     """
-    ordered = sorted(sizes)
-    quantiles = {
-        part: ordered[max(0, math.ceil(part * len(ordered) / 100) - 1)] for part in QUANTILES
-    }
-    return LengthSummary(
-        sum(sizes) / len(sizes), quantiles, ordered[-1], ids[sizes.index(ordered[-1])]
+    longest = max(sizes)
+    quantiles = np.percentile(sizes, [5, 25, 50, 75, 95], method="inverted_cdf").tolist()
+    return Sizes(
+        mean=sum(sizes) / len(sizes),
+        p5=quantiles[0],
+        p25=quantiles[1],
+        p50=quantiles[2],
+        p75=quantiles[3],
+        p95=quantiles[4],
+        longest=longest,
+        longest_id=ids[sizes.index(longest)],
     )
 
 

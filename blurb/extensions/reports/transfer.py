@@ -22,7 +22,6 @@ from blurb.data.schema import Example
 from blurb.extensions.reports.audit.duplicates import sentence_keys
 from blurb.extensions.reports.errors.entities import pairs
 from blurb.extensions.reports.generalisation import RESAMPLES, Figures, resampled_figures
-from blurb.grouping import by_key
 from blurb.inputs.tagging import Span, decode_spans
 from blurb.learners.base import Subset
 from blurb.learners.saved_models import is_kept
@@ -134,18 +133,17 @@ def transfer(
     chosen = [each for each in known.all() if each.name in names or {"all", each.type} & types]
     lines: list[TransferRecord] = []
     # A model has a row in each suite, and one of its sets may be the home of another.
-    by_model = by_key((_key_across_suites(row), row) for row in meant)
+    by_model: dict[tuple[str, ...], list[Row]] = {}
+    for row in meant:
+        made = row.configuration
+        key = row.model, row.weights, made.text, made.protocol_hash, made.precision
+        by_model.setdefault(key, []).append(row)
     for alike in by_model.values():
         folder, _ = find_folders(
             alike[0].suite, Path(data) if data else None, None, [], has_suite=False
         )
         lines += _ModelTransfer(alike, folder, device, chosen).lines()
     return Transfer(tuple(lines))
-
-
-def _key_across_suites(row: Row) -> tuple[str, ...]:
-    made = row.configuration
-    return row.model, row.weights, made.text, made.protocol_hash, made.precision
 
 
 class _ModelTransfer:
@@ -165,7 +163,7 @@ class _ModelTransfer:
             task.name: runs
             for task in self.tasks
             for row in rows
-            if task.name in row.datasets and (runs := self._usable(row, task.name))
+            if (runs := self._usable(row, task.name))
         }
         if not self.records:
             raise SettingsError(
@@ -194,7 +192,11 @@ class _ModelTransfer:
                 [] if task.broader else [other for other in targets if shared_words(task, other)]
             )
             for seed, record in runs.items():
-                self._check_data(task, seed, record)
+                if matching.facts(task, self.folder).hash != record.trial.data:
+                    raise StoreError(
+                        f"{self.name}, seed {seed}, has other data of {task.name} than {self.folder}",
+                        fix="give the folder of the data that it was made with.",
+                    )
                 stored = _stored_tags(record, self.examples(task, "test"))
                 if stored:
                     answers.setdefault((name, name), []).append(stored)
@@ -206,13 +208,6 @@ class _ModelTransfer:
             for word in shared_words(task, other):
                 if line := self._line(word, task, other, answers):
                     yield line
-
-    def _check_data(self, task: Task, seed: int, record: Record) -> None:
-        if matching.facts(task, self.folder).hash != record.trial.data:
-            raise StoreError(
-                f"{self.name}, seed {seed}, has other data of {task.name} than {self.folder}",
-                fix="give the folder of the data that it was made with.",
-            )
 
     def _predictions(
         self, task: Task, seed: int, record: Record, others: Sequence[Task]

@@ -13,7 +13,6 @@ from hypothesis import given, strategies as st
 
 from blurb import tasks
 from blurb.checkpoints.lengths import reader
-from blurb.corpora.original_readers import load_original
 from blurb.data.schema import Example, leaked_ids, to_dataset
 from blurb.extensions.reports.audit import audit
 from blurb.extensions.reports.audit.audited import AuditedTask, AuditFinding, gather
@@ -175,9 +174,7 @@ def test_a_document_twice_in_the_original_release_of_ncbi_disease(tmp_path: Path
     entry = "{0}|t|Mi\n{0}|a|Sey .\n{0}\t0\t2\tMi\tModifier\tD1\n\n"
     content = "\n" + "".join(map(entry.format, ("71", "8528200", "72", "8528200")))
     (tmp_path / "raw" / "NCBI" / "NCBItrainset_corpus.txt").write_text(content, encoding="utf-8")
-    corpora, _, notes = gather(
-        [task], tmp_path / "data", tmp_path / "raw", load_original=load_original
-    )
+    corpora, _, notes = gather([task], tmp_path / "data", tmp_path / "raw")
     assert not any("8528200" in note for note in notes)
     (found,) = documents(corpora[0])
     assert (found.where, found.count, found.ids) == ("NCBItrainset_corpus.txt", 1, ("8528200",))

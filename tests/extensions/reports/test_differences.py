@@ -14,11 +14,9 @@ from blurb.extensions.reports.differences import differences
 from blurb.extensions.reports.differences.answers import (
     OUTCOME,
     Difference,
-    Side,
     bracketed,
     character_pieces,
     compared,
-    grouped,
     in_order,
     pieces_of,
     shortened,
@@ -65,7 +63,7 @@ def outcome(gold: Any, a: Any, b: Any) -> str:
 def test_answers_that_are_right_or_wrong(store: Store, name: str) -> None:
     found = differences(record(store, "m", name), record(store, "n", name))
     expected = {unit: outcome(gold, a, b) for unit, gold, a, b in answers(store, name) if a != b}
-    assert {one.unit: one.outcome for one in found.examples} == expected
+    assert {one.id: one.outcome for one in found.examples} == expected
     assert set(expected.values()) == {"only A right", "only B right", "both wrong"}
     counts = {str(line): number for line, number in found.tables[0].rows}
     of_outcome = Counter(expected.values())
@@ -82,15 +80,17 @@ def test_answers_that_are_right_or_wrong(store: Store, name: str) -> None:
 def test_kinds_are_those_of_the_mistakes(store: Store) -> None:
     rows = {unit: row for unit, *row in answers(store, "pubmedqa")}
     for one in differences(record(store, "m", "pubmedqa"), record(store, "n", "pubmedqa")).examples:
-        gold, *given = rows[one.unit]
-        for side, answer in zip((one.first, one.other), given, strict=True):
-            assert side == Side("right" if answer == gold else f"{gold} as {answer}", answer)
+        gold, *given = rows[one.id]
+        assert [one.kind_a, one.kind_b] == [
+            "right" if answer == gold else f"{gold} as {answer}" for answer in given
+        ]
+        assert [one.prediction_a, one.prediction_b] == given
 
 
 def test_labels_of_documents_are_as_far_as_labels_differ(store: Store) -> None:
     found = differences(record(store, "m", "hoc"), record(store, "n", "hoc")).examples
     sizes = {unit: len({*a} ^ {*b}) for unit, _, a, b in answers(store, "hoc")}
-    assert all(one.size == sizes[one.unit] for one in found)
+    assert all(one.size == sizes[one.id] for one in found)
     assert [one.size for one in found] == sorted((one.size for one in found), reverse=True)
 
 
@@ -105,7 +105,7 @@ def test_similarity(store: Store) -> None:
     assert {str(row[0]): row[1] for row in found.tables[0].rows} == closer
     assert found.examples[0].size == largest
     assert all(isinstance(one.gold, float) for one in found.examples)
-    assert {one.first.kind for one in found.examples} <= {"right", "too high", "too low"}
+    assert {one.kind_a for one in found.examples} <= {"right", "too high", "too low"}
 
 
 @pytest.mark.parametrize("name", ["ncbi-disease", "ebm-pico"])
@@ -168,7 +168,7 @@ def test_no_text_without_data_and_marks_with_it(store: Store) -> None:
         for unit, gold, _, _ in answers(store, "ncbi-disease")
     }
     for one in differences(*both, "test", rows).examples:
-        for name, answer in (("gold", one.gold), ("A", one.first.answer), ("B", one.other.answer)):
+        for name, answer in (("gold", one.gold), ("A", one.prediction_a), ("B", one.prediction_b)):
             if name in one.texts:
                 start, end = map(int, str(answer).split()[1].split("-"))
                 (marked,) = [piece.text for piece in one.texts[name] if piece.marked]
@@ -176,9 +176,7 @@ def test_no_text_without_data_and_marks_with_it(store: Store) -> None:
                 assert bracketed(one.texts[name]).replace("[", "").replace("]", "") == " ".join(
                     words
                 )
-        right = [
-            name for name, side in (("A", one.first), ("B", one.other)) if side.kind == "right"
-        ]
+        right = [name for name, kind in (("A", one.kind_a), ("B", one.kind_b)) if kind == "right"]
         assert not set(right) & set(one.texts)
     other_data = {unit: {**row, "tokens": words[:5]} for unit, row in rows.items()}
     assert not any(one.texts for one in differences(*both, "test", other_data).examples)
@@ -205,11 +203,11 @@ def test_texts_of_other_types() -> None:
 
 def test_the_largest_first_and_groups_in_turns() -> None:
     def one(unit: str, kind: str, size: float = 1) -> Difference:
-        return Difference(unit, "only A right", "x", Side("right", "x"), Side(kind, "y"), size)
+        return Difference(unit, "only A right", "right", kind, "x", "x", "y", size)
 
     order = in_order([one("1", "k"), one("2", "k"), one("3", "l"), one("4", "k", 2)])
-    assert [example.unit for example in order] == ["4", "1", "3", "2"]
-    assert {group: len(members) for group, members in grouped(order).items()} == {
+    assert [example.id for example in order] == ["4", "1", "3", "2"]
+    assert Counter(example.group for example in order) == {
         "only A right: B k": 3,
         "only A right: B l": 1,
     }

@@ -11,7 +11,7 @@ import click
 from blurb import records, tasks
 from blurb.cli._made import click_command
 from blurb.extensions.board import boards, ledger
-from blurb.extensions.board.boards import VerifiedBoard
+from blurb.extensions.board.boards import BoardRow, VerifiedBoard
 from blurb.extensions.board.verification import (
     MARGIN,
     Level,
@@ -25,7 +25,7 @@ from blurb.messages import SettingsError, group_reasons
 from blurb.options import Argument, Option
 from blurb.planning.options import SUITE
 from blurb.planning.steps import find_folders
-from blurb.terminal.output import Column, json_text, print_records, print_rows, print_sentence
+from blurb.terminal.output import Column, json_text, print_records, print_sentence
 
 
 @click_command("verify", prints=VerifiedRow | VerifiedBoard, csv=False)
@@ -98,11 +98,11 @@ def verify(
         click.echo(json_text(printed), nl=False)
     else:
         figures = [
-            Column("dataset", lambda figure: figure["task"]),
-            Column("seed", lambda figure: figure["seed"], "d"),
-            Column("split", lambda figure: figure["split"]),
-            Column("claimed", lambda figure: figure["claimed"], ".2f"),
-            Column("recomputed", lambda figure: figure["recomputed"], ".2f"),
+            Column("dataset", "task"),
+            Column("seed", number="d"),
+            Column("split"),
+            Column("claimed", number=".2f"),
+            Column("recomputed", number=".2f"),
         ]
         print_records(form, VerifiedRow, result.figures, figures)
         for text in group_reasons(
@@ -121,11 +121,13 @@ def _board(verified: VerifiedBoard, folder: Path, by: str | None, form: str) -> 
     if form == "json":
         click.echo(json_text(verified), nl=False)
     else:
-        rows = [
-            (each["row"], each["model"], each["level"], len(each["signals"]))
-            for each in verified["rows"]
+        table = [
+            Column("row"),
+            Column("model"),
+            Column("level", lambda row: str(row["level"])),
+            Column("signals", lambda row: len(row["signals"]), ","),
         ]
-        print_rows(("row", "model", "level", "signals"), rows, form, numbers=("signals",))
+        print_records(form, BoardRow, verified["rows"], table)
         for text in group_reasons(
             (each["row"], signal) for each in verified["rows"] for signal in each["signals"]
         ):

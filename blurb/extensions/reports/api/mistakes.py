@@ -10,8 +10,10 @@ from pandas import DataFrame
 
 from blurb.extensions.reports import errors as analysis
 from blurb.extensions.reports.differences import differences
+from blurb.extensions.reports.differences.answers import Different
 from blurb.messages import ErrorCollector
 from blurb.options import Option
+from blurb.records import record_columns
 from blurb.row_files import references
 from blurb.store.record import Record
 from blurb.tasks import SCORED, ScoredSplit
@@ -94,20 +96,9 @@ def diff(
     first, other = find_trials((a, b), Path(output), task, seed)
     texts, _ = analysis.read_texts(first, data, raw, split)
     examples = differences(first, other, split, texts).examples
-    columns = [
-        "id",
-        "outcome",
-        "kind_a",
-        "kind_b",
-        "gold",
-        "prediction_a",
-        "prediction_b",
-        "size",
-        "text",
-    ]
-    return DataFrame([example.cells for example in examples], columns=columns).drop(
-        columns=[] if texts else ["text"]
-    )
+    columns = record_columns(Different)
+    lines = [[getattr(each, name) for name in columns] for each in examples]
+    return DataFrame(lines, columns=columns).drop(columns=[] if texts else ["text"])
 
 
 def find_trials(

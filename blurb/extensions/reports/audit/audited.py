@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from blurb.data.loading import TaskData, path_of, read_split
+from blurb.corpora.original_readers import load_original
+from blurb.data.loading import path_of, read_split
 from blurb.data.schema import Example, group_by_input
 from blurb.inputs.tokenized_split import Read, TokenizedSplit
 from blurb.messages import BlurbError, DataError, opt
@@ -76,15 +77,10 @@ class AuditedTask:
 
 
 def gather(
-    tasks: Sequence[Task],
-    folder: Path,
-    raw: Path | None = None,
-    read: Read | None = None,
-    load_original: Callable[[Task, Path, Iterable[Split]], TaskData] | None = None,
+    tasks: Sequence[Task], folder: Path, raw: Path | None = None, read: Read | None = None
 ) -> tuple[list[AuditedTask], list[AuditFinding], list[str]]:
     """Returns the corpora, findings about unreadable files, and notes about missing ones.
 
-    :param load_original: reads the originals of a task below `raw`; a parameter, as `blurb.corpora` lies above
     :raises DataError: if a folder does not exist
     """
     for path, option in ((folder, "data"), (raw, "raw")):
@@ -119,7 +115,7 @@ def gather(
                 continue
             files[split] = read_bytes(path)
         originals = {}
-        if load_original is not None and raw is not None and task.dummified and task.original:
+        if raw is not None and task.dummified and task.original:
             try:
                 loaded = load_original(task, raw, splits).splits
                 originals = {split: dataset.to_list() for split, dataset in loaded.items()}

@@ -11,6 +11,7 @@ import numpy as np
 
 from blurb.data.schema import Example, input_texts
 from blurb.extensions.reports.audit.audited import AuditedTask, AuditFinding
+from blurb.grouping import by_key
 from blurb.inputs import tagging
 
 BLANKS = "may not be read as a blank"
@@ -42,10 +43,7 @@ DECOMPOSED = "not in composed form"
 def characters(corpus: AuditedTask) -> Iterator[AuditFinding]:
     """Inputs with each kind of unusual character, and unusual encodings of whole files."""
     for split, rows in corpus.splits.items():
-        ids_by_kind: dict[str, list[str]] = {}
-        for row in rows:
-            for kind in kinds(row):
-                ids_by_kind.setdefault(kind, []).append(str(row["id"]))
+        ids_by_kind = by_key((kind, str(row["id"])) for row in rows for kind in kinds(row))
         for kind, ids in ids_by_kind.items():
             effect = KINDS[kind][1] if kind in KINDS else OTHER
             yield AuditFinding(

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 import click
 
 from blurb.cli._made import click_command
-from blurb.corpora.original_readers import load_original
 from blurb.data.loading import hint_at_folder
 from blurb.extensions.reports.audit import audit as examine
 from blurb.extensions.reports.audit.audited import AuditFinding, gather
@@ -58,7 +57,7 @@ def audit(
     if out is not None and out.suffix not in (".csv", ".json"):
         raise SettingsError(f"--out must end in .csv or .json (got '{out.name}').")
     named, folder, read = chosen(**given)
-    corpora, unreadable, notes = gather(named, folder, raw, read, load_original)
+    corpora, unreadable, notes = gather(named, folder, raw, read)
     if not corpora and not unreadable:
         raise DataError(f"none of the data files exists.{hint_at_folder(named, folder)}", folder)
     findings = [*unreadable, *examine(corpora)]

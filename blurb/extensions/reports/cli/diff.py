@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal, NotRequired, TypedDict
+from typing import Annotated
 
 import click
 from rich.text import Text as Line
@@ -12,34 +12,16 @@ from rich.text import Text as Line
 from blurb.cli._made import click_command
 from blurb.extensions.reports import errors
 from blurb.extensions.reports.api.mistakes import find_trials
-from blurb.extensions.reports.cli.errors import GOLD, TABLE_LIMIT
+from blurb.extensions.reports.cli.errors import TABLE_LIMIT
 from blurb.extensions.reports.differences import differences
-from blurb.extensions.reports.differences.answers import Difference, grouped, shortened
+from blurb.extensions.reports.differences.answers import Difference, Different, shortened
+from blurb.grouping import by_key
 from blurb.messages import UnknownName, count_noun
 from blurb.options import Argument, Option
 from blurb.planning.options import OUTPUT
 from blurb.records import record_columns
 from blurb.tasks import SCORED, ScoredSplit
 from blurb.terminal.output import make_console, print_rows
-
-
-class Different(TypedDict):
-    """An example to which two trials give different answers."""
-
-    id: Annotated[str, "id of the example"]
-    outcome: Annotated[
-        Literal[
-            "only A right", "only B right", "both wrong", "A closer", "B closer", "equally far"
-        ],
-        "who is right, or closer",
-    ]
-    kind_a: Annotated[str, "kind of A's mistake, or `right`"]
-    kind_b: Annotated[str, "kind of B's mistake, or `right`"]
-    gold: Annotated[str | float, GOLD]
-    prediction_a: Annotated[str | float, "answer of A, likewise"]
-    prediction_b: Annotated[str | float, "answer of B, likewise"]
-    size: Annotated[float, "how far the two answers are from each other"]
-    text: NotRequired[Annotated[str, "text of the example, with --with-text"]]
 
 
 @click_command(
@@ -115,8 +97,8 @@ def command(
             )
         _print(shown, len(chosen), kind, show_text)
     else:
-        keys = record_columns(Different) if texts and show_text else record_columns(Different)[:-1]
-        print_rows(keys, [example.cells[: len(keys)] for example in shown], form)
+        keys = record_columns(Different)[: None if texts and show_text else -1]
+        print_rows(keys, [[getattr(each, key) for key in keys] for each in shown], form)
     if texts and not show_text:
         errors.say_left_out()
 
@@ -131,11 +113,11 @@ def _print(examples: Sequence[Difference], total: int, kind: str | None, with_te
     )
     click.echo(f"{count_noun(total, 'difference')}{f' ({kind})' if kind else ''}{more}")
     out = make_console()
-    for group, members in grouped(examples).items():
+    for group, members in by_key((each.group, each) for each in examples).items():
         click.echo(f"\n{group}")
         for example in members:
             numbers = isinstance(example.gold, float)
-            click.echo(f"  {example.unit}{f', difference {example.size:.2f}' if numbers else ''}")
+            click.echo(f"  {example.id}{f', difference {example.size:.2f}' if numbers else ''}")
             lines = _lines(example, with_text)
             indent = 6 + max(map(len, lines))
             for name, line in lines.items():
@@ -148,7 +130,7 @@ def _print(examples: Sequence[Difference], total: int, kind: str | None, with_te
 
 def _lines(example: Difference, with_text: bool) -> dict[str, Line]:
     """Gold, both answers, and the text, each with what is marked in brackets and in bold."""
-    answers = {"gold": example.gold, "A": example.first.answer, "B": example.other.answer}
+    answers = {"gold": example.gold, "A": example.prediction_a, "B": example.prediction_b}
     lines = {
         name: Line(f"{answer:.2f}" if isinstance(answer, float) else answer or "none")
         for name, answer in answers.items()

@@ -9,6 +9,7 @@ import click
 
 from blurb.cli._made import click_command
 from blurb.extensions.reports import errors
+from blurb.extensions.reports.errors import GOLD
 from blurb.extensions.reports.plots import _style, confusion
 from blurb.messages import UnknownName, count_noun
 from blurb.options import Argument, Option
@@ -18,10 +19,6 @@ from blurb.tasks import SCORED, ScoredSplit
 from blurb.terminal.output import print_rows
 
 TABLE_LIMIT = 10
-GOLD = (
-    "gold answer: labels joined by '; ', an entity as TYPE FIRST-END in words (END is not part of it), a number, or "
-    "empty for none"
-)
 
 
 class MistakeRecord(TypedDict):
@@ -78,8 +75,7 @@ def command(
     --with-text.
     """
     with_text = errors.may_show(with_text, data, raw, form)
-    if plot is not None:
-        _style.check(plot)
+    _style.check(plot)
     record = find_trial(row, output, name, seed)
     texts, train = errors.read_texts(record, data, raw, split)
     report = errors.analyse(record, split, texts, train)

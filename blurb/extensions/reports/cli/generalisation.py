@@ -11,7 +11,7 @@ import click
 from blurb.cli._made import click_command
 from blurb.data.seen import CLASSES
 from blurb.extensions.reports.generalisation import SeenRecord, generalisation, show_interval
-from blurb.extensions.reports.plots import _style, seen
+from blurb.extensions.reports.plots import _style, estimates
 from blurb.messages import group_reasons
 from blurb.options import Argument, Option
 from blurb.terminal.output import Column, print_records
@@ -36,11 +36,10 @@ def command(
     A row is MODEL, FOLDER[:ROW] or a folder of row files. The data must be that of the row: its train split says which
     strings are seen. NER counts mentions, PICO words (recall alone), ChemProt and DDI pairs, with --raw.
     """
-    if plot is not None:
-        _style.check(plot)
+    _style.check(plot)
     figures = generalisation(rows, **given)
     if plot is not None:
-        seen.write(figures.lines, plot)
+        estimates.write_seen(figures.lines, plot)
     several = len({line.row for line in figures.lines}) > 1
     table = [
         *([Column("row")] if several else []),

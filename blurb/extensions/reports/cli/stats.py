@@ -5,98 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any
 
 import click
 
-from blurb import records, tasks
+from blurb import tasks
 from blurb.cli._made import TASKS_OR_FILES, click_command
 from blurb.data.loading import check_folder, hint_at_folder, path_of, read_split
 from blurb.extensions.reports.plots import _style, input_lengths
-from blurb.extensions.reports.stats import RULE, TABLE_8, Statistics, measure
+from blurb.extensions.reports.stats import RULE, Described, measure
 from blurb.formulations._base import majority_score
+from blurb.grouping import by_key
 from blurb.inputs.tokenized_split import Read
 from blurb.messages import DataError
 from blurb.options import Option
 from blurb.planning.options import CASING
 from blurb.planning.steps import find_folders, make_reader
-from blurb.records import Count, From
-from blurb.tasks import SPLITS, Split, Task
+from blurb.tasks import SPLITS, Task
 from blurb.terminal.output import Column, json_text, print_records, print_rows
 
 MOST_LABELS = 50
 """Maximum number of labels listed per dataset; a task file may declare any number."""
-
-
-class Sizes(TypedDict):
-    """Lengths of inputs."""
-
-    mean: Annotated[float, "mean length"]
-    p5: Annotated[Count, "length that 5 % of the inputs do not exceed", From("quantiles.5")]
-    p25: Annotated[Count, "length that 25 % of the inputs do not exceed", From("quantiles.25")]
-    p50: Annotated[Count, "length that 50 % of the inputs do not exceed", From("quantiles.50")]
-    p75: Annotated[Count, "length that 75 % of the inputs do not exceed", From("quantiles.75")]
-    p95: Annotated[Count, "length that 95 % of the inputs do not exceed", From("quantiles.95")]
-    longest: Annotated[Count, "greatest length"]
-    longest_id: Annotated[str, "id of the first of the longest inputs"]
-
-
-class Table8(TypedDict):
-    """Mean lengths in Table 8 of Gu et al."""
-
-    wiki_books: Annotated[float, "BERT's", From("0")]
-    pubmed: Annotated[float, "PubMedBERT's", From("1")]
-
-
-class Gold(TypedDict):
-    """The gold scores."""
-
-    mean: Annotated[float, "mean", From("0")]
-    sd: Annotated[float, "standard deviation", From("1")]
-
-
-class Described(TypedDict):
-    """Statistics of a split."""
-
-    task: Annotated[str, "name of the task, as in `blurb tasks`", From("task.name")]
-    split: Annotated[Split, "split"]
-    unit: Annotated[str, "what `units` counts", From("task.unit")]
-    units: Annotated[Count, "size in that unit"]
-    inputs: Annotated[Count, "number of examples"]
-    words: Annotated[Sizes, "lengths in words"]
-    sub_tokens: Annotated[
-        Sizes | None, "lengths in sub-tokens; null without --model", From("subtokens")
-    ]
-    limit: Annotated[
-        Count | None, "longest input that training reads, in sub-tokens; null without --model"
-    ]
-    truncated: Annotated[Count | None, "inputs that are cut; null without --model"]
-    windowed: Annotated[Count | None, "inputs read in windows; null without --model"]
-    table_8: Annotated[
-        Table8 | None,
-        "mean lengths of two vocabularies in Table 8 of Gu et al.; null outside BLURB",
-        From(lambda one: TABLE_8.get(one.task.name)),
-    ]
-    labels: Annotated[dict[str, Count], "count of each label"]
-    score: Annotated[Gold | None, "of the gold scores (similarity); null for other types"]
-    adjacent_entities: Annotated[
-        Count | None,
-        "entities that touch another of their type; null for other types",
-        From("adjacent"),
-    ]
-    io_ceiling: Annotated[float | None, "F1 of perfect IO tags, times 100; null for other types"]
-    majority: Annotated[
-        float | None, "score of the most frequent answer, times 100; null without train"
-    ]
-    examples_per_word: Annotated[
-        float | None,
-        "examples divided by mean words per example; null but for train",
-        From("ratio"),
-    ]
-    expected: Annotated[
-        Literal["bigrams", "sequence"] | None,
-        "what is expected to win: bigrams below a ratio of 1,500; null but for train, and for tags and scores",
-    ]
 
 
 def chosen(
@@ -139,8 +68,7 @@ def stats(
     Lengths are in words; with --model also in sub-tokens (special tokens included), compared with Table 8 of Gu et
     al., and with how much training cuts at the task's or the encoder's maximum length.
     """
-    if plot is not None:
-        _style.check(plot)
+    _style.check(plot)
     named, folder, read = chosen(**given)
     check_folder(folder)
     splits, notes = [], []
@@ -156,9 +84,9 @@ def stats(
     if form == "table":
         _show_tables(splits)
     elif form == "json":
-        click.echo(json_text([records.of(Described, one) for one in splits]), nl=False)
+        click.echo(json_text(splits), nl=False)
     else:
-        lines = [_flat(records.of(Described, one)) for one in splits]
+        lines = [_flat(one) for one in splits]
         columns = list(dict.fromkeys(column for line in lines for column in line))
         print_rows(columns, [[line.get(column) for column in columns] for line in lines], form)
     if plot is not None:
@@ -178,11 +106,11 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-def _show_tables(described: Sequence[Statistics]) -> None:
+def _show_tables(described: Sequence[Described]) -> None:
     """Prints sizes and lengths of every split, a row per label, and with sub-tokens Table 8."""
-    subtokens = any(each.subtokens for each in described)
+    subtokens = any(each["sub_tokens"] for each in described)
     table = [
-        Column("dataset", "task.name"),
+        Column("dataset", "task"),
         Column("split"),
         Column("units", number=","),
         Column("inputs", number=","),
@@ -191,8 +119,8 @@ def _show_tables(described: Sequence[Statistics]) -> None:
     ]
     if subtokens:
         table += [
-            Column("sub-tokens", "subtokens.mean", ".1f"),
-            Column("longest", "subtokens.longest", ","),
+            Column("sub-tokens", "sub_tokens.mean", ".1f"),
+            Column("longest", "sub_tokens.longest", ","),
             Column("limit", number=","),
             Column("beyond", _beyond, "s"),
         ]
@@ -204,39 +132,32 @@ def _show_tables(described: Sequence[Statistics]) -> None:
     if subtokens:
         click.echo("beyond: inputs longer than the limit; they are cut, or (w) read in windows")
     click.echo()
-    named = {each.task.name: each.task for each in described}
-    cells = {(each.task.name, each.split): each for each in described}
+    by_task = by_key((each["task"], each) for each in described)
     rows = []
-    for name, task in named.items():
-        splits = [cells.get((name, split)) for split in SPLITS]
-        labels = list(next(each for each in splits if each).labels)
+    for name, present in by_task.items():
+        by_split = {each["split"]: each for each in present}
+        splits = [by_split.get(split) for split in SPLITS]
+        labels = list(present[0]["labels"])
         for label in labels[:MOST_LABELS]:
-            rows.append(
-                [name, label, *("-" if each is None else _share(each, label) for each in splits)]
-            )
+            rows.append([name, label, *(_share(each, label) if each else "-" for each in splits)])
         if rest := labels[MOST_LABELS:]:
             sums = [
-                "-" if each is None else f"{sum(each.labels[label] for label in rest):,}"
+                f"{sum(each['labels'][label] for label in rest):,}" if each else "-"
                 for each in splits
             ]
             rows.append([name, f"({len(rest):,} more: use --format csv)", *sums])
-        if "score" in task.task_type.columns:
-            scores = [each.score if each else None for each in splits]
-            rows.append(
-                [
-                    name,
-                    "score: mean, sd",
-                    *(f"{one[0]:.2f}, {one[1]:.2f}" if one else "-" for one in scores),
-                ]
-            )
+        scores = [each["score"] if each else None for each in splits]
+        if any(scores):
+            cells = [f"{one['mean']:.2f}, {one['sd']:.2f}" if one else "-" for one in scores]
+            rows.append([name, "score: mean, sd", *cells])
     print_rows(("dataset", "label", *SPLITS), rows, "table", numbers=SPLITS)
-    if ruled := [each for each in described if each.ratio is not None]:
+    if ruled := [each for each in described if each["examples_per_word"] is not None]:
         columns = [
-            Column("dataset", "task.name"),
+            Column("dataset", "task"),
             Column("examples", "inputs", ","),
             Column("words", "words.mean", ".1f"),
-            Column("ratio", number=",.0f"),
-            Column("expected", lambda each: each.expected or "-"),
+            Column("ratio", "examples_per_word", ",.0f"),
+            Column("expected", lambda each: each["expected"] or "-"),
         ]
         print_records("table", Described, ruled, columns)
         click.echo(
@@ -246,14 +167,11 @@ def _show_tables(described: Sequence[Statistics]) -> None:
         click.echo()
     if subtokens:
         rows = []
-        for name in named:
-            own = {
-                each.split: each.subtokens.mean
-                for each in described
-                if each.task.name == name and each.subtokens
-            }
-            mean = fmean(own.values(), [cells[name, split].inputs for split in own])
-            rows.append([name, f"{mean:.1f}", *map(str, TABLE_8.get(name, ("", "")))])
+        for name, present in by_task.items():
+            means = [each["sub_tokens"]["mean"] for each in present if each["sub_tokens"]]
+            mean = fmean(means, [each["inputs"] for each in present])
+            published = present[0]["table_8"]
+            rows.append([name, f"{mean:.1f}", *(published.values() if published else ("", ""))])
         print_rows(
             ("dataset", "here", "Wiki+Books", "PubMed"),
             rows,
@@ -265,21 +183,18 @@ def _show_tables(described: Sequence[Statistics]) -> None:
         )
 
 
-def _share(statistics: Statistics, label: str) -> str:
+def _share(described: Described, label: str) -> str:
     """Count of a label, and its share of the units (documents may have several labels).
 
     The count alone if a split of NER or PICO has no entity at all.
     """
-    count, units = statistics.labels[label], statistics.units
+    count, units = described["labels"][label], described["units"]
     return f"{count:,} ({100 * count / units:.1f} %)" if units else f"{count:,}"
 
 
-def _beyond(statistics: Statistics) -> str:
+def _beyond(described: Described) -> str:
     """Share of the inputs over the limit, and whether they are read in windows."""
-    if statistics.windowed:
-        return f"{100 * statistics.windowed / statistics.inputs:.1f} % w"
-    return (
-        f"{100 * statistics.truncated / statistics.inputs:.1f} %  "
-        if statistics.truncated
-        else "-  "
-    )
+    over, how = described["windowed"], "w"
+    if not over:
+        over, how = described["truncated"], " "
+    return f"{100 * over / described['inputs']:.1f} % {how}" if over else "-  "

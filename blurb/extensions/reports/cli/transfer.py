@@ -10,7 +10,7 @@ import click
 
 from blurb.cli._made import click_command
 from blurb.extensions.reports.generalisation import show_interval
-from blurb.extensions.reports.plots import _style, transfer as pictures
+from blurb.extensions.reports.plots import _style, estimates
 from blurb.extensions.reports.transfer import TransferRecord, transfer
 from blurb.options import Argument, Option
 from blurb.terminal.output import Column, print_records, print_rows
@@ -35,11 +35,10 @@ def command(
     --keep-model best; a baseline that is one fit, as of the dictionary or bigrams, is fitted again. Test sentences that
     stand in the other train split are left out. Rows of one model in several suites are one table.
     """
-    if plot is not None:
-        _style.check(plot)
+    _style.check(plot)
     pairs = transfer(rows, **given).lines
     if plot is not None:
-        pictures.write(pairs, plot)
+        estimates.write_transfer(pairs, plot)
     abroad = [line for line in pairs if line.trained_on != line.tested_on]
     if form == "table":
         for row, word in dict.fromkeys((line.row, line.entity) for line in abroad):

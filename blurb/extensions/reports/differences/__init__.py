@@ -50,12 +50,10 @@ def differences(
     else:
         analyse = answers.numbers if "number" in task_type.columns.values() else answers.classes
         mistakes = [errors.analyse(record, split).examples for record in (first, other)]
-        result = analyse(
-            columns,
-            given,
-            mistakes,
-            {unit: pieces_of(row, task_type) for unit, row in units.items()},
-        )
+        # A number that is exactly right is listed, too, with weight 0.
+        kinds = [{each.unit: each.kind for each in side if each.weight} for side in mistakes]
+        texts = {unit: pieces_of(row, task_type) for unit, row in units.items()}
+        result = analyse(columns, given, kinds, texts)
     return replace(result, examples=in_order(result.examples))
 
 

@@ -9,9 +9,9 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypedDict
 
-from blurb.extensions.reports.errors import Mistake, ReportTable
+from blurb.extensions.reports.errors import GOLD, ReportTable
 from blurb.extensions.reports.errors.entities import CONTEXT, named, pairs
 from blurb.inputs.tagging import Span, decode_spans
 from blurb.tasks import TaskType
@@ -114,65 +114,67 @@ Answer = str | float
 """A number, or label names; "" if there is none, such as for an entity that was missed."""
 
 
-@dataclass(frozen=True)
-class Side:
-    """The answer of one trial to an example, or for an entity.
+class Different(TypedDict):
+    """An example to which two trials give different answers."""
 
-    :param kind: kind of its mistake as in `blurb.extensions.reports.errors`, or `right`
-    """
-
-    kind: str
-    answer: Answer
+    id: Annotated[str, "id of the example"]
+    outcome: Annotated[
+        Literal[
+            "only A right", "only B right", "both wrong", "A closer", "B closer", "equally far"
+        ],
+        "who is right, or closer",
+    ]
+    kind_a: Annotated[str, "kind of A's mistake, or `right`"]
+    kind_b: Annotated[str, "kind of B's mistake, or `right`"]
+    gold: Annotated[str | float, GOLD]
+    prediction_a: Annotated[str | float, "answer of A, likewise"]
+    prediction_b: Annotated[str | float, "answer of B, likewise"]
+    size: Annotated[float, "how far the two answers are from each other"]
+    text: NotRequired[Annotated[str, "text of the example, with --with-text"]]
 
 
 @dataclass(frozen=True)
 class Difference:
     """An example, or an entity of one, to which two trials gave different answers.
 
-    :param unit: id of the example
+    :param id: id of the example
     :param outcome: one of `OUTCOMES`
+    :param kind_a: kind of A's mistake as in `blurb.extensions.reports.errors`, or `right`; `kind_b` likewise
     :param size: how far the two answers are from each other, in what the task type counts: words of entities,
         labels, points of similarity; 1 for classes
     :param texts: the text by name of its part, or of the answer that is marked in it (`gold`, `A`, `B`); empty
         without the data
     """
 
-    unit: str
+    id: str
     outcome: str
+    kind_a: str
+    kind_b: str
     gold: Answer
-    first: Side
-    other: Side
+    prediction_a: Answer
+    prediction_b: Answer
     size: float = 1
     texts: Mapping[str, Text] = field(default_factory=dict)
 
     @property
-    def cells(self) -> tuple[object, ...]:
-        """As a line of a table (`blurb diff --format csv`); the text is one cell, marks in brackets."""
+    def text(self) -> str:
+        """The text as one cell, marks in brackets."""
         several = len(self.texts) > 1
-        text = " / ".join(
+        return " / ".join(
             f"{name}: " * several + bracketed(part) for name, part in self.texts.items()
         )
-        answers = self.gold, self.first.answer, self.other.answer
-        return self.unit, self.outcome, self.first.kind, self.other.kind, *answers, self.size, text
 
     @property
     def group(self) -> str:
         """The outcome, and which mistake each side makes."""
-        made = [
-            f"{name} {side.kind}"
-            for name, side in (("A", self.first), ("B", self.other))
-            if side.kind != RIGHT
-        ]
+        sides = ("A", self.kind_a), ("B", self.kind_b)
+        made = [f"{name} {kind}" for name, kind in sides if kind != RIGHT]
         return f"{self.outcome}: {', '.join(made)}"
 
     @property
-    def kinds(self) -> tuple[str, ...]:
+    def kinds(self) -> set[str]:
         """The kinds by which it can be selected: its outcome, and the kinds of mistakes in it."""
-        return tuple(
-            dict.fromkeys(
-                name for name in (self.outcome, self.first.kind, self.other.kind) if name != RIGHT
-            )
-        )
+        return {self.outcome, self.kind_a, self.kind_b} - {RIGHT}
 
 
 @dataclass(frozen=True)
@@ -199,17 +201,9 @@ def in_order(examples: Iterable[Difference]) -> list[Difference]:
     return [example for *_, example in sorted(ranked, key=lambda one: one[:4])]
 
 
-def grouped(examples: Sequence[Difference]) -> dict[str, list[Difference]]:
-    """The differences by group; the group of the first one first."""
-    names = dict.fromkeys(example.group for example in examples)
-    return {name: [example for example in examples if example.group == name] for name in names}
-
-
 def by_kind(examples: Sequence[Difference], noun: str) -> list[ReportTable]:
     """A table of the differences of each outcome and kinds of both sides; none without differences."""
-    counts = Counter(
-        (example.outcome, example.first.kind, example.other.kind) for example in examples
-    )
+    counts = Counter((example.outcome, example.kind_a, example.kind_b) for example in examples)
     order = sorted(counts.items(), key=lambda one: (OUTCOMES.index(one[0][0]), -one[1], one[0]))
     rows = [(*names, count) for names, count in order]
     return [ReportTable("differences by kind", ("outcome", "A", "B", noun), rows)] if rows else []
@@ -221,24 +215,23 @@ COUNTED = ("both right", ONLY_A, ONLY_B, "both wrong, alike", "both wrong, diffe
 def classes(
     columns: Mapping[str, Sequence[Any]],
     other: Sequence[Any],
-    mistakes: Sequence[Sequence[Mistake]],
+    kinds: Sequence[Mapping[str, str]],
     texts: Mapping[str, Mapping[str, Text]],
 ) -> Differences:
     """Compares answers that are right or wrong: a class, or a set of labels.
 
     :param columns: id, gold and prediction of A
     :param other: predictions of B for the same examples
-    :param mistakes: those of A, and those of B
+    :param kinds: id -> kind of mistake, of A and of B
     :param texts: texts of the examples by id; empty without the data
     """
-    kinds = list(map(_kinds, mistakes))
     counts: Counter[str] = Counter()
     examples = []
     for unit, gold, *given in zip(
         columns["id"], columns["gold"], columns["prediction"], other, strict=True
     ):
-        a, b = (Side(kinds[side].get(unit, RIGHT), _answer(given[side])) for side in (0, 1))
-        right = [side.kind == RIGHT for side in (a, b)]
+        kind_a, kind_b = (side.get(unit, RIGHT) for side in kinds)
+        right = kind_a == RIGHT, kind_b == RIGHT
         labels = [set(each) if isinstance(each, list) else {each} for each in given]
         if labels[0] == labels[1] or all(right):
             counts["both right" if all(right) else "both wrong, alike"] += 1
@@ -246,7 +239,9 @@ def classes(
         outcome = ONLY_A if right[0] else ONLY_B if right[1] else BOTH_WRONG
         counts["both wrong, differently" if outcome == BOTH_WRONG else outcome] += 1
         size = len(labels[0] ^ labels[1]) if isinstance(gold, list) else 1
-        examples.append(Difference(unit, outcome, _answer(gold), a, b, size, texts.get(unit, {})))
+        gold, a, b = map(_answer, (gold, *given))
+        text = texts.get(unit, {})
+        examples.append(Difference(unit, outcome, kind_a, kind_b, gold, a, b, size, text))
     table = ReportTable("answers", ("", "examples"), [(name, counts[name]) for name in COUNTED])
     return Differences([table, *by_kind(examples, "examples")], examples)
 
@@ -254,11 +249,10 @@ def classes(
 def numbers(
     columns: Mapping[str, Sequence[Any]],
     other: Sequence[float],
-    mistakes: Sequence[Sequence[Mistake]],
+    kinds: Sequence[Mapping[str, str]],
     texts: Mapping[str, Mapping[str, Text]],
 ) -> Differences:
     """Compares predicted scores: which one is closer to the annotators'? Parameters as of `classes`."""
-    kinds = list(map(_kinds, mistakes))
     examples = []
     far: dict[str, list[tuple[float, float]]] = {name: [] for name in (CLOSER_A, CLOSER_B, AS_FAR)}
     for unit, gold, *given in zip(
@@ -270,8 +264,10 @@ def numbers(
         )
         far[outcome].append((distance_a, distance_b))
         if size := abs(given[1] - given[0]):
-            a, b = (Side(kinds[side].get(unit, RIGHT), float(given[side])) for side in (0, 1))
-            examples.append(Difference(unit, outcome, float(gold), a, b, size, texts.get(unit, {})))
+            kind_a, kind_b = (side.get(unit, RIGHT) for side in kinds)
+            gold, a, b = map(float, (gold, *given))
+            text = texts.get(unit, {})
+            examples.append(Difference(unit, outcome, kind_a, kind_b, gold, a, b, size, text))
     rows = [
         (
             outcome,
@@ -283,11 +279,6 @@ def numbers(
     ]
     table = ReportTable("distance to gold", ("", "pairs", "mean of A", "mean of B"), rows)
     return Differences([table, *by_kind(examples, "pairs")], examples)
-
-
-def _kinds(mistakes: Sequence[Mistake]) -> dict[str, str]:
-    """The kind of mistake by example; a number that is exactly right is listed, too, with weight 0."""
-    return {mistake.unit: mistake.kind for mistake in mistakes if mistake.weight}
 
 
 def _answer(given: Any) -> Answer:
@@ -353,20 +344,16 @@ def entities(
         for pair in compared(decode_spans(gold), decode_spans(given[0]), decode_spans(given[1])):
             counts[pair.line] += 1
             if outcome := OUTCOME[pair.line]:
-                texts = (
-                    pair.texts(tokens) if len(tokens) == len(gold) else {}
-                )  # else it is other data
-                a, b = (
-                    Side(kind, named(span))
-                    for kind, span in zip(pair.kinds, pair.given, strict=True)
-                )
+                # Else it is other data.
+                texts = pair.texts(tokens) if len(tokens) == len(gold) else {}
                 # The number of labels of words that only one of the two entities has.
                 words = [
                     {(word, span.type) for word in range(span.start, span.end)} if span else set()
                     for span in pair.given
                 ]
                 size = len(words[0] ^ words[1])
-                examples.append(Difference(unit, outcome, named(pair.gold), a, b, size, texts))
+                right, a, b = map(named, (pair.gold, *pair.given))
+                examples.append(Difference(unit, outcome, *pair.kinds, right, a, b, size, texts))
     table = ReportTable("entities", ("", "entities"), [(name, counts[name]) for name in OUTCOME])
     return Differences([table, *by_kind(examples, "entities")], examples)
 

@@ -21,6 +21,11 @@ from blurb.registry import load_object
 from blurb.store.record import Record
 from blurb.tasks import ScoredSplit, Split
 
+GOLD = (
+    "gold answer: labels joined by '; ', an entity as TYPE FIRST-END in words (END is not part of it), a number, or "
+    "empty for none"
+)
+
 
 @dataclass(frozen=True)
 class ReportTable:
@@ -66,6 +71,17 @@ class Report:
 def share(part: float, whole: float) -> str:
     """A percentage; "" if `whole` is 0."""
     return f"{100 * part / whole:.1f}" if whole else ""
+
+
+def tabulate_confusion(
+    title: str, corner: str, names: Sequence[str], counts: Mapping[Any, int]
+) -> ReportTable:
+    """A row of counts for each gold answer.
+
+    :param counts: of pairs of a gold answer and a predicted one
+    """
+    rows = [(gold, *(counts[gold, predicted] for predicted in names)) for gold in names]
+    return ReportTable(f"{title} (rows: gold, columns: predicted)", (corner, *names), rows)
 
 
 def analyse(

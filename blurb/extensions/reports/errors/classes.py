@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from blurb.extensions.reports.errors import Mistake, Report, ReportTable, share
+from blurb.extensions.reports.errors import Mistake, Report, ReportTable, share, tabulate_confusion
 from blurb.messages import format_signed
 from blurb.tasks import Task
 
@@ -25,11 +25,7 @@ def analyse(
     """The confusion matrix, precision and recall per class, and (questions) accuracy by their first word."""
     answers = list(zip(columns["id"], columns["gold"], columns["prediction"], strict=True))
     counts = Counter((gold, predicted) for _, gold, predicted in answers)
-    confusion = ReportTable(
-        "confusion matrix (rows: gold, columns: predicted)",
-        ("class", *task.labels),
-        [(gold, *(counts[gold, predicted] for predicted in task.labels)) for gold in task.labels],
-    )
+    confusion = tabulate_confusion("confusion matrix", "class", task.labels, counts)
     gold_counts, given_counts = Counter(columns["gold"]), Counter(columns["prediction"])
     single = [
         _scored(label, gold_counts[label], given_counts[label], counts[label, label])

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from blurb.data.seen import Mentions, mention_string
-from blurb.extensions.reports.errors import Mistake, Report, ReportTable, share
+from blurb.extensions.reports.errors import Mistake, Report, ReportTable, share, tabulate_confusion
 from blurb.inputs.tagging import Span, decode_spans
 from blurb.tasks import Task
 
@@ -30,6 +30,7 @@ def analyse(
     kinds: Counter[str] = Counter()
     by_length: Counter[tuple[str, bool]] = Counter()
     by_seen: Counter[tuple[str, bool]] = Counter()
+    matched: Counter[tuple[str, ...]] = Counter()
     examples: list[Mistake] = []
     known = Mentions(task, train).strings
     for unit, gold, predicted in zip(
@@ -38,6 +39,8 @@ def analyse(
         tokens = rows.get(unit, {}).get("tokens")
         for kind, right, given in pairs(decode_spans(gold), decode_spans(predicted)):
             kinds[kind] += 1
+            # Entities of a single label that were found at least in part, missed, and invented.
+            matched[tuple(task.labels[0] if side else "none" for side in (right, given))] += 1
             if right is not None:
                 length = right.end - right.start
                 by_length[
@@ -66,27 +69,16 @@ def analyse(
         tables.append(
             _recall("gold entities by their words in train", by_seen, ("seen in train", "unseen"))
         )
-    answers = zip(columns["gold"], columns["prediction"], strict=True)
     if len(task.labels) == 1:
-        # Entities that were found at least in part, missed, and invented.
-        matched = [
-            pair
-            for gold, predicted in answers
-            for pair in pairs(decode_spans(gold), decode_spans(predicted))
-        ]
-        counts = Counter(
-            tuple("none" if side is None else task.labels[0] for side in sides)
-            for _, *sides in matched
-        )
-        title = "entities, also of other boundaries (rows: gold, columns: predicted)"
-        return Report(tables, examples, _confusion(title, "entity", [*task.labels, "none"], counts))
+        title, names = "entities, also of other boundaries", [*task.labels, "none"]
+        return Report(tables, examples, tabulate_confusion(title, "entity", names, matched))
     counts = Counter(
         (right.partition("-")[2] or "O", given.partition("-")[2] or "O")
-        for gold, predicted in answers
+        for gold, predicted in zip(columns["gold"], columns["prediction"], strict=True)
         for right, given in zip(gold, predicted, strict=True)
     )
-    title = "confusion matrix of words (rows: gold, columns: predicted)"
-    tables.append(_confusion(title, "label", [*task.labels, "O"], counts))
+    names = [*task.labels, "O"]
+    tables.append(tabulate_confusion("confusion matrix of words", "label", names, counts))
     return Report(tables, examples, tables[-1])
 
 
@@ -126,13 +118,6 @@ def _recall(title: str, counts: Counter[tuple[str, bool]], names: Iterable[str])
         if (whole := counts[name, True] + counts[name, False])
     ]
     return ReportTable(title, ("words", "gold", "found", "recall"), rows)
-
-
-def _confusion(
-    title: str, corner: str, names: Sequence[str], counts: Counter[tuple[str, ...]]
-) -> ReportTable:
-    rows = [(right, *(counts[right, given] for given in names)) for right in names]
-    return ReportTable(title, (corner, *names), rows)
 
 
 def named(span: Span | None) -> str:

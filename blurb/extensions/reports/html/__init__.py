@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from typing import cast
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -25,9 +26,8 @@ def environment(package: str = "blurb.extensions.reports.html", html: bool = Tru
 
 def source(environment: Environment, *names: str) -> Markup:
     """Files of the templates' folder as they are, one after the other."""
-    if environment.loader is None:  # never: for the type checker
-        raise RuntimeError
-    return Markup("".join(environment.loader.get_source(environment, name)[0] for name in names))
+    loader = cast(PackageLoader, environment.loader)
+    return Markup("".join(loader.get_source(environment, name)[0] for name in names))
 
 
 def policy_hash(text: str) -> str:

@@ -9,7 +9,7 @@ import csv
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from itertools import combinations, islice
+from itertools import combinations
 from pathlib import Path
 
 from blurb import tasks
@@ -28,6 +28,7 @@ from blurb.extensions.reports.html.model import (
     PairwiseComparisons,
 )
 from blurb.extensions.reports.html.provenance import public, row_provenance
+from blurb.grouping import by_key
 from blurb.leaderboard import intervals, ranking
 from blurb.leaderboard.intervals import Value
 from blurb.messages import DataError, opt
@@ -67,24 +68,19 @@ def comparisons(entries: Sequence[PageRow], tasks: Sequence[str]) -> PairwiseCom
         *(str(kind) for kind, group in datasets_by_type().items() if len(group) > 1),
         SCORE,
     )
-    with_runs = (
+    with_runs = [
         place
         for place, entry in enumerate(entries)
         if any(one.runs for one in entry.row.datasets.values())
-    )
-    compared = list(
-        islice(
-            with_runs,
-            MOST_PROBES if all(entry.row.kind.paired for entry in entries) else MOST_ENCODERS,
-        )
-    )
-    left_out = sum(1 for _ in with_runs)
-    pairs = list(combinations(compared, 2))
+    ]
+    most = MOST_PROBES if all(entry.row.kind.paired for entry in entries) else MOST_ENCODERS
+    pairs = list(combinations(with_runs[:most], 2))
     with_units = len(pairs) <= WITH_UNITS
     compared_pairs = [
         _compare_pair(first, other, entries[first].row, entries[other].row, names, with_units)
         for first, other in pairs
     ]
+    left_out = max(0, len(with_runs) - most)
     return PairwiseComparisons(names, with_units, compared_pairs, left_out)
 
 
@@ -297,18 +293,9 @@ def entry_of(
 
 def _dataset(row: Row, dataset: DatasetScores, test: Value) -> PageDataset:
     curves = {seed: _curve(record) for seed, record in row.records_of(dataset.task).items()}
-    return PageDataset(
-        test=test,
-        seeds=dataset.scores(),
-        planned=dataset.planned,
-        dev=dataset.mean("dev"),
-        majority=dataset.majority(),
-        metric=dataset.metric,
-        data="synthetic"
-        if row.data == "synthetic"
-        else ", ".join(sorted(dataset.known("verdict"))),
-        curves={seed: curve for seed, curve in curves.items() if len(curve) > 1},
-    )
+    verdicts = {row.data} if row.data == "synthetic" else dataset.known("verdict")
+    drawn = {seed: curve for seed, curve in curves.items() if len(curve) > 1}
+    return PageDataset(test, dataset, ", ".join(sorted(verdicts)), drawn)
 
 
 def _curve(record: Record) -> Curve:
@@ -340,17 +327,19 @@ def read_ablations(folder: Path) -> list[PageAblation]:
     ablations = []
     for path in paths:
         lines = []
-        by_cell: dict[str, dict[str, dict[str, str]]] = {}
         for at, cells in table_of(path, needed=COLUMNS, noun="table of blurb ablate").rows:
             if cells["schema"] != str(SCHEMA):
                 raise at.error(
                     f"schema version {cells['schema'] or 'none'}; this version of blurb reads {SCHEMA}."
                 )
             lines.append({column: undo_neutral(cell) for column, cell in cells.items()})
-            by_cell.setdefault(lines[-1]["cell"], {})[lines[-1]["task"]] = lines[-1]
         if not lines:
             raise DataError("the table has no rows.", path)
         model = next((line["model"] for line in lines if line["model"]), "")
         names = tuple(dict.fromkeys(line["task"] for line in lines))
+        by_cell = {
+            cell: {line["task"]: line for line in own}
+            for cell, own in by_key((line["cell"], line) for line in lines).items()
+        }
         ablations.append(PageAblation(lines[0]["axis"], model, names, tuple(by_cell.items())))
     return ablations

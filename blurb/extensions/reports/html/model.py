@@ -11,6 +11,7 @@ from blurb.leaderboard.intervals import Value
 from blurb.leaderboard.ranking import Board, RankedRow
 from blurb.learners import RowKind
 from blurb.results import groups
+from blurb.results.dataset_scores import DatasetScores
 from blurb.results.groups import Standing
 from blurb.results.row import Origin, Published, Row
 from blurb.results.score import SCORE
@@ -23,19 +24,14 @@ Curve = tuple[float, ...]
 class PageDataset:
     """One dataset of one row.
 
-    :param seeds: seed -> score on test, times 100; empty for numbers without runs
-    :param planned: number of planned seeds; 0 if unknown
+    :param data: verdict on its data
     :param curves: seed -> score on dev after every epoch
     """
 
     test: Value
-    seeds: Mapping[int, float] = field(default_factory=dict)
-    planned: int = 0
-    dev: float | None = None
-    majority: float | None = None
-    metric: str = ""
-    data: str = ""
-    curves: Mapping[int, Curve] = field(default_factory=dict)
+    scores: DatasetScores
+    data: str
+    curves: Mapping[int, Curve]
 
 
 @dataclass(frozen=True)

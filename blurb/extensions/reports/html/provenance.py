@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from blurb import tasks
 from blurb.extensions.reports.html.model import DatasetProvenance, RowProvenance
 from blurb.inputs.relations import DUMMIES
 from blurb.learners import is_named
-from blurb.messages import count_noun
+from blurb.messages import count_noun, option_to_paste
 from blurb.results.row import DEMO, Row
 
 SELF_MADE = "scratch:"
@@ -46,11 +46,15 @@ def row_provenance(row: Row) -> RowProvenance:
         run.metrics_version for known in row.datasets.values() for run in known.runs.values()
     )
     configuration = row.configuration
+    faults = sum((Counter(known.facts.get("faults")) for known in provenances), Counter[str]())
     facts = [
         ("Weights and configuration", "" if row.kind.claimed else row.weights),
         ("Tokenizer", "" if row.kind.claimed else row.tokenizer),
         ("Model of the server", _all(known.facts.get("server_model") for known in provenances)),
-        ("Faults of answers", _faults(known.facts.get("faults", {}) for known in provenances)),
+        (
+            "Faults of answers",
+            ", ".join(f"{count:,} {fault.replace('_', ' ')}" for fault, count in faults.items()),
+        ),
         ("Revision", _all(known.revision for known in provenances)),
         ("Parameters", _all(f"{known.parameters:,}" for known in provenances if known.parameters)),
         ("Protocol", f"{configuration.protocol} ({configuration.protocol_hash[:12]})"),
@@ -102,11 +106,6 @@ def public(text: str) -> str:
     return FOLDERS.sub("…/", text)
 
 
-def _faults(counted: Iterable[Mapping[str, int]]) -> str:
-    total = sum(map(Counter, counted), Counter[str]())
-    return ", ".join(f"{count:,} {fault.replace('_', ' ')}" for fault, count in total.items())
-
-
 def _all(values: Iterable[Any]) -> str:
     return ", ".join(dict.fromkeys(str(value) for value in values if value not in (None, "")))
 
@@ -114,16 +113,15 @@ def _all(values: Iterable[Any]) -> str:
 def _command(row: Row) -> str:
     """A `blurb run` command for the same trials."""
     configuration = row.configuration
-    given = [] if row.model == row.weights else ["--name", shlex.quote(row.model)]
+    name = option_to_paste("--name", row.model, row.weights)
     if is_named(row.weights):
-        words = ["blurb run", shlex.quote(row.weights), *given]
+        command = f"blurb run {shlex.quote(row.weights)}{name}"
     elif row.model.startswith(SELF_MADE):
-        words = ["blurb run", shlex.quote(row.model)]
+        command = f"blurb run {shlex.quote(row.model)}"
     else:
-        words = ["blurb run MODEL", *given]
-    suite = shlex.quote(configuration.suite)
-    words += [] if suite == "blurb" else [f"--suite {suite}"]
-    words += [] if suite == DEMO else ["--data DATA"]
+        command = f"blurb run MODEL{name}"
+    command += option_to_paste("--suite", configuration.suite, "blurb")
+    command += "" if configuration.suite == DEMO else " --data DATA"
     # Only the original releases have entity names instead of BLURB's dummies.
     released = {task.name for task in tasks.all() if task.dummified and task.original}
     if configuration.suite != DEMO and any(
@@ -131,17 +129,15 @@ def _command(row: Row) -> str:
         for name in released & set(row.datasets)
         for run in row.datasets[name].runs.values()
     ):
-        words.append("--raw RAW")
+        command += " --raw RAW"
     # A file's protocol cannot be asked for by the name that rows show.
-    named = "PROTOCOL.toml" if configuration.from_file else shlex.quote(configuration.protocol)
-    words.append(f"--protocol {named}")
-    for key in sorted(configuration.overrides):
-        words.append("--set " + shlex.quote(public(f"{key}={configuration.overrides[key]}")))
-    if configuration.precision:
-        words.append(f"--precision {shlex.quote(configuration.precision)}")
+    named = "PROTOCOL.toml" if configuration.from_file else configuration.protocol
+    command += option_to_paste("--protocol", named)
+    for key, value in sorted(configuration.overrides.items()):
+        command += option_to_paste("--set", public(f"{key}={value}"))
+    command += option_to_paste("--precision", configuration.precision, "")
     planned = {task: scores.planned_seeds for task, scores in row.datasets.items()}
     counts = set(planned.values())
     if len(counts) == 1 and (seeds := next(iter(counts))) == tuple(range(1, len(seeds) + 1)):
-        words.append(f"--seeds {len(seeds)}")
-    words.append(f"--tasks {shlex.quote(','.join(planned))}")
-    return " ".join(words)
+        command += f" --seeds {len(seeds)}"
+    return command + option_to_paste("--tasks", ",".join(planned))

@@ -79,7 +79,7 @@ def dots(
     for _, entry in entries:
         if wide or not entry.row.kind.lower_bound:
             test = entry.datasets[task].test
-            values += [*entry.datasets[task].seeds.values(), test.mean]
+            values += [*entry.datasets[task].scores.scores().values(), test.mean]
             values += [bound for bound in (test.low, test.high) if bound is not None]
     x = Axis(values, LABELS + 6, WIDTH - 6)
     top, height = 6, LANE * max(1, len(entries))
@@ -109,7 +109,7 @@ def dots(
                 )
             body += [
                 f'<circle cx="{x(seed):.1f}" cy="{y:g}" r="2.6"/>'
-                for seed in dataset.seeds.values()
+                for seed in dataset.scores.scores().values()
             ]
             body.append(_line(x(test.mean), y - 5, x(test.mean), y + 5, "mean"))
         parts.append(_group(place, on, body))

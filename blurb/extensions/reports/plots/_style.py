@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,8 +43,10 @@ FIGURES = {".png": "Figures", ".svg": "Identifier", ".pdf": "Keywords"}
 """The field of the metadata that names the figures of a plot: what a format has a place for."""
 
 
-def check(path: Path) -> None:
-    """Raises a SettingsError if no plot could be written there; writes nothing."""
+def check(path: Path | None) -> None:
+    """Raises a SettingsError if no plot could be written there, for one that is asked for; writes nothing."""
+    if path is None:
+        return
     if path.suffix not in FORMATS:
         raise SettingsError(f"{opt('plot')} must end in {', '.join(FORMATS)} (got '{path.name}').")
     if find_spec("matplotlib") is None:
@@ -78,43 +80,22 @@ def plotted(path: Path | str | None, draw: Callable[[], Figure], figures: Any) -
         return draw()
 
 
+def start_figure(
+    width: float, height: float, down: int = 1, across: int = 1
+) -> tuple[Figure, list[Axes]]:
+    """A figure of this size in inches, and its panels, row by row."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, list(figure.subplots(down, across, squeeze=False).flat)
+
+
 def lanes(axes: Axes, count: int) -> None:
     """Lays out an axis with so many rows, the first on top."""
     axes.set_ylim(max(count, 1) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="y", color=GRID, linewidth=0.6)
     axes.set_axisbelow(True)
-
-
-def draw_estimate(
-    axes: Axes,
-    at: float,
-    value: float,
-    interval: tuple[float | None, float | None],
-    look: tuple[str, str],
-    label: str | None,
-) -> None:
-    """A marker in a lane, and its interval as a bar if there is one.
-
-    :param look: colour and marker
-    """
-    colour, marker = look
-    low, high = interval
-    if low is not None and high is not None:
-        axes.plot([low, high], [at, at], color=colour, linewidth=2.5, alpha=0.35)
-    axes.plot(
-        value, at, marker, color=colour, markersize=4, linestyle="none", clip_on=False, label=label
-    )
-
-
-def finish_lanes(axes: Axes, names: Sequence[str], label: str, rows: Sequence[str]) -> None:
-    """The names of lanes, an axis of per cents, the legend, and the name of a row that is alone as the title."""
-    axes.set_yticks(range(len(names)), names, parse_math=False)
-    axes.set_xlim(0, 100)
-    axes.set_xlabel(label)
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False, fontsize=7)
-    if len(rows) == 1:
-        axes.figure.suptitle(rows[0], x=0.02, ha="left", fontsize=8, parse_math=False)
 
 
 def digest(figures: Any) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blurb.extensions.reports.plots._style import OURS, PAPER, QUIET, lanes, save
+from blurb.extensions.reports.plots._style import OURS, PAPER, QUIET, lanes, save, start_figure
 from blurb.planning.ablations import Grid
 from blurb.statistics.welch import half_width
 from blurb.store.record import clip_interval, score_bounds
@@ -54,8 +54,6 @@ def figures(grid: Grid, scores: Scores, datasets: Sequence[str]) -> list[list[st
 
 def draw(grid: Grid, scores: Scores, datasets: Sequence[str], title: str) -> Figure:
     """The plot of a grid, in print size: one panel fits a column, three fit a page."""
-    from matplotlib.figure import Figure
-
     names = [", ".join(map(str, cell.settings.values())) for cell in grid.cells]
     across = min(ACROSS, len(datasets))
     down = -(-len(datasets) // across)
@@ -64,8 +62,7 @@ def draw(grid: Grid, scores: Scores, datasets: Sequence[str], title: str) -> Fig
     )  # inches; less would cut the legend
     heading = textwrap.wrap(title, int(width * 15))
     height = down * (0.5 + 0.28 * len(names)) + 0.3 + 0.14 * len(heading)
-    figure = Figure(figsize=(width, height), layout="constrained")
-    places = list(figure.subplots(down, across, squeeze=False).flat)
+    figure, places = start_figure(width, height, down, across)
     for axes in places[len(datasets) :]:
         axes.remove()
     for index, (axes, dataset) in enumerate(zip(places, datasets, strict=False)):
@@ -118,10 +115,9 @@ def _panel(axes: Axes, grid: Grid, values: Sequence[Sequence[float]], dataset: s
         axes.set_xticks([])
         return
     least, most = score_bounds(dataset)
-    halves = {row: half_width(values[row]) for row in means}
     whiskers = {
         row: None
-        if (half := halves[row]) is None
+        if (half := half_width(values[row])) is None
         else clip_interval(mean - half, mean + half, dataset)
         for row, mean in means.items()
     }

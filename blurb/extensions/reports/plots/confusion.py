@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blurb.extensions.reports.errors import ReportTable
-from blurb.extensions.reports.plots._style import QUIET, save
+from blurb.extensions.reports.plots._style import QUIET, save, start_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,16 +26,12 @@ def write(title: str, table: ReportTable, path: Path) -> None:
 
 
 def _draw(title: str, table: ReportTable) -> Figure:
-    from matplotlib.figure import Figure
-
     gold, predicted = [str(row[0]) for row in table.rows], [str(name) for name in table.columns[1:]]
     counts = [[int(str(cell)) for cell in row[1:]] for row in table.rows]
     totals = [max(1, sum(row)) for row in counts]
     shares = [[count / total for count in row] for row, total in zip(counts, totals, strict=True)]
-    figure = Figure(
-        figsize=(1.6 + CELL * len(predicted), 1.1 + 0.75 * CELL * len(gold)), layout="constrained"
-    )
-    axes = figure.subplots()
+    width, height = 1.6 + CELL * len(predicted), 1.1 + 0.75 * CELL * len(gold)
+    figure, (axes,) = start_figure(width, height)
     axes.imshow(shares, cmap="Blues", vmin=0, vmax=1, aspect="auto")
     for place, row in enumerate(counts):
         for other, count in enumerate(row):

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from blurb.extensions.reports.plots._style import OURS, PAPER, QUIET, lanes, save
+from blurb.extensions.reports.plots._style import OURS, PAPER, QUIET, lanes, save, start_figure
 from blurb.results.comparison import ScoreComparison
 
 if TYPE_CHECKING:
@@ -33,12 +33,10 @@ def write(
 
 
 def _draw(first: str, compared: Mapping[str, Sequence[ScoreComparison]], level: float) -> Figure:
-    from matplotlib.figure import Figure
-
     shown = [[line for line in lines if line.difference is not None] for lines in compared.values()]
     rows = max([1, *map(len, shown)])
-    figure = Figure(figsize=(WIDTH * len(compared), 1.1 + 0.21 * rows), layout="constrained")
-    panels = figure.subplots(1, len(compared), squeeze=False)[0]
+    count = len(compared)
+    figure, panels = start_figure(WIDTH * count, 1.1 + 0.21 * rows, across=count)
     for axes, name, lines in zip(panels, compared, shown, strict=True):
         _panel(axes, first, name, lines, level)
     return figure

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blurb.extensions.reports.plots._style import GRID, PAPER, QUIET, save
-from blurb.extensions.reports.stats import TABLE_8, Statistics
+from blurb.extensions.reports.plots._style import GRID, PAPER, QUIET, save, start_figure
+from blurb.extensions.reports.stats import Described
 from blurb.tasks import SPLITS
 
 if TYPE_CHECKING:
@@ -22,51 +21,49 @@ LIMIT = "maximum length"
 PUBLISHED = ("Table 8, Wiki + Books vocabulary", "Table 8, PubMed vocabulary")
 
 
-def write(found: Sequence[Statistics], path: Path) -> None:
+def write(splits: Sequence[Described], path: Path) -> None:
     """Writes the plot in the format given by the suffix of `path`; creates its folder if necessary."""
-    figures = [
-        [one.task.name, one.split, *map(asdict, filter(None, (one.words, one.subtokens)))]
-        for one in found
-    ]
-    save(path, lambda: draw(found), figures)
+    figures = [[each["task"], each["split"], each["words"], each["sub_tokens"]] for each in splits]
+    save(path, lambda: draw(splits), figures)
 
 
-def draw(splits: Sequence[Statistics]) -> Figure:
+def draw(splits: Sequence[Described]) -> Figure:
     """One row per dataset, one lane per split: 5 to 95 % of inputs thin, middle half thick, median, mean, longest.
 
     In sub-tokens if they were counted, with the limit and the paper's averages; otherwise in words.
     """
-    from matplotlib.figure import Figure
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
-    names = list(dict.fromkeys(split.task.name for split in splits))
-    subtokens = all(split.subtokens for split in splits)
-    figure = Figure(figsize=(6.3, 1.15 + 0.36 * len(names)), layout="constrained")
-    axes = figure.subplots()
+    names = list(dict.fromkeys(split["task"] for split in splits))
+    subtokens = all(split["sub_tokens"] for split in splits)
+    figure, (axes,) = start_figure(6.3, 1.15 + 0.36 * len(names))
     axes.set_xscale("log", base=2)
     for split in splits:
-        sizes = split.subtokens if subtokens and split.subtokens else split.words
-        place, part = names.index(split.task.name) + LANES[split.split], sizes.quantiles
-        line: dict[str, Any] = {"color": COLOURS[split.split], "solid_capstyle": "butt"}
-        axes.plot([part[5], part[95]], [place, place], linewidth=0.9, **line)
-        axes.plot([part[25], part[75]], [place, place], linewidth=3.6, label=split.split, **line)
-        axes.plot(part[50], place, "|", color="white", markersize=3.6, markeredgewidth=1.0)
+        sizes = split["sub_tokens"] if subtokens and split["sub_tokens"] else split["words"]
+        place = names.index(split["task"]) + LANES[split["split"]]
+        line: dict[str, Any] = {"color": COLOURS[split["split"]], "solid_capstyle": "butt"}
+        axes.plot([sizes["p5"], sizes["p95"]], [place, place], linewidth=0.9, **line)
+        middle = [sizes["p25"], sizes["p75"]]
+        axes.plot(middle, [place, place], linewidth=3.6, label=split["split"], **line)
+        axes.plot(sizes["p50"], place, "|", color="white", markersize=3.6, markeredgewidth=1.0)
         edge: dict[str, Any] = {"markeredgecolor": "white", "markeredgewidth": 0.4}
-        axes.plot(sizes.mean, place, "o", color=line["color"], markersize=2.6, **edge)
-        axes.plot(sizes.longest, place, "|", color=line["color"], markersize=4, markeredgewidth=0.9)
-    for row, name in enumerate(names):
-        limit = next(split.limit for split in splits if split.task.name == name)
-        if subtokens and limit:
-            axes.plot(
-                [limit, limit], [row - 0.42, row + 0.42], color="black", linewidth=1.2, label=LIMIT
-            )
-        if subtokens and name in TABLE_8:
+        axes.plot(sizes["mean"], place, "o", color=line["color"], markersize=2.6, **edge)
+        axes.plot(
+            sizes["longest"], place, "|", color=line["color"], markersize=4, markeredgewidth=0.9
+        )
+    for row, name in enumerate(names if subtokens else ()):
+        split = next(split for split in splits if split["task"] == name)
+        if split["limit"]:
+            ends = [row - 0.42, row + 0.42]
+            axes.plot([split["limit"]] * 2, ends, color="black", linewidth=1.2, label=LIMIT)
+        if split["table_8"]:
             look: dict[str, Any] = {
                 "color": PAPER,
                 "markerfacecolor": "none",
                 "markeredgewidth": 0.8,
             }
-            for value, marker, label in zip(TABLE_8[name], "Dd", PUBLISHED, strict=True):
+            published = split["table_8"]["wiki_books"], split["table_8"]["pubmed"]
+            for value, marker, label in zip(published, "Dd", PUBLISHED, strict=True):
                 axes.plot(value, row - 0.42, marker, markersize=3.5, label=label, **look)
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.45, -0.65)

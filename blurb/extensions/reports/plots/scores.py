@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from blurb import tasks
-from blurb.extensions.reports.plots._style import QUIET, lanes, plotted
+from blurb.extensions.reports.plots._style import QUIET, lanes, plotted, start_figure
 from blurb.results.published import best_of_paper
 from blurb.results.row import Row
 from blurb.statistics.welch import half_width
@@ -41,16 +41,14 @@ def plot(
 
 def draw(rows: Sequence[Row], split: Split = "test") -> Figure:
     """The plot, in print size. Datasets are in the paper's order, then those of one's own by name."""
-    from matplotlib.figure import Figure
-
     present = {name for row in rows for name in row.means(split)}
     known = [task.name for task in tasks.all() if task.paper_order and task.name in present]
     names = [*known, *sorted(present - set(known))]
-    titles = {task.name: task.title for task in tasks.all()}
+    known_titles = {task.name: task.title for task in tasks.all()}
+    titles = [known_titles.get(name, name) for name in names]
     tall = (1 + len(rows)) * (HEIGHT if len(rows) <= len(SHAPES) else DENSE)
     height = 0.9 + len(names) * max(0.25, tall) + 0.16 * len(rows)
-    figure = Figure(figsize=(5.2, height), layout="constrained")
-    axes = figure.subplots()
+    figure, (axes,) = start_figure(5.2, height)
     marks = [_row(axes, row, number, len(rows), names, split) for number, row in enumerate(rows)]
     best = {
         place: best_of_paper()[name][0]
@@ -71,7 +69,7 @@ def draw(rows: Sequence[Row], split: Split = "test") -> Figure:
         room = EDGE * (max(values) - min(values))
         low, high = axes.get_xlim()
         axes.set_xlim(max(low, min(values) - room), min(high, max(values) + room))
-    axes.set_yticks(range(len(names)), [titles.get(name, name) for name in names], parse_math=False)
+    axes.set_yticks(range(len(names)), titles, parse_math=False)
     lanes(axes, len(names))
     axes.set_xlabel(
         f"{split} score × 100; small marks: single runs, lines: 95 % interval of their mean",

@@ -99,10 +99,11 @@ def test_a_file_gives_the_same_rows_with_intervals_over_seeds(folder: Path) -> N
             other.detail,
         )
         for name, one in entry.datasets.items():
-            values = list(one.seeds.values())
-            assert values == pytest.approx(list(other.datasets[name].seeds.values()), abs=1e-4)
-            assert one.dev == pytest.approx(other.datasets[name].dev, abs=1e-4)
-            assert one.majority == pytest.approx(other.datasets[name].majority, abs=1e-4)
+            theirs = other.datasets[name].scores
+            values = list(one.scores.scores().values())
+            assert values == pytest.approx(list(theirs.scores().values()), abs=1e-4)
+            assert one.scores.mean("dev") == pytest.approx(theirs.mean("dev"), abs=1e-4)
+            assert one.scores.majority() == pytest.approx(theirs.majority(), abs=1e-4)
             if len(values) > 1:
                 assert one.test.basis == "seeds"
                 assert one.test.high == pytest.approx(
@@ -131,7 +132,7 @@ def test_two_files_with_other_runs_of_one_row_are_merged_first(tmp_path: Path) -
     ):
         collect(tmp_path / "none", files, with_published=False)
     (board,) = collect(tmp_path / "none", [files[0], files[2]], with_published=False).boards
-    assert [list(entry.datasets["gad"].seeds) for entry in board.entries] == [[1, 2]]
+    assert [list(entry.datasets["gad"].scores.scores()) for entry in board.entries] == [[1, 2]]
 
 
 def test_published_rows_stand_beside_real_ones_only(folder: Path, tmp_path: Path) -> None:

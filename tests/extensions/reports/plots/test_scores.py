@@ -20,12 +20,13 @@ from blurb import tasks
 from blurb.cli import cli
 from blurb.extensions.reports.plots import forest, input_lengths
 from blurb.extensions.reports.plots._style import OURS, PAPER, QUIET
-from blurb.extensions.reports.stats import TABLE_8, Statistics, lengths
+from blurb.extensions.reports.stats import TABLE_8, Described, lengths, measure
 from blurb.messages.errors import SettingsError
 from blurb.results.comparison import ScoreComparison
 from blurb.results.published import best_of_paper
 from blurb.statistics.welch import WelchComparison
 from blurb.store.store import Store
+from blurb.tasks import SPLITS, Split
 from tests.extensions.reports.export.stores import bioasq, finish, gad
 from tests.results import invented
 
@@ -113,11 +114,13 @@ def test_no_row_reaches_into_the_next_dataset(results: Any) -> None:
 # The picture of `blurb data stats` shows the numbers it was given; places are read back from Matplotlib.
 
 
-def statistics(name: str, split: str, subtokens: bool) -> Statistics:
-    words = lengths([4, 8, 8, 16, 64], [str(number) for number in range(5)])
-    twice = lengths([9, 17, 17, 33, 129], [str(number) for number in range(5)])
-    size = {"subtokens": twice, "limit": 128, "truncated": 1, "windowed": 0} if subtokens else {}
-    return Statistics(tasks.get(name), split, 5, 5, words, {}, **size)  # type: ignore[arg-type]
+def statistics(name: str, split: Split, subtokens: bool) -> Described:
+    (described,) = measure(
+        tasks.get(name),
+        {split: [{"id": "0", "doc_id": "0", "text": "kalo", "label": "1", "labels": []}]},
+    )
+    size = {"sub_tokens": lengths([9, 17, 17, 33, 129], "abcde"), "limit": 128} if subtokens else {}
+    return {**described, "words": lengths([4, 8, 8, 16, 64], "abcde"), **size}  # type: ignore[typeddict-item]
 
 
 def drawn(axes: Axes, row: float) -> list[list[float]]:
@@ -132,10 +135,9 @@ def labelled(axes: Axes, label: str) -> list[float]:
 
 
 def test_lanes_limits_and_table_8() -> None:
-    found = [statistics("gad", split, True) for split in ("train", "dev", "test")] + [
-        statistics("hoc", "test", True)
-    ]
-    figure = input_lengths.draw(found)
+    figure = input_lengths.draw(
+        [*(statistics("gad", split, True) for split in SPLITS), statistics("hoc", "test", True)]
+    )
     (axes,) = figure.axes
     assert [label.get_text() for label in axes.get_yticklabels()] == ["gad", "hoc"]
     for row in (*input_lengths.LANES.values(), 1 + input_lengths.LANES["test"]):

@@ -6,7 +6,7 @@ Shared by both formats for the Hugging Face Hub: the scores of a dataset.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,9 +19,10 @@ from blurb.extensions.reports.html.model import winners
 from blurb.messages import SettingsError, StoreError, UnknownName, group_reasons, opt
 from blurb.results import groups
 from blurb.results.comparability import ONE_SEED
+from blurb.results.dataset_scores import DATASETS
 from blurb.results.groups import Standing
 from blurb.results.row import DEMO, Published, Row
-from blurb.results.score import SCORE, datasets_by_type
+from blurb.results.score import SCORE
 from blurb.row_files.references import PUBLISHED, resolve_all
 from blurb.tasks import Task
 
@@ -85,28 +86,27 @@ def grid(requested: ExportRequest) -> ExportTable:
         )
     columns = [_column(row, own, requested.datasets) for row in [*others, *own]]
     columns = [column for column in columns if column.figures or requested.rows]
-    keys = [task.name for task in requested.datasets]
-    titles = [task.title for task in requested.datasets]
-    if {task.name for group in datasets_by_type().values() for task in group} <= set(keys):
-        keys.append(TITLE_OF_SCORE)
-        titles.append(TITLE_OF_SCORE if all(row.suite != DEMO for row in own) else "Demo score")
+    titles = {task.name: task.title for task in requested.datasets}
+    if titles.keys() >= set(DATASETS):
+        is_real = all(row.suite != DEMO for row in own)
+        titles[TITLE_OF_SCORE] = TITLE_OF_SCORE if is_real else "Demo score"
     present = {name for column in columns for name in column.figures} | requested.named
     if not columns or not present:
         raise StoreError(
-            f"No finished row has a figure of {', '.join(keys)}",
+            f"No finished row has a figure of {', '.join(titles)}",
             fix=f"check {opt('tasks')} and {opt('output')}.",
         )
-    titles = [title for key, title in zip(keys, titles, strict=True) if key in present]
-    keys = [key for key in keys if key in present]
-    cells = [_line(columns, key, requested.sd) for key in keys]
+    titles = {key: title for key, title in titles.items() if key in present}
+    cells = [_line(columns, key, requested.sd) for key in titles]
     names = [column.name for column in columns]
     notes = group_reasons((column.name, column.note) for column in columns)
     caption = _caption(
-        columns, keys, requested.sd, any(cell.best for line in cells for cell in line)
+        columns, titles, requested.sd, any(cell.best for line in cells for cell in line)
     )
     if requested.transpose or len(names) > MOST:
-        return ExportTable("model", titles, names, list(zip(*cells, strict=True)), caption, notes)
-    return ExportTable("dataset", names, titles, cells, caption, notes)
+        turned = list(zip(*cells, strict=True))
+        return ExportTable("model", [*titles.values()], names, turned, caption, notes)
+    return ExportTable("dataset", names, [*titles.values()], cells, caption, notes)
 
 
 def _seen_table(requested: ExportRequest, path: Path) -> ExportTable:
@@ -148,7 +148,7 @@ def _seen_table(requested: ExportRequest, path: Path) -> ExportTable:
     )
 
 
-def _caption(columns: Sequence[ExportColumn], keys: Sequence[str], sd: bool, bold: bool) -> str:
+def _caption(columns: Sequence[ExportColumn], keys: Collection[str], sd: bool, bold: bool) -> str:
     """The caption, which mentions only what the table contains."""
     text = "Test scores times 100"
     text += (
