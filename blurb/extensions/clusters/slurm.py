@@ -20,7 +20,7 @@ from blurb.execution.engine import Engine, Launch
 from blurb.execution.estimate import Estimate
 from blurb.execution.job import Job, OnFinished, OnProgress, TrialOutcome
 from blurb.extensions.clusters import _slurm_parts
-from blurb.extensions.clusters._slurm_script import Script, SlurmError, arrays, check_path, offsets
+from blurb.extensions.clusters._slurm_script import Script, SlurmError, arrays, check_path
 from blurb.messages import SettingsError, opt
 from blurb.store.row_contents import failure_of
 from blurb.system.files import write_whole
@@ -170,13 +170,10 @@ class SlurmEngine(Engine):
         for earlier in sweeps.folders(store):
             noted = _slurm_parts.read_parts(earlier)
             taken = range(noted["taken"])
-            queued = (
-                {job.path.absolute() for job in _slurm_parts.jobs_of_parts(earlier, taken)}
-                if taken
-                else set()
-            )
-            alive = [] if trials.isdisjoint(queued) else _alive(noted["submitted"])
-            if alive:
+            queued = _slurm_parts.jobs_of_parts(earlier, taken) if taken else []
+            if trials.isdisjoint(job.path.absolute() for job in queued):
+                continue
+            if alive := _alive(noted["submitted"]):
                 raise SlurmError(
                     f"These trials were submitted before, and are not finished: job {', '.join(alive)}.",
                     fix=f"Wait for them (blurb status), or cancel them first: scancel {' '.join(alive)}",
@@ -242,8 +239,8 @@ def submit(script: Script) -> list[str]:
     :raises SlurmError: with what sbatch says; what was submitted before stays, and is noted
     """
     _check_sbatch()
-    for block, offset in offsets(script.blocks):
-        command = ["sbatch", "--parsable", f"--array={block}", str(script.path), str(offset)]
+    for block, parts in script.blocks:
+        command = ["sbatch", "--parsable", f"--array={block}", str(script.path), str(parts.start)]
         result = subprocess.run(command, capture_output=True, text=True)
         before = _slurm_parts.read_parts(script.folder)["submitted"]
         number = _number(result) if result.returncode == 0 else _queued_by_name(script, before)
@@ -254,9 +251,7 @@ def submit(script: Script) -> list[str]:
                 fix="Run the same command again when these are over; with a "
                 "larger minutes=N there are fewer and longer jobs.",
             )
-        _slurm_parts.note_submitted(
-            script.folder, number, offset + int(re.split("[-%]", block)[1]) + 1
-        )
+        _slurm_parts.note_submitted(script.folder, number, parts.stop)
     return list(_slurm_parts.read_parts(script.folder)["submitted"])
 
 

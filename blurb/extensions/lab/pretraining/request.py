@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import accumulate
@@ -33,7 +34,7 @@ class PretrainingCorpus:
 
     texts: Sequence[str]
     held_out: Sequence[str]
-    left_out: dict[str, int] = field(default_factory=dict)
+    left_out: Counter[str] = field(default_factory=Counter)
     hash: str = ""
 
     @property
@@ -50,7 +51,7 @@ def collect(documents: Iterable[TextDocument], known: HeldOut | None) -> Pretrai
     """
     texts: list[str] = []
     aside: list[str] = []
-    left_out: dict[str, int] = {}
+    left_out: Counter[str] = Counter()
     seen: set[bytes] = set()
     digest = hashlib.sha256()
     for document in documents:
@@ -58,13 +59,13 @@ def collect(documents: Iterable[TextDocument], known: HeldOut | None) -> Pretrai
         reason = "copy" if key in seen else known.reason(document) if known is not None else ""
         seen.add(key)
         if reason:
-            left_out[reason] = left_out.get(reason, 0) + 1
+            left_out[reason] += 1
             continue
         (aside if int.from_bytes(key[:4], "big") % HELD_OUT == 0 else texts).append(document.text)
         digest.update(document.text.encode() + b"\0")
     if not texts:
         why = (
-            f"all {sum(left_out.values())} documents have text of dev or test"
+            f"all {left_out.total()} documents have text of dev or test"
             if left_out
             else "it is empty"
         )
@@ -135,9 +136,9 @@ def recipe(settings: Mapping[str, Any]) -> Recipe:
     if requested.start:
         for name in OF_START:
             if getattr(requested, name) != getattr(Recipe(), name):
-                fix = f"remove {name} or start."
                 raise SettingsError(
-                    f"{name} is of a new encoder; {requested.start} has its own", fix=fix
+                    f"{name} is of a new encoder; {requested.start} has its own",
+                    fix=f"remove {name} or start.",
                 )
         requested = replace(requested, size="", vocabulary=0)
     requested.check()
@@ -165,14 +166,14 @@ def corpus(
             "There is no text",
             fix=f"add {opt('text', 'FILE')}, or {opt('text', 'train')} with {opt('data')}.",
         )
-    if TRAIN in (*text, *mix) and data is None:
-        raise SettingsError(
-            f"{opt('text', 'train')} reads the train sets", fix=f"add {opt('data')}."
-        )
     known = None if data is None else task_texts.read_held_out(data, version)
-    train = (
-        task_texts.read_train(data, raw) if data is not None and TRAIN in (*text, *mix) else None
-    )
+    train = None
+    if TRAIN in (*text, *mix):
+        if data is None:
+            raise SettingsError(
+                f"{opt('text', 'train')} reads the train sets", fix=f"add {opt('data')}."
+            )
+        train = task_texts.read_train(data, raw)
     first = collect(_documents(text, train), known)
     sizes = [first.words]
     if mix:
@@ -181,10 +182,7 @@ def corpus(
         first = replace(
             first,
             texts=mixed(first.texts, second.texts),
-            left_out={
-                key: first.left_out.get(key, 0) + second.left_out.get(key, 0)
-                for key in (*first.left_out, *second.left_out)
-            },
+            left_out=first.left_out + second.left_out,
             hash=f"{first.hash} {second.hash}",
         )
     return first, {
