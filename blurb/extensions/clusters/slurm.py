@@ -116,14 +116,17 @@ class SlurmEngine(Engine):
             raise SettingsError(f"{opt('engine', 'slurm')}: setup={setup} is not a file.")
 
     def check_there(self) -> None:
-        if not self.launch.shown:
-            _check_sbatch()
+        if not self.launch.shown and shutil.which("sbatch") is None:
+            raise SlurmError(
+                "sbatch is not here, so nothing was submitted. On a machine of the cluster it works; to see the script, "
+                f"add {opt('print')}."
+            )
 
     def shortfalls(self, expected: Estimate) -> Iterator[str]:
         from blurb.extensions.clusters import _slurm_limits
 
         parts = self._packed([one.seconds for one in expected.waiting])
-        yield from _slurm_limits.shortfalls(expected, self.sbatch, len(parts))
+        return _slurm_limits.shortfalls(expected, self.sbatch, len(parts))
 
     @classmethod
     def is_queued(cls, folder: Path) -> bool:
@@ -224,24 +227,17 @@ class SlurmEngine(Engine):
         return f"Submitted as job {', '.join(submit(script))}; script and logs: {script.folder}"
 
 
-def _check_sbatch() -> None:
-    """Raises a SlurmError if nothing can be submitted from this machine."""
-    if shutil.which("sbatch") is None:
-        raise SlurmError(
-            "sbatch is not here, so nothing was submitted. On a machine of the cluster it works; to see the script, "
-            f"add {opt('print')}."
-        )
-
-
 def submit(script: Script) -> list[str]:
     """Submits a script for all its parts; returns the numbers of the jobs.
 
     :raises SlurmError: with what sbatch says; what was submitted before stays, and is noted
     """
-    _check_sbatch()
     for block, parts in script.blocks:
-        command = ["sbatch", "--parsable", f"--array={block}", str(script.path), str(parts.start)]
-        result = subprocess.run(command, capture_output=True, text=True)
+        result = subprocess.run(
+            ["sbatch", "--parsable", f"--array={block}", str(script.path), str(parts.start)],
+            capture_output=True,
+            text=True,
+        )
         before = _slurm_parts.read_parts(script.folder)["submitted"]
         number = _number(result) if result.returncode == 0 else _queued_by_name(script, before)
         if not number:

@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 
 from blurb.statistics.welch import t_critical
-from blurb.tasks import Split
 
 Floats = npt.NDArray[np.float64]
 NEIGHBOURS = 5
@@ -64,14 +63,6 @@ class Measure(StrEnum):
         if self is Measure.SCORE:
             return 1
         return -1 if self is Measure.LOSS or LOWER.search(name) else None
-
-    def protocol_of(self, protocol: str) -> str:
-        """The protocol of its values; "" for figures, which no fine-tuning decides."""
-        return "" if self is Measure.FIGURE else protocol
-
-    def split_of(self, scores: Split) -> str:
-        """The split of its values, beside scores of some split; "" for figures."""
-        return {Measure.SCORE: scores, Measure.LOSS: "dev", Measure.FIGURE: ""}[self]
 
 
 @dataclass(frozen=True)
@@ -196,11 +187,9 @@ def signal_to_noise(curves: Sequence[tuple[Floats, Floats]], pooled: Noise | Non
 
     None where the noise is unknown; infinite for a trend without noise.
     """
-    ranges = [
-        float(np.ptp(smoother(where) @ values)) for where, values in curves if len(values) >= LEAST
-    ]
-    if pooled is None or not ranges:
+    if pooled is None:
         return None
+    ranges = [np.ptp(smoother(where) @ values) for where, values in curves if len(where) >= LEAST]
     mean = float(np.mean(ranges))
     if mean <= ROUNDING:
         return 0.0
@@ -214,35 +203,30 @@ def ratio_by_chance(
 
     They are drawn (`DRAWS` times, with one seed), with the noise itself drawn from its distribution.
     """
-    present = [where for where, values in curves if len(values) >= LEAST]
-    if pooled is None or not present:
+    if pooled is None:
         return None
     generator = np.random.default_rng(0)
     ranges = [
         np.ptp(generator.standard_normal((DRAWS, len(where))) @ smoother(where).T, axis=1)
-        for where in present
+        for where, _ in curves
+        if len(where) >= LEAST
     ]
     estimated = np.sqrt(generator.chisquare(pooled.freedom, DRAWS) / pooled.freedom)
     return float(np.quantile(np.mean(ranges, axis=0) / estimated, 1 - level))
 
 
-def fall_by_chance(curves: Sequence[tuple[Floats, Floats]], level: float = 0.05) -> float | None:
+def fall_by_chance(curves: Sequence[tuple[Floats, Floats]], level: float = 0.05) -> float:
     """The fall between two neighbours, in deviations of the noise, that noise alone exceeds anywhere at this level.
 
     Drawn as a whole, noise included: a fall is among the differences that the noise is estimated from, so quantiles of
-    Student's t would be far too high.
+    Student's t would be far too high. At least one curve has `LEAST` points.
     """
-    present = [where for where, values in curves if len(values) >= LEAST]
-    if not present:
-        return None
     generator = np.random.default_rng(0)
     total, rank = np.zeros(5 * DRAWS), 0.0
     largest = np.full(5 * DRAWS, -np.inf)
-    for where in present:
-        drawn, beside = (
-            generator.standard_normal((5 * DRAWS, len(where))),
-            _distance_to_neighbours(where),
-        )
+    for where in (where for where, _ in curves if len(where) >= LEAST):
+        drawn = generator.standard_normal((5 * DRAWS, len(where)))
+        beside = _distance_to_neighbours(where)
         total += np.sum((drawn @ beside.T) ** 2, axis=1)
         rank += float(np.trace(beside @ beside.T))
         largest = np.maximum(largest, np.max(drawn[:, :-1] - drawn[:, 1:], axis=1))

@@ -144,7 +144,8 @@ def test_runs_of_one_name_are_told_apart(tmp_path: Path, add: Add) -> None:
 
 def test_required_steps_that_are_missing(tmp_path: Path, add: Add) -> None:
     add("checkpoint-5")
-    assert finding.missing(find([tmp_path / "run"]), [5, 10, 20]) == {"run": [10, 20]}
+    with pytest.raises(BlurbError, match="are missing: run lacks step 10, 20"):
+        finding.check_required(find([tmp_path / "run"]), [5, 10, 20])
 
 
 def test_nothing_to_find(tmp_path: Path) -> None:

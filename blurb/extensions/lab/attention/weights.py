@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
+from scipy.special import softmax
 from torch import nn
 from transformers import PreTrainedModel
 
@@ -105,8 +106,7 @@ def join(weights: Floats, columns: Sequence[int], size: int) -> Floats:
 
 def join_keys(weights: Floats, columns: Sequence[int], size: int) -> Floats:
     """`join` for rows that are no sub-tokens: (..., pieces) to (..., words)."""
-    joined: Floats = weights @ _members(columns, size)
-    return joined
+    return weights @ _members(columns, size)
 
 
 def _members(columns: Sequence[int], size: int) -> Floats:
@@ -163,10 +163,8 @@ class Projections:
     @property
     def scores(self) -> Floats:
         """Products of queries and keys, divided by the square root of their size: (layers, heads, pieces, pieces)."""
-        products: Floats = (
-            self.queries @ self.keys.swapaxes(-1, -2) / np.float32(self.queries.shape[-1] ** 0.5)
-        )
-        return products
+        root = np.float32(self.queries.shape[-1] ** 0.5)
+        return self.queries @ self.keys.swapaxes(-1, -2) / root
 
 
 @contextmanager
@@ -211,13 +209,11 @@ def projections(
         for each in (*queries, *keys)
     ):
         return NOT_APART
-    found = Projections(_by_head(queries, heads), _by_head(keys, heads))
-    if (
-        found.queries.shape != found.keys.shape
-        or np.abs(softmax(found.scores) - weights).max() > CLOSE
-    ):
+    made = Projections(_by_head(queries, heads), _by_head(keys, heads))
+    if made.queries.shape != made.keys.shape:
         return NOT_ALONE
-    return found
+    difference = np.abs(softmax(made.scores, axis=-1) - weights).max()
+    return made if difference <= CLOSE else NOT_ALONE
 
 
 def _by_head(rows: list[torch.Tensor], heads: int) -> Floats:
@@ -227,13 +223,6 @@ def _by_head(rows: list[torch.Tensor], heads: int) -> Floats:
     return np.ascontiguousarray(
         stacked.reshape(layers, pieces, heads, width // heads).transpose(0, 2, 1, 3)
     )
-
-
-def softmax(scores: Floats) -> Floats:
-    """Over the last axis."""
-    powers = np.exp(scores - scores.max(-1, keepdims=True))
-    weights: Floats = powers / powers.sum(-1, keepdims=True)
-    return weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,9 +268,13 @@ def open_model(reference: str, trust_remote_code: bool = False, data: Path | Non
     checkpoint = Checkpoint(located.folder, trust_remote_code, located.casing)
     checkpoint.check()
     encoder, _ = checkpoint.load_encoder()
-    name = default_name(reference)
     return Opened(
-        name, located.folder, checkpoint.tokenizer, encoder.eval(), None, longest_input(encoder)
+        default_name(reference),
+        located.folder,
+        checkpoint.tokenizer,
+        encoder.eval(),
+        None,
+        longest_input(encoder),
     )
 
 

@@ -88,11 +88,17 @@ def enough(texts: Sequence[str], words: int, seed: int) -> Sequence[str]:
     So a small budget begins at once, however much text there is. They are a quarter more than the budget, as the rest
     of an input is dropped, and at least `LEAST_WORDS`.
     """
-    wanted = max(LEAST_WORDS, words + words // 4)
     drawn = np.random.default_rng((seed, DOCUMENTS)).permutation(len(texts)).tolist()
-    before = accumulate((len(texts[place].split()) for place in drawn), initial=0)
-    taken = takewhile(lambda pair: pair[1] < wanted, zip(drawn, before, strict=False))
-    return [texts[place] for place, _ in sorted(taken)]
+    budget = max(LEAST_WORDS, words + words // 4)
+    count = len(first_words([texts[place] for place in drawn], budget))
+    return [texts[place] for place in sorted(drawn[:count])]
+
+
+def first_words(texts: Sequence[str], words: int) -> list[str]:
+    """The first documents, until they have so many words; the rest is not looked at."""
+    before = accumulate((len(text.split()) for text in texts), initial=0)
+    pairs = takewhile(lambda pair: pair[1] < words, zip(texts, before, strict=False))
+    return [text for text, _ in pairs]
 
 
 def cut(whole: Stream, length: int) -> Sequence[slice]:
@@ -222,8 +228,14 @@ class PretrainingInputs:
         ids, starts, follows = self._content(int(order[number]), place)
         free = (ids != self.tokenizer.cls_token_id) & (ids != self.stream.separator)
         generator = np.random.default_rng((recipe.seed, MASK, place))
-        rate = recipe.rate_at(place / len(self))
-        picked = choose(starts, free, rate, recipe.whole_word, generator, recipe.version)
+        picked = choose(
+            starts,
+            free,
+            recipe.rate_at(place / len(self)),
+            recipe.whole_word,
+            generator,
+            recipe.version,
+        )
         seen, labels = mask(ids, picked, self.tokenizer.mask_token_id, self._ordinary, generator)
         item: dict[str, Any] = {"input_ids": seen, "labels": labels}
         if recipe.next_sentence:

@@ -102,7 +102,7 @@ def pretrain(
             seconds = trainer.train(
                 model, inputs, checkpoints, precision == "bf16", bits, every, progress, callbacks
             )
-    bits_per_byte = trainer.measure(model.cpu().float(), tokenizer, learnt, aside, recipe.length)
+    quality = trainer.measure(model.cpu().float(), tokenizer, learnt, aside, recipe.length)
     facts = {
         "recipe": asdict(recipe),
         "hash": key,
@@ -121,7 +121,7 @@ def pretrain(
             "seconds": round(seconds, 1),
         },
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
-        "bits per byte": asdict(bits_per_byte),
+        "bits per byte": asdict(quality),
         "precision": precision,
         "vocabulary": hashlib.sha256(
             json.dumps(sorted(tokenizer.get_vocab().items())).encode()
@@ -203,9 +203,8 @@ def for_hours(out: Path, corpus: PretrainingCorpus, recipe: Recipe, hours: float
     """
     if (out / PLAN).is_file():
         return replace(recipe, words=int(read_json(out / PLAN)["recipe"]["words"]))
-    return replace(
-        recipe, words=max(1, round(SHARE * hours * 3600 * words_per_second(corpus, recipe)))
-    )
+    words = SHARE * hours * 3600 * words_per_second(corpus, recipe)
+    return replace(recipe, words=max(1, round(words)))
 
 
 def words_per_second(corpus: PretrainingCorpus, recipe: Recipe) -> float:

@@ -7,10 +7,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+from blurb.extensions.lab.pretraining.inputs import first_words
 from blurb.extensions.lab.pretraining.recipe import VERSION, Recipe
 from blurb.extensions.lab.text import documents, task_texts
 from blurb.extensions.lab.text.documents import TextDocument
@@ -72,11 +72,8 @@ def collect(documents: Iterable[TextDocument], known: HeldOut | None) -> Pretrai
         raise DataError(f"There is no text to pretrain on: {why}.")
     if not aside:
         aside = [texts.pop()] if len(texts) > 1 else [_cut(texts)]
-    ends = accumulate(len(text.split()) for text in aside)
-    held_out = next(
-        (count for count, words in enumerate(ends, 1) if words >= MOST_HELD_OUT), len(aside)
-    )
-    return PretrainingCorpus(texts, aside[:held_out], left_out, digest.hexdigest())
+    held_out = first_words(aside, MOST_HELD_OUT)
+    return PretrainingCorpus(texts, held_out, left_out, digest.hexdigest())
 
 
 def _cut(texts: list[str]) -> str:
@@ -97,9 +94,7 @@ def mixed(first: Sequence[str], second: Sequence[str]) -> Sequence[str]:
     sizes = [sum(len(text.split()) for text in texts) for texts in (first, second)]
     small, large = (first, second) if sizes[0] < sizes[1] else (second, first)
     times, left = divmod(max(sizes), max(1, min(sizes)))
-    before = accumulate((len(text.split()) for text in small), initial=0)
-    rest = [text for text, words in zip(small, before, strict=False) if words < left]
-    return [*large, *list(small) * times, *rest]
+    return [*large, *list(small) * times, *first_words(small, left)]
 
 
 TRAIN = "train"

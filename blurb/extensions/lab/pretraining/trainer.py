@@ -207,10 +207,9 @@ SPENT = "seconds.json"
 
 def kept_updates(updates: int) -> list[int]:
     """The updates after which a checkpoint stays, the last one included: 1, 2, 5, 10, 20, 50, ..."""
-    steps = {1, updates}
-    for decade in range(int(math.log10(updates)) + 1):
-        steps |= {step * 10**decade for step in PER_DECADE}
-    return sorted(step for step in steps if step <= updates)
+    decades = range(int(math.log10(updates)) + 1)
+    steps = {step * 10**decade for decade in decades for step in PER_DECADE}
+    return sorted({updates, *(step for step in steps if step < updates)})
 
 
 def last_complete(folder: Path) -> Path | None:

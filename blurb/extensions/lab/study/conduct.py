@@ -41,8 +41,7 @@ class Texts:
 
     def of(self, variant: Variant) -> tuple[PretrainingCorpus, Mapping[str, Any]]:
         """The documents of a variant, and what the card says of them."""
-        version = variant.recipe.version
-        return self._read(tuple(variant.text), tuple(variant.mix), version=version)
+        return self._read(tuple(variant.text), tuple(variant.mix), version=variant.recipe.version)
 
 
 def missing(out: Path, study: Study) -> list[tuple[Variant, int]]:
@@ -184,7 +183,7 @@ class Forecast:
     def seconds(self, variant: Variant) -> float | None:
         """Seconds of one more pretraining of a variant with its scoring, the longest measured ones; one that was begun
         counts as a whole."""
-        here, usual = machine(), usual_precision()
+        here = machine(), usual_precision()
         done = [
             (each, read_json(parts.place(self._out, each, seed) / pretrain.ABOUT))
             for each, seed in self._study.pretrainings
@@ -193,7 +192,7 @@ class Forecast:
         there = [
             (each, facts)
             for each, facts in done
-            if (facts.get("machine"), facts.get("precision")) == (here, usual)
+            if (facts.get("machine"), facts.get("precision")) == here
         ]
         pretrained = [facts["seen"]["seconds"] for other, facts in there if other == variant]
         scored = [
@@ -222,10 +221,9 @@ class Forecast:
         assert self._texts is not None
         if variant.name not in self._tried:
             corpus, _ = self._texts.of(variant)
-            rate = (
-                pretrain.words_per_second(corpus, variant.recipe) if variant.recipe.words else 1.0
-            )
-            self._tried[variant.name] = ENDS + variant.recipe.words / (pretrain.SHARE * rate)
+            words = variant.recipe.words
+            rate = pretrain.words_per_second(corpus, variant.recipe) if words else 1.0
+            self._tried[variant.name] = ENDS + words / (pretrain.SHARE * rate)
         return self._tried[variant.name]
 
     def _estimate(self, variant: Variant) -> float:
@@ -240,10 +238,9 @@ class Forecast:
             with tempfile.TemporaryDirectory() as folder:
                 model.save_pretrained(folder)
                 tokenizer.save_pretrained(folder)
-                seconds = sum(
+                self._tried[_size(variant)] = sum(
                     self._scoring(Path(folder), protocol) for protocol in self._study.protocols
                 )
-            self._tried[_size(variant)] = seconds
         return self._tried[_size(variant)]
 
 

@@ -154,11 +154,11 @@ class Findings(Tabular):
         Variants that lack a dataset of the study are left out.
         """
         weights = dict.fromkeys((task.name for task in self.study.tasks), 1 / len(self.study.tasks))
-        there = {
-            name: decompose_difference([each.line for each in own], weights)
+        return {
+            name: parts
             for name, own in self.differences.items()
+            if (parts := decompose_difference([each.line for each in own], weights)) is not None
         }
-        return {name: parts for name, parts in there.items() if parts is not None}
 
     def lines(self) -> list[StudyCell]:
         """A cell for each protocol, dataset and variant."""
@@ -184,8 +184,8 @@ class Findings(Tabular):
             (low,) if high < 1.01 * low else (low, high)
         )  # a budget of words ends with a whole update
         texts = (each["text"] for _, each in every)
-        template = environment(__package__, html=False).get_template("page.md.jinja")
-        return template.render(
+        page = environment(__package__, html=False).get_template("page.md.jinja")
+        return page.render(
             signed=format_signed,
             probability=format_p,
             study=self.study,

@@ -62,13 +62,15 @@ def start_study(study: Study, out: Path) -> Study:
     :raises DataError: if they began with two
     """
     files = [*(out / PARTS).glob(f"*/{PRETRAINING}"), *(out / WORK).glob(f"*/*/{PLAN}")]
-    versions = {version_of(read_json(file)) for file in files}
+    versions = sorted({version_of(read_json(file)) for file in files}) or [VERSION]
     if len(versions) > 1:
-        why = f"its parts were made with versions {' and '.join(map(str, sorted(versions)))} of pretraining."
-        raise DataError(why, out, fix="move those of one version away.")
-    version = versions.pop() if versions else VERSION
+        raise DataError(
+            f"its parts were made with versions {' and '.join(map(str, versions))} of pretraining.",
+            out,
+            fix="move those of one version away.",
+        )
     variants = [
-        replace(each, recipe=replace(each.recipe, version=version)) for each in study.variants
+        replace(each, recipe=replace(each.recipe, version=versions[0])) for each in study.variants
     ]
     return replace(study, variants=variants)
 

@@ -87,8 +87,7 @@ class VariantDifference:
     def verdict(self) -> str:
         """Whether it is separated from noise, and what it would take."""
         if self.line.p is None or self.half is None:
-            why = self.line.reason or "one pretraining says nothing of others"
-            return f"of these checkpoints alone ({why})"
+            return f"of these checkpoints alone ({self.line.reason or 'one pretraining says nothing of others'})"
         if self.line.p < LEVEL:
             return "separated"
         deviation = (

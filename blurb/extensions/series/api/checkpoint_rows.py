@@ -58,8 +58,8 @@ class Scoring:
             f"{outcome.job.source.name} on {outcome.job.trial.task}, seed {outcome.job.trial.seed}: {outcome.message}"
             for outcome in results.failed
         )
-        asked = self._seeds(protocol, given.get("seeds"))
-        return {row.model: _with_seeds(row, asked) for row in results.rows}
+        requested = self._seeds(protocol, seeds)
+        return {row.model: _with_seeds(row, requested) for row in results.rows}
 
     def of_step(self, step: Step) -> Row | None:
         """The row of one checkpoint; None if its trials failed, or if it is none that can be scored: both are told."""
@@ -73,10 +73,7 @@ class Scoring:
 
     def read(self, steps: Sequence[Step], protocol: str) -> Mapping[str, Row]:
         """Reads the rows of the store: those that the trials of each checkpoint, as it is now, would have."""
-        requested, by_name = (
-            self._seeds(protocol, self.trials.get("seeds")),
-            self._by_name(protocol),
-        )
+        requested, by_name = self._seeds(protocol), self._by_name(protocol)
         own_rows: dict[str, Row] = {}
         kinds: dict[str, None] = {}
         for step in steps:
@@ -134,7 +131,7 @@ class Scoring:
             for run, step in last.items()
             for number in numbers_beside(step)
         }
-        requested = self._seeds(self.protocol, self.trials.get("seeds"))
+        requested = self._seeds(self.protocol)
         gone = []
         for name, rows in self._by_name(self.protocol).items():
             run, number = names.run_and_step(name) or ("", 0)
@@ -147,7 +144,7 @@ class Scoring:
         from blurb.training import hardware, precision as precisions
 
         trials = dict(self.trials)
-        requested = self._seeds(self.protocol, trials.get("seeds"))
+        requested = self._seeds(self.protocol)
         if trials.keys() - PLAIN or not requested:
             return {}  # the planning knows which trials are those of settings
         if trials.get("precision", "auto") == "auto":
@@ -164,13 +161,14 @@ class Scoring:
             )
         }
 
-    def _seeds(self, protocol: str, count: int | str | None) -> Mapping[str, frozenset[int]]:
+    def _seeds(self, protocol: str, count: int | None = None) -> Mapping[str, frozenset[int]]:
         """Dataset -> the seeds that are asked for; none with `auto`, where their number is not known before."""
+        count = self.trials.get("seeds") if count is None else count
         if isinstance(count, str):
             return {}
-        of = protocols.load_protocol_file(protocol)
+        loaded = protocols.load_protocol_file(protocol)
         return {
-            task.name: frozenset(of.seeds(task, count))
+            task.name: frozenset(loaded.seeds(task, count))
             for task in tasks_.load_selection(self.names, None)
         }
 
@@ -185,10 +183,8 @@ class Scoring:
 
     def series(self, scored: Sequence[Scored], found: FoundCheckpoints) -> Series:
         gone = self.past([one.step for one in scored])
-        order = {
-            run: number for number, run in enumerate(dict.fromkeys(one.step.run for one in scored))
-        }
-        whole = sorted([*scored, *gone], key=lambda one: (order[one.step.run], one.step.step))
+        order = list(dict.fromkeys(one.step.run for one in scored))
+        whole = sorted([*scored, *gone], key=lambda one: (order.index(one.step.run), one.step.step))
         listed = ", ".join(sorted((one.step.name for one in gone), key=by_number))
         note = f"Gone since they were scored: {listed}; their scores are those of the store."
         if gone and note not in self.notes:
