@@ -118,8 +118,8 @@ class SlurmEngine(Engine):
     def check_there(self) -> None:
         if not self.launch.shown and shutil.which("sbatch") is None:
             raise SlurmError(
-                "sbatch is not here, so nothing was submitted. On a machine of the cluster it works; to see the script, "
-                f"add {opt('print')}."
+                "sbatch is not here, so nothing was submitted. On a machine of the cluster it works; to see the "
+                f"script, add {opt('print')}."
             )
 
     def shortfalls(self, expected: Estimate) -> Iterator[str]:

@@ -117,8 +117,14 @@ def bisect(
     while True:
         good, bad = search.ends(runs)
         if _change(good, bad) > -drop:  # perhaps the first runs alone had a drop
-            looks = _looks(search.steps, good[SCORE], bad[SCORE], False)
-            return Bisection(None, steps[0], looks, SCORE, _change(good, bad), None)
+            return Bisection(
+                first_bad=None,
+                last_good=steps[0],
+                looks=_looks(search.steps, good[SCORE], bad[SCORE], False),
+                measure=SCORE,
+                drop=_change(good, bad),
+                error=None,
+            )
         line = _Line.between(good, bad)
         enough = search.enough(line)
         if enough > runs:

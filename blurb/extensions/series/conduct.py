@@ -6,7 +6,7 @@ import contextlib
 import os
 import statistics
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -141,8 +141,6 @@ def _disagreement(where: Floats, values: Floats, place: int) -> float:
     return distance if len(where) > 2 else float(np.ptp(values))
 
 
-PAUSE, IDLE = 30.0, 7_200.0
-"""Seconds between two looks, and after which a run without a new checkpoint has ended."""
 Stamp = tuple[tuple[str, int, int], ...]
 """Names, sizes and times of the files of a folder."""
 
@@ -155,8 +153,8 @@ class Pace:
     :param idle: seconds after which a run without a new checkpoint has ended
     """
 
-    pause: float = PAUSE
-    idle: float = IDLE
+    pause: float
+    idle: float
     sleep: Callable[[float], None] = time.sleep
     now: Callable[[], float] = time.monotonic
 
@@ -164,8 +162,7 @@ class Pace:
 def watch(
     look: Callable[[], FoundCheckpoints],
     score: Callable[[Step], None],
-    pace: Pace | None = None,
-    done: Iterable[str] = (),
+    pace: Pace,
     tell: Callable[[str], None] | None = None,
 ) -> FoundCheckpoints:
     """Scores every checkpoint that appears, in the order of the steps; returns what was found in the end.
@@ -176,12 +173,13 @@ def watch(
 
     :param look: finds the checkpoints that are whole; an empty answer is a run that has not begun
     :param score: called once for each
-    :param done: names that need no scoring
+
     :param tell: called once for each note of two looks in a row: a checkpoint that is still copied is in one of them
     """
-    pace = pace or Pace()
+
     seen: dict[str, Stamp] = {}
-    finished, newest = set(done), pace.now()
+    finished: set[str] = set()
+    newest = pace.now()
     notes: dict[str, int] = {}
     while True:
         checkpoints = look()

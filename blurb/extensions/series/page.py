@@ -145,8 +145,8 @@ def ratio(value: float | None) -> str:
 
 def text(series: Series, picture: bool = True) -> str:
     """Picture, sentences, how well each set sees the runs change, the scores, and what is left out."""
-    template = environment(__package__, html=False).get_template("page.md.jinja")
-    return template.render(
+    page = environment(__package__, html=False).get_template("page.md.jinja")
+    return page.render(
         plural=count_noun,
         series=series,
         picture=picture,

@@ -16,7 +16,7 @@ from enum import StrEnum
 import numpy as np
 import numpy.typing as npt
 
-from blurb.statistics.welch import t_critical
+from blurb.statistics.welch import LEVEL, t_critical
 
 Floats = npt.NDArray[np.float64]
 NEIGHBOURS = 5
@@ -123,10 +123,10 @@ def _distance_to_neighbours(where: Floats) -> Floats:
     return rows
 
 
-def smoother(where: Floats, neighbours: int = NEIGHBOURS) -> Floats:
+def smoother(where: Floats) -> Floats:
     """(n, n): weights that give the trend at each place, by a line of weighted least squares in its window."""
     count = len(where)
-    width = min(neighbours, count)
+    width = min(NEIGHBOURS, count)
     rows = np.zeros((count, count))
     for row in range(count):
         start = min(max(0, row - width // 2), count - width)
@@ -196,10 +196,8 @@ def signal_to_noise(curves: Sequence[tuple[Floats, Floats]], pooled: Noise | Non
     return mean / pooled.deviation if pooled.deviation > ROUNDING else math.inf
 
 
-def ratio_by_chance(
-    curves: Sequence[tuple[Floats, Floats]], pooled: Noise | None, level: float = 0.05
-) -> float | None:
-    """The signal-to-noise ratio that curves without any trend exceed in a part `level` of cases.
+def ratio_by_chance(curves: Sequence[tuple[Floats, Floats]], pooled: Noise | None) -> float | None:
+    """The signal-to-noise ratio that curves without any trend exceed in a twentieth of cases.
 
     They are drawn (`DRAWS` times, with one seed), with the noise itself drawn from its distribution.
     """
@@ -212,7 +210,7 @@ def ratio_by_chance(
         if len(where) >= LEAST
     ]
     estimated = np.sqrt(generator.chisquare(pooled.freedom, DRAWS) / pooled.freedom)
-    return float(np.quantile(np.mean(ranges, axis=0) / estimated, 1 - level))
+    return float(np.quantile(np.mean(ranges, axis=0) / estimated, 1 - LEVEL))
 
 
 def fall_by_chance(curves: Sequence[tuple[Floats, Floats]], level: float = 0.05) -> float:

@@ -364,18 +364,6 @@ def test_a_run_without_a_plan_ends_when_nothing_comes(tmp_path: Path) -> None:
     assert 55 < clock.time <= 80
 
 
-def test_what_is_done_is_not_scored_again(tmp_path: Path) -> None:
-    scored: list[str] = []
-    step = Step("run", 1, str(tmp_path), planned=1)
-    watch(
-        lambda: FoundCheckpoints((step,)),
-        lambda one: scored.append(one.name),
-        Clock(lambda pause: None).pace(),
-        done=["run@1"],
-    )
-    assert not scored
-
-
 def test_what_stays_left_out_is_told_once(tmp_path: Path) -> None:
     """A checkpoint that is still copied is left out at one look; a damaged one at all of them."""
     told: list[str] = []

@@ -196,10 +196,6 @@ def draw(result: Attention) -> Figure:
     return figure
 
 
-def _title(model: ModelWeights, text: str) -> dict[str, Any]:
-    return {"label": f"{model.name}\n{text}", "loc": "left", "parse_math": False, "fontsize": 7}
-
-
 def _grid(figure: Figure, model: ModelWeights, top: float) -> None:
     """Thumbnails of the words' weights; darkness grows with their square roots, alike in all.
 
@@ -278,7 +274,8 @@ def _lines(axes: Axes, model: ModelWeights, layer: int, head: int, entity: tuple
             color=QUIET,
             parse_math=False,
         )
-    axes.set_title(**_title(model, f"layer {layer + 1}, head {head + 1}"))
+    title = f"{model.name}\nlayer {layer + 1}, head {head + 1}"
+    axes.set_title(title, loc="left", parse_math=False, fontsize=7)
     axes.set_xlim(-1.1, 2.4)
     axes.set_ylim(len(words) + len(model.special), -0.7)
     axes.axis("off")
@@ -298,4 +295,5 @@ def _pooling(axes: Axes, model: ModelWeights) -> None:
     axes.grid(axis="x", color=GRID, linewidth=0.6)
     axes.set_axisbelow(True)
     axes.set_xlabel("weight")
-    axes.set_title(**_title(model, "weights of the pooling"))
+    title = f"{model.name}\nweights of the pooling"
+    axes.set_title(title, loc="left", parse_math=False, fontsize=7)

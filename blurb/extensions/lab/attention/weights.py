@@ -9,7 +9,7 @@ import inspect
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -172,21 +172,16 @@ def recording(encoder: Any) -> Iterator[tuple[list[torch.Tensor], list[torch.Ten
     """Records the outputs of the layers of queries and keys while the encoder runs, in the order of the layers."""
     queries: list[torch.Tensor] = []
     keys: list[torch.Tensor] = []
-    hooks = []
-    for name, module in encoder.named_modules():
-        last = name.rpartition(".")[2]
-        target = queries if last in QUERY else keys if last in KEY else None
-        if target is not None and isinstance(module, nn.Linear):
-            hooks.append(
-                module.register_forward_hook(
+    with ExitStack() as hooks:
+        for name, module in encoder.named_modules():
+            last = name.rpartition(".")[2]
+            target = queries if last in QUERY else keys if last in KEY else None
+            if target is not None and isinstance(module, nn.Linear):
+                hook = module.register_forward_hook(
                     lambda _, given, output, to=target: to.append(output.detach())
                 )
-            )
-    try:
+                hooks.enter_context(hook)
         yield queries, keys
-    finally:
-        for hook in hooks:
-            hook.remove()
 
 
 def projections(

@@ -100,7 +100,8 @@ def command(
         f"Encoder: {folder}   bits per byte {bits['model']:.3f} "
         f"(frequencies {bits['frequencies']:.3f}, bigrams {bits['pairs']:.3f})"
     )
-    score = f"blurb run {quote(str(folder))} --name {quote(out.resolve().name)} --protocol quick"
-    if data is not None:
-        score += f" --data {quote(str(data))}"
-    click.echo(f"Score it: {score}", err=True)
+    score = f"blurb run {quote(str(folder))} --name {quote(out.resolve().name)}"
+    click.echo(
+        f"Score it: {score} --protocol quick{'' if data is None else f' --data {quote(str(data))}'}",
+        err=True,
+    )

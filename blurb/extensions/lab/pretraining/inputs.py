@@ -213,10 +213,7 @@ class PretrainingInputs:
 
     @cached_property
     def _ordinary(self) -> Ints:
-        special = set(self.tokenizer.all_special_ids)
-        return np.asarray(
-            [number for number in range(len(self.tokenizer)) if number not in special]
-        )
+        return np.setdiff1d(np.arange(len(self.tokenizer)), self.tokenizer.all_special_ids)
 
     def __len__(self) -> int:
         return self.updates * self.recipe.batch

@@ -76,11 +76,7 @@ def cells(
         row.model: row.means("test")
         for row in reversed((*published.shipped(), *published.ablations()))
     }
-    printed = {
-        variant.name: theirs.get(variant.published, {})
-        for variant in study.variants
-        if variant.published
-    }
+    printed = {variant.name: theirs.get(variant.published, {}) for variant in study.variants}
     names = [task.name for task in study.tasks]
     present: list[StudyCell] = []
     for protocol, own in rows.items():

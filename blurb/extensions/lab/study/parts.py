@@ -48,11 +48,10 @@ def floor_place(out: Path, study: Study, floor: str) -> Path:
 
 def floors(out: Path, study: Study) -> dict[str, Row]:
     """Baseline -> its row, of those that are there."""
-    places = {floor: floor_place(out, study, floor) for floor in study.floors}
     return {
-        floor: claimed_scores(read_row_files(place))
-        for floor, place in places.items()
-        if (place / ABOUT).is_file()
+        floor: claimed_scores(read_row_files(floor_place(out, study, floor)))
+        for floor in study.floors
+        if (floor_place(out, study, floor) / ABOUT).is_file()
     }
 
 
@@ -115,9 +114,8 @@ def check_text(out: Path, study: Study, variant: Variant, digest: str) -> None:
     ]
     there = facts(out, replace(study, variants=alike))
     if any(each["text"]["sha256"] != digest for known in there.values() for each in known):
-        source = request.source(variant.text, variant.mix)
         raise DataError(
-            f"{source} has other documents now than when the parts were made.",
+            f"{request.source(variant.text, variant.mix)} has other documents now than when the parts were made.",
             out,
             fix=f"give the {opt('data')} and {opt('raw')} of then, or start another study.",
         )
@@ -201,12 +199,11 @@ def variant_row(name: str, rows: Mapping[int, Row]) -> Row:
         for row in ordered
     ]
     for row, how in zip(ordered, scored, strict=True):
-        differs = [
+        if differs := [
             f"{key} {value} and {scored[0][key]}"
             for key, value in how.items()
             if value != scored[0][key]
-        ]
-        if differs:
+        ]:
             raise DataError(
                 f"{name}: {row.name} is of another configuration than {first.name} ({', '.join(differs)})",
                 fix="move one of the two parts away, and run the study again.",
@@ -223,8 +220,9 @@ def variant_row(name: str, rows: Mapping[int, Row]) -> Row:
                     "once."
                 )
         runs = {seed: run for seed, scores in own.items() for run in scores.runs.values()}
-        some = next(iter(own.values()))
-        datasets[task] = replace(some, runs=runs, planned=len(rows), planned_seeds=())
+        datasets[task] = replace(
+            next(iter(own.values())), runs=runs, planned=len(rows), planned_seeds=()
+        )
     weights = hashlib.sha256(" ".join(row.weights for row in ordered).encode()).hexdigest()
     identity = replace(first.identity, model=name, weights=weights, key="")
     return replace(first, identity=identity, datasets=datasets, label="")

@@ -93,8 +93,14 @@ class VariantDifference:
         deviation = (
             statistics.fmean(statistics.variance(own) for own in self.values if len(own) > 1) ** 0.5
         )
-        there = min(map(len, self.values))
-        return f"not separated; {needed(self.line.difference or 0.0, deviation, self.of_examples, self.tests, there)}"
+        count = needed(
+            self.line.difference or 0.0,
+            deviation,
+            self.of_examples,
+            self.tests,
+            there=min(map(len, self.values)),
+        )
+        return f"not separated; {count}"
 
     def __str__(self) -> str:
         text = f"{self.line.difference:+.2f}"

@@ -42,17 +42,17 @@ class TrainTexts:
     missing: Mapping[str, str]
 
 
-def read_train(folder: Path, raw: Path | None = None, chosen: Sequence[Task] = ()) -> TrainTexts:
+def read_train(folder: Path, raw: Path | None = None) -> TrainTexts:
     """The documents of the train sets. Sets with dummies are read from their originals, and left out without them.
 
     :param raw: folder of the original releases
-    :param chosen: the datasets; all by default
+
     :raises DataError: if there is no train text at all, or for files that are there and cannot be read
     """
     seen: set[str] = set()
     present: list[TextDocument] = []
     missing = {}
-    for task in chosen or tasks.all():
+    for task in tasks.all():
         if not path_of(task, folder, "train").exists():
             continue
         try:

@@ -178,10 +178,6 @@ def count(
     return counts
 
 
-Loaded = tuple[str, "Tokenizer", int | None]
-"""Name, tokenizer, and the maximum number of sub-tokens of its encoder if there is one."""
-
-
 def vocabulary(
     models: Sequence[str],
     data: Path | None = None,
@@ -258,7 +254,10 @@ def vocabulary(
     return reports, notes
 
 
-def _load(reference: str, data: Path | None, remote_code: bool) -> Loaded:
+def _load(
+    reference: str, data: Path | None, remote_code: bool
+) -> tuple[str, Tokenizer, int | None]:
+    """Name, tokenizer, and the maximum number of sub-tokens of its encoder if there is one."""
     if is_named(reference):
         raise SettingsError(
             "a baseline has no tokenizer",

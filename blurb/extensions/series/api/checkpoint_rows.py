@@ -74,30 +74,27 @@ class Scoring:
     def read(self, steps: Sequence[Step], protocol: str) -> Mapping[str, Row]:
         """Reads the rows of the store: those that the trials of each checkpoint, as it is now, would have."""
         requested, by_name = self._seeds(protocol), self._by_name(protocol)
-        own_rows: dict[str, Row] = {}
-        kinds: dict[str, None] = {}
+        by_step: dict[str, list[Row]] = {}
         for step in steps:
             # The rows of the weights that it has now, those with the fewest settings of their own first. Of a revision
             # on the Hub the name stays that of its weights.
             rows, folder = by_name.get(step.name, []), Path(step.reference)
             weights = Checkpoint(folder).weights_hash if rows and folder.is_dir() else None
             own = [row for row in rows if weights in (None, row.weights)]
-            own.sort(key=lambda row: len(row.configuration.overrides))
             if rows and not own:
                 self.told.append(
                     f"{step.name}: the store has the scores of other weights; without {opt('read')} it is scored."
                 )
-            kinds |= dict.fromkeys(
-                f"{row.configuration.text} {row.configuration.precision}" for row in own
-            )
             if own:
-                own_rows[step.name] = _with_seeds(own[0], requested)
+                by_step[step.name] = sorted(own, key=lambda row: len(row.configuration.overrides))
+        configurations = [row.configuration for own in by_step.values() for row in own]
+        kinds = dict.fromkeys(f"{each.text} {each.precision}" for each in configurations)
         if len(kinds) > 1:
             self.notes.append(
                 f"The store has rows by {', '.join(kinds)}; each checkpoint shows its first "
                 f"({opt('precision')} chooses)."
             )
-        return own_rows
+        return {name: _with_seeds(own[0], requested) for name, own in by_step.items()}
 
     @cached_property
     def _rows(self) -> list[Row]:
@@ -189,11 +186,14 @@ class Scoring:
         note = f"Gone since they were scored: {listed}; their scores are those of the store."
         if gone and note not in self.notes:
             self.notes.append(note)
-        # Checkpoints left out, rows that are odd, and last the trials that failed.
-        notes, failed = (*found.left_out, *self.notes, *self.told), tuple(self.told)
-        return Series(
-            tuple(whole), tuple(self.names), self.protocol, self.split, notes=notes, failed=failed
+        return self.with_notes(
+            Series(tuple(whole), tuple(self.names), self.protocol, self.split), found
         )
+
+    def with_notes(self, series: Series, found: FoundCheckpoints) -> Series:
+        """A series with the checkpoints left out, rows that are odd, and last the trials that failed, by now."""
+        notes = (*found.left_out, *self.notes, *self.told)
+        return replace(series, notes=notes, failed=tuple(self.told))
 
 
 def names_of(

@@ -127,8 +127,7 @@ def series(
     scoring.notes.extend(
         f"{row.name} has no score of {split} on these datasets, so it is not drawn." for row in lost
     )
-    notes = (*checkpoints.left_out, *scoring.notes, *scoring.told)
-    return replace(present, notes=notes, failed=tuple(scoring.told))
+    return scoring.with_notes(present, checkpoints)
 
 
 def watch(
