@@ -204,11 +204,11 @@ def projections(
         for each in (*queries, *keys)
     ):
         return NOT_APART
-    made = Projections(_by_head(queries, heads), _by_head(keys, heads))
-    if made.queries.shape != made.keys.shape:
+    by_head = Projections(_by_head(queries, heads), _by_head(keys, heads))
+    if by_head.queries.shape != by_head.keys.shape:
         return NOT_ALONE
-    difference = np.abs(softmax(made.scores, axis=-1) - weights).max()
-    return made if difference <= CLOSE else NOT_ALONE
+    difference = np.abs(softmax(by_head.scores, axis=-1) - weights).max()
+    return by_head if difference <= CLOSE else NOT_ALONE
 
 
 def _by_head(rows: list[torch.Tensor], heads: int) -> Floats:
