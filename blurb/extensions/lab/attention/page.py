@@ -17,7 +17,7 @@ from jinja2 import ChoiceLoader, PackageLoader
 
 from blurb.extensions.lab.attention.weights import Floats, Projections
 from blurb.extensions.reports.html import environment, in_script, policy_hash, source
-from blurb.extensions.reports.plots._style import GRID, OURS, PAPER, QUIET, check, save
+from blurb.extensions.reports.plots._style import GRID, OURS, PAPER, QUIET, plotted
 from blurb.messages import SettingsError
 
 if TYPE_CHECKING:
@@ -159,11 +159,10 @@ LEAST = 0.01
 
 def write_picture(result: Attention, path: Path) -> None:
     """Writes the picture in the format given by the suffix of `path`; creates its folder if necessary."""
-    check(path)
     check_words(len(result.words))
     # Those of the page, so that a picture can be told to be of the page beside it.
     figures = [[model.name, *model.columns, stepped(model.matrix)] for model in result.models]
-    save(path, lambda: draw(result), [figures, list(result.head)])
+    plotted(path, lambda: draw(result), [figures, list(result.head)])
 
 
 def draw(result: Attention) -> Figure:

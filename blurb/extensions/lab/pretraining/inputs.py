@@ -101,7 +101,7 @@ def first_words(texts: Sequence[str], words: int) -> list[str]:
     return [text for text, _ in pairs]
 
 
-def cut(whole: Stream, length: int) -> Sequence[slice]:
+def cut(whole: Stream, length: int) -> list[slice]:
     """Places of the inputs: `length` - 2 sub-tokens each, as [CLS] and [SEP] stand around them; the rest is dropped.
 
     A text of less than one input is one.
@@ -193,7 +193,7 @@ class PretrainingInputs:
     @cached_property
     def slices(self) -> list[slice]:
         """The inputs of an epoch, in the order of the text."""
-        return list(cut(self.stream, self.recipe.length - int(self.recipe.next_sentence)))
+        return cut(self.stream, self.recipe.length - int(self.recipe.next_sentence))
 
     @cached_property
     def updates(self) -> int:

@@ -158,7 +158,7 @@ def measure(
 
 def _masked_inputs(held_out: Stream, length: int) -> tuple[Bools, Sequence[slice]]:
     """The masked places, and the inputs; what is left at the end of the text is in none."""
-    places, slices = masked(held_out), list(cut(held_out, length))
+    places, slices = masked(held_out), cut(held_out, length)
     places[slices[-1].stop :] = False
     return places, slices
 

@@ -87,9 +87,8 @@ def conduct(
 
 
 def _lease_of(out: Path, place: Path) -> Path:
-    folder = out / WORK
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder / f"{place.name}.lease"
+    (out / WORK).mkdir(parents=True, exist_ok=True)
+    return out / WORK / f"{place.name}.lease"
 
 
 def _make(

@@ -42,10 +42,10 @@ def unit_variances(out: Path, study: Study, data: Path) -> Units:
     clusters = cache(partial(_clusters, out, study, data))
 
     def variance(first: str, other: str, dataset: str) -> tuple[float, int]:
-        sides = clusters(first, dataset), clusters(other, dataset)
-        if sides[0] is None or sides[1] is None or sides[0].names != sides[1].names:
+        own, others = clusters(first, dataset), clusters(other, dataset)
+        if own is None or others is None or own.names != others.names:
             return 0.0, 0
-        return difference_variance(sides[0], sides[1], dataset), len(sides[0].names)
+        return difference_variance(own, others, dataset), len(own.names)
 
     return variance
 
