@@ -34,13 +34,15 @@ def shortfalls(expected: Estimate, sbatch: Mapping[str, str], parts: int) -> Ite
         ]:
             longest = max(long, key=lambda trial: trial.seconds)
             others = f" (and {len(long) - 1:,} more)" if len(long) > 1 else ""
-            takes = f"the {format_duration(longest.seconds)} that {_name(longest)} is predicted to take{others}"
-            yield f"time={sbatch['time']} is less than {takes}: {then}"
+            yield (
+                f"time={sbatch['time']} is less than the {format_duration(longest.seconds)} that {_name(longest)} is "
+                f"predicted to take{others}: {then}"
+            )
     requested = {name: sbatch[name] for name in ("mem", "mem-per-cpu") if name in sbatch}
-    given = bytes_of(sbatch.get("mem", ""))
-    if not given and "mem" not in requested:
-        cpus = sbatch.get("cpus-per-task", "1")
-        given = bytes_of(requested.get("mem-per-cpu", "")) * (int(cpus) if cpus.isdecimal() else 1)
+    cpus = sbatch.get("cpus-per-task", "1")
+    given = bytes_of(sbatch.get("mem-per-cpu", "")) * (int(cpus) if cpus.isdecimal() else 1)
+    if "mem" in sbatch:
+        given = bytes_of(sbatch["mem"])
     here = [
         trial for trial in expected.waiting if choose_device(trial.job.place).type != "cuda"
     ]  # a GPU has its own
@@ -51,8 +53,10 @@ def shortfalls(expected: Estimate, sbatch: Mapping[str, str], parts: int) -> Ite
             request = ",".join(
                 f"{name.replace('-', '_')}={value}" for name, value in requested.items()
             )
-            needed = f"the {format_size(needs)} that {_name(largest)} is predicted to need"
-            yield f"{request} is less than {needed}: ask for more."
+            yield (
+                f"{request} is less than the {format_size(needs)} that {_name(largest)} is predicted to need: "
+                "ask for more."
+            )
     most = limit_of_site("MaxJobCount")
     if most and parts > most:
         yield f"There are {parts:,} jobs, and this site takes {most:,} at a time; a larger minutes=N makes fewer."
@@ -72,14 +76,11 @@ def slurm_seconds(time: str) -> float:
     """
     if not re.fullmatch(r"(\d+-)?\d+(:\d+){0,2}", time):
         return 0.0
-    days, dash, rest = time.rpartition("-")
+    days, _, rest = time.rpartition("-")
     numbers = [int(part) for part in rest.split(":")]
-    if dash:  # hours, minutes, seconds
-        hours, minutes, seconds = [*numbers, 0, 0][:3]
-    elif len(numbers) == 3:
-        hours, minutes, seconds = numbers
-    else:
-        hours, (minutes, seconds) = 0, [*numbers, 0][:2]
+    if not days and len(numbers) < 3:  # of minutes, or of minutes and seconds
+        numbers = [0, *numbers]
+    hours, minutes, seconds = [*numbers, 0, 0][:3]
     return 86_400.0 * int(days or 0) + 3_600.0 * hours + 60.0 * minutes + seconds
 
 

@@ -30,7 +30,7 @@ class Script:
 
     :param folder: of the sweep
     :param code: hash by which its workers allow it
-    :param blocks: values of `--array`, one a submission
+    :param blocks: of `arrays`, one a submission
     :param parts: number of them
     :param sbatch: options, as sbatch knows them
     :param setup: shell file to read first; "" for none
@@ -40,7 +40,7 @@ class Script:
 
     folder: Path
     code: str
-    blocks: Sequence[str]
+    blocks: Sequence[tuple[str, range]]
     parts: int
     sbatch: Mapping[str, str]
     setup: str
@@ -62,22 +62,14 @@ class Script:
     def text(self) -> str:
         """The script."""
         # -P: a file torch.py in the folder where the job starts is not the torch that is meant.
-        command = [
-            sys.executable,
-            "-P",
-            "-m",
-            "blurb",
-            "worker",
-            "--sweep",
-            str(self.folder.absolute()),
-        ]
+        command = [sys.executable, "-P", "-m", "blurb", "worker"]
+        command += ["--sweep", str(self.folder.absolute())]
         command += ["--max-failures", str(self.failures), "--allow-code", self.code]
-        command += (
-            [] if self.leaderboard is None else ["--leaderboard", str(self.leaderboard.absolute())]
-        )
+        if self.leaderboard is not None:
+            command += ["--leaderboard", str(self.leaderboard.absolute())]
         by_hand = "\n".join(
-            f"#     sbatch --array={block} {shlex.quote(str(self.path.absolute()))} {offset}"
-            for block, offset in offsets(self.blocks)
+            f"#     sbatch --array={block} {shlex.quote(str(self.path.absolute()))} {parts.start}"
+            for block, parts in self.blocks
         )
         # Slurm itself reads this line: it replaces %A, and a blank or # ends it.
         log = (
@@ -145,20 +137,14 @@ def check_path(folder: Path) -> None:
         )
 
 
-def arrays(parts: int, at_once: int, most: int) -> list[str]:
-    """The values of `--array` for all parts, in blocks that a site accepts.
+def arrays(parts: int, at_once: int, most: int) -> list[tuple[str, range]]:
+    """The values of `--array` for all parts, in blocks that a site accepts, each with its parts.
 
-    >>> arrays(2500, 0, 1001), arrays(3, 2, 1001)
-    (['0-1000', '0-1000', '0-497'], ['0-2%2'])
+    >>> arrays(2500, 0, 1001)
+    [('0-1000', range(0, 1001)), ('0-1000', range(1001, 2002)), ('0-497', range(2002, 2500))]
+    >>> arrays(3, 2, 1001)
+    [('0-2%2', range(0, 3))]
     """
-    sizes = [min(most, parts - begin) for begin in range(0, parts, most)]
-    return [f"0-{size - 1}" + (f"%{at_once}" if at_once else "") for size in sizes]
-
-
-def offsets(blocks: Sequence[str]) -> list[tuple[str, int]]:
-    """Each value of `--array` with the number of its first part."""
-    starts, begin = [], 0
-    for block in blocks:
-        starts.append((block, begin))
-        begin += int(re.split("[-%]", block)[1]) + 1
-    return starts
+    limit = f"%{at_once}" if at_once else ""
+    blocks = [range(parts)[begin : begin + most] for begin in range(0, parts, most)]
+    return [(f"0-{len(block) - 1}{limit}", block) for block in blocks]

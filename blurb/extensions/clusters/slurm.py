@@ -20,7 +20,7 @@ from blurb.execution.engine import Engine, Launch
 from blurb.execution.estimate import Estimate
 from blurb.execution.job import Job, OnFinished, OnProgress, TrialOutcome
 from blurb.extensions.clusters import _slurm_parts
-from blurb.extensions.clusters._slurm_script import Script, SlurmError, arrays, check_path, offsets
+from blurb.extensions.clusters._slurm_script import Script, SlurmError, arrays, check_path
 from blurb.messages import SettingsError, opt
 from blurb.store.row_contents import failure_of
 from blurb.system.files import write_whole
@@ -116,14 +116,17 @@ class SlurmEngine(Engine):
             raise SettingsError(f"{opt('engine', 'slurm')}: setup={setup} is not a file.")
 
     def check_there(self) -> None:
-        if not self.launch.shown:
-            _check_sbatch()
+        if not self.launch.shown and shutil.which("sbatch") is None:
+            raise SlurmError(
+                "sbatch is not here, so nothing was submitted. On a machine of the cluster it works; to see the "
+                f"script, add {opt('print')}."
+            )
 
     def shortfalls(self, expected: Estimate) -> Iterator[str]:
         from blurb.extensions.clusters import _slurm_limits
 
         parts = self._packed([one.seconds for one in expected.waiting])
-        yield from _slurm_limits.shortfalls(expected, self.sbatch, len(parts))
+        return _slurm_limits.shortfalls(expected, self.sbatch, len(parts))
 
     @classmethod
     def is_queued(cls, folder: Path) -> bool:
@@ -170,13 +173,10 @@ class SlurmEngine(Engine):
         for earlier in sweeps.folders(store):
             noted = _slurm_parts.read_parts(earlier)
             taken = range(noted["taken"])
-            queued = (
-                {job.path.absolute() for job in _slurm_parts.jobs_of_parts(earlier, taken)}
-                if taken
-                else set()
-            )
-            alive = [] if trials.isdisjoint(queued) else _alive(noted["submitted"])
-            if alive:
+            queued = _slurm_parts.jobs_of_parts(earlier, taken) if taken else []
+            if trials.isdisjoint(job.path.absolute() for job in queued):
+                continue
+            if alive := _alive(noted["submitted"]):
                 raise SlurmError(
                     f"These trials were submitted before, and are not finished: job {', '.join(alive)}.",
                     fix=f"Wait for them (blurb status), or cancel them first: scancel {' '.join(alive)}",
@@ -227,24 +227,17 @@ class SlurmEngine(Engine):
         return f"Submitted as job {', '.join(submit(script))}; script and logs: {script.folder}"
 
 
-def _check_sbatch() -> None:
-    """Raises a SlurmError if nothing can be submitted from this machine."""
-    if shutil.which("sbatch") is None:
-        raise SlurmError(
-            "sbatch is not here, so nothing was submitted. On a machine of the cluster it works; to see the script, "
-            f"add {opt('print')}."
-        )
-
-
 def submit(script: Script) -> list[str]:
     """Submits a script for all its parts; returns the numbers of the jobs.
 
     :raises SlurmError: with what sbatch says; what was submitted before stays, and is noted
     """
-    _check_sbatch()
-    for block, offset in offsets(script.blocks):
-        command = ["sbatch", "--parsable", f"--array={block}", str(script.path), str(offset)]
-        result = subprocess.run(command, capture_output=True, text=True)
+    for block, parts in script.blocks:
+        result = subprocess.run(
+            ["sbatch", "--parsable", f"--array={block}", str(script.path), str(parts.start)],
+            capture_output=True,
+            text=True,
+        )
         before = _slurm_parts.read_parts(script.folder)["submitted"]
         number = _number(result) if result.returncode == 0 else _queued_by_name(script, before)
         if not number:
@@ -254,9 +247,7 @@ def submit(script: Script) -> list[str]:
                 fix="Run the same command again when these are over; with a "
                 "larger minutes=N there are fewer and longer jobs.",
             )
-        _slurm_parts.note_submitted(
-            script.folder, number, offset + int(re.split("[-%]", block)[1]) + 1
-        )
+        _slurm_parts.note_submitted(script.folder, number, parts.stop)
     return list(_slurm_parts.read_parts(script.folder)["submitted"])
 
 

@@ -70,8 +70,7 @@ class Bisection:
                 f"Step {self.looks[1].step} is {self.drop:+.2f} points from step {self.last_good}: no drop as "
                 f"large as was asked for ({count} scored)."
             )
-        bound = "not known, with one fine-tuning each"
-        more = ""
+        bound, more = "not known, with one fine-tuning each", ""
         if self.error is not None:
             bound = f"about {max(self.error, 0.01):.1%}"  # no model of noise is known to less than a hundredth
             if self.error > self.asked:
@@ -118,8 +117,14 @@ def bisect(
     while True:
         good, bad = search.ends(runs)
         if _change(good, bad) > -drop:  # perhaps the first runs alone had a drop
-            looks = _looks(search.steps, good[SCORE], bad[SCORE], False)
-            return Bisection(None, steps[0], looks, SCORE, _change(good, bad), None)
+            return Bisection(
+                first_bad=None,
+                last_good=steps[0],
+                looks=_looks(search.steps, good[SCORE], bad[SCORE], False),
+                measure=SCORE,
+                drop=_change(good, bad),
+                error=None,
+            )
         line = _Line.between(good, bad)
         enough = search.enough(line)
         if enough > runs:
@@ -195,36 +200,34 @@ class _Search:
         ends = []
         for step in (self.steps[0], self.steps[-1]):
             ends.append(self.evaluate(step, runs))
-            there = len(ends[-1].get(SCORE, ()))
-            if there < runs:
-                what = f"Step {step} has {there} of {runs} fine-tunings, and a search needs all of both its ends."
-                raise DataError(what)
+            if (there := len(ends[-1].get(SCORE, ()))) < runs:
+                raise DataError(
+                    f"Step {step} has {there} of {runs} fine-tunings, and a search needs all of both its ends."
+                )
         return ends[0], ends[1]
 
     def enough(self, line: _Line) -> int:
-        """The fine-tunings that hold the error if the ends are as they were seen; fewer than that if they do so."""
+        """The fine-tunings that hold the error if the ends are as they were seen; 0 where nothing tells it."""
         there = len(line.good)
-        if min(there, len(line.bad)) < 2 or self.before(line, there, there - 1) <= self.error:
+        if min(there, len(line.bad)) < 2:
             return 0
-        numbers = range(there + 1, MOST + 1)
-        return next(
-            (runs for runs in numbers if self.before(line, runs, runs - 1) <= self.error), MOST
-        )
+        numbers = range(there, MOST + 1)
+        return next((runs for runs in numbers if self.before(line, runs) <= self.error), MOST)
 
-    def before(self, line: _Line, runs: int, freedom: int) -> float:
+    def before(self, line: _Line, runs: int) -> float:
         """The estimate from the ends alone; each decision may be of the side that is wrong more often."""
-        sides = (line.wrong(side, runs, freedom) for side in (line.good, line.bad))
+        sides = (line.wrong(side, runs, runs - 1) for side in (line.good, line.bad))
         return min(1.0, self.decisions * max(sides))
 
     def halve(self, line: _Line, change: float) -> Bisection:
         """One search with the runs that the ends have."""
-        runs, measure = min(len(line.good), len(line.bad)), line.measure
+        runs = min(len(line.good), len(line.bad))
         sides = {False: [line.good], True: [line.bad]}
         looks = list(_looks(self.steps, line.good, line.bad, True))
         low, high = 0, len(self.steps) - 1
         while high - low > 1:
             place = (low + high) // 2
-            values = self.evaluate(self.steps[place], runs).get(measure, ())
+            values = self.evaluate(self.steps[place], runs).get(line.measure, ())
             if len(values) < runs:  # the error is that of so many
                 self.failed.append(self.steps.pop(place))
                 high -= 1
@@ -234,16 +237,14 @@ class _Search:
             sides[is_bad].append(values)
             looks.append(BisectionLook(self.steps[place], mean, len(values), is_bad))
             low, high = (low, place) if is_bad else (place, high)
-        stated = (
-            None
-            if runs < 2
-            else max(self.before(line, runs, runs - 1), self.after(line, runs, sides.values()))
-        )
+        stated = None
+        if runs > 1:
+            stated = max(self.before(line, runs), self.after(line, runs, sides.values()))
         return Bisection(
             self.steps[high],
             self.steps[low],
             tuple(looks),
-            measure,
+            line.measure,
             change,
             stated,
             tuple(self.failed),

@@ -6,8 +6,9 @@ import contextlib
 import os
 import statistics
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +27,11 @@ Score = Callable[[Sequence[Step], str], Mapping[str, Row]]
 
 def everything(steps: Sequence[Step], score: Score, protocol: str) -> tuple[Scored, ...]:
     """All checkpoints under a protocol, at once: trials of different checkpoints may run side by side."""
-    rows = score(steps, protocol) if steps else {}
+    return with_rows(steps, score(steps, protocol) if steps else {})
+
+
+def with_rows(steps: Sequence[Step], rows: Mapping[str, Row]) -> tuple[Scored, ...]:
+    """Checkpoints with what there is of rows by their names."""
     return tuple(Scored(step, rows.get(step.name)) for step in steps)
 
 
@@ -61,12 +66,12 @@ def within(
                 continue
             start_time = now()
             if start_time - started + statistics.fmean(took) > seconds:
-                return tuple(Scored(step, rows.get(step.name)) for step in steps)
+                return with_rows(steps, rows)
             rows |= score([own[at]], protocol)
             if _value(rows, own[at], value) is None:
                 failed.add(own[at].name)
             took = [*(each for each in took if each), now() - start_time]
-    return tuple(Scored(step, rows.get(step.name)) for step in steps)
+    return with_rows(steps, rows)
 
 
 def _value(
@@ -77,13 +82,13 @@ def _value(
 
 def best_and_last(series: Series, score: Score, protocol: str) -> tuple[Scored, ...]:
     """The best checkpoint of each run, by its trend, and the last, under a dearer protocol."""
-    chosen = [
-        one.step
+    chosen = {
+        one.step.name: one.step
         for run in series.runs
         for one in (series.best(run), series.last(run))
         if one is not None
-    ]
-    return everything(list({step.name: step for step in chosen}.values()), score, protocol)
+    }
+    return everything(list(chosen.values()), score, protocol)
 
 
 def following(
@@ -105,29 +110,23 @@ def following(
             return step
     present = [step for step in steps if step in known]
     where, values = axis_places(present, logarithmic), np.asarray([known[step] for step in present])
-    gaps = [
-        place
-        for place in range(len(present) - 1)
-        if _inside(steps, present[place], present[place + 1])
-    ]
+    gaps: dict[int, list[int]] = {}  # place of the step before -> the steps inside
+    for place, (low, high) in enumerate(pairwise(present)):
+        if inside := [step for step in steps if low < step < high]:
+            gaps[place] = inside
     if not gaps:
         return None
-    unknown = [_disagreement(where, values, place) for place in gaps]
-    widths = [where[place + 1] - where[place] for place in gaps]
-    widest = max(widths)
     # Of gaps that the curve says nothing of, the widest: so a straight line is halved again and again.
     floor = 1e-3 * (float(np.ptp(values)) or 1.0)
+    widths = np.diff(where)
+    widest = max(widths[place] for place in gaps)
     chosen = max(
-        range(len(gaps)), key=lambda number: (unknown[number] + floor) * (widths[number] / widest)
+        gaps,
+        key=lambda place: (_disagreement(where, values, place) + floor) * (widths[place] / widest),
     )
-    low, high = present[gaps[chosen]], present[gaps[chosen] + 1]
-    candidates = _inside(steps, low, high)
-    middle = float(np.mean(axis_places([low, high], logarithmic)))
+    middle = float(np.mean(axis_places(present[chosen : chosen + 2], logarithmic)))
+    candidates = gaps[chosen]
     return candidates[int(np.argmin(np.abs(axis_places(candidates, logarithmic) - middle)))]
-
-
-def _inside(steps: Sequence[int], low: int, high: int) -> list[int]:
-    return [step for step in steps if low < step < high]
 
 
 def _disagreement(where: Floats, values: Floats, place: int) -> float:
@@ -142,8 +141,6 @@ def _disagreement(where: Floats, values: Floats, place: int) -> float:
     return distance if len(where) > 2 else float(np.ptp(values))
 
 
-PAUSE, IDLE = 30.0, 7_200.0
-"""Seconds between two looks, and after which a run without a new checkpoint has ended."""
 Stamp = tuple[tuple[str, int, int], ...]
 """Names, sizes and times of the files of a folder."""
 
@@ -156,8 +153,8 @@ class Pace:
     :param idle: seconds after which a run without a new checkpoint has ended
     """
 
-    pause: float = PAUSE
-    idle: float = IDLE
+    pause: float
+    idle: float
     sleep: Callable[[float], None] = time.sleep
     now: Callable[[], float] = time.monotonic
 
@@ -165,8 +162,7 @@ class Pace:
 def watch(
     look: Callable[[], FoundCheckpoints],
     score: Callable[[Step], None],
-    pace: Pace | None = None,
-    done: Iterable[str] = (),
+    pace: Pace,
     tell: Callable[[str], None] | None = None,
 ) -> FoundCheckpoints:
     """Scores every checkpoint that appears, in the order of the steps; returns what was found in the end.
@@ -177,12 +173,13 @@ def watch(
 
     :param look: finds the checkpoints that are whole; an empty answer is a run that has not begun
     :param score: called once for each
-    :param done: names that need no scoring
+
     :param tell: called once for each note of two looks in a row: a checkpoint that is still copied is in one of them
     """
-    pace = pace or Pace()
+
     seen: dict[str, Stamp] = {}
-    finished, newest = set(done), pace.now()
+    finished: set[str] = set()
+    newest = pace.now()
     notes: dict[str, int] = {}
     while True:
         checkpoints = look()
@@ -197,18 +194,14 @@ def watch(
             finished.add(step.name)
             newest = pace.now()
         # A run has ended when its last planned step has a score.
-        scored = [
-            step for step in checkpoints.steps if step.planned is not None and step.name in finished
-        ]
         ended = {
-            step.run for step in scored if step.planned is not None and step.step >= step.planned
+            step.run
+            for step in checkpoints.steps
+            if step.name in finished and step.planned is not None and step.step >= step.planned
         }
-        whole = (
-            bool(ended)
-            and ended == {step.run for step in checkpoints.steps}
-            and len(ready) == len(waiting)
-        )
-        if whole or pace.now() - newest > pace.idle:
+        every = {step.run for step in checkpoints.steps}
+        is_over = bool(ended) and ended == every and ready == waiting
+        if is_over or pace.now() - newest > pace.idle:
             return checkpoints
         if not ready:
             pace.sleep(pace.pause)

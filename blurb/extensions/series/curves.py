@@ -70,11 +70,6 @@ class Step:
             planned=self.planned,
         )
 
-    def at(self, axis: str) -> float | None:
-        """Its place on an axis: step, words or tokens."""
-        value = getattr(self, axis)
-        return None if value is None else float(value)
-
 
 def number(name: str) -> int | None:
     """The step in the name of a folder or revision: its last number; None without any.
@@ -95,20 +90,26 @@ def numbers_beside(step: Step) -> set[int]:
 
 def read(run: str, step: int, folder: Path) -> Step:
     """The checkpoint in a folder, with what its files say; what they do not say, or not legibly, is unknown."""
-    state = _json(folder / STATE)
+    state = json_of(folder / STATE)
     planned = _count(state.get("max_steps"))
-    plans = [_json(place / PLAN).get("recipe") for place in (folder.parent, folder.parent.parent)]
+    plans = [json_of(place / PLAN).get("recipe") for place in folder.parents[:2]]
     words = next(
         (_count(plan.get("words")) for plan in plans if plan and isinstance(plan, dict)), None
     )
     seen = round(words * step / planned) if words and planned else None
     losses = [loss for at, loss in logged_losses(state).items() if at <= step]
     figures = {"training loss": float(losses[-1])} if losses and is_number(losses[-1]) else {}
-    own = {
-        name: float(value) for name, value in _json(folder / FIGURES).items() if is_number(value)
-    }
-    tokens = _count(state.get("num_input_tokens_seen"))
-    return Step(run, step, str(folder.absolute()), seen, tokens, planned, {**own, **figures})
+    quality = json_of(folder / FIGURES)
+    own = {name: float(value) for name, value in quality.items() if is_number(value)}
+    return Step(
+        run,
+        step,
+        reference=str(folder.absolute()),
+        words=seen,
+        tokens=_count(state.get("num_input_tokens_seen")),
+        planned=planned,
+        figures={**own, **figures},
+    )
 
 
 def logged_losses(state: Mapping[str, Any]) -> dict[int, Any]:
@@ -119,11 +120,6 @@ def logged_losses(state: Mapping[str, Any]) -> dict[int, Any]:
         for entry in (entries if isinstance(entries, list) else ())
         if isinstance(entry, dict) and isinstance(entry.get("step"), int) and "loss" in entry
     }
-
-
-def state_of(folder: Path) -> Mapping[str, Any]:
-    """`trainer_state.json` of a checkpoint; {} if it is not there, or cannot be read."""
-    return _json(folder / STATE)
 
 
 def is_number(value: Any) -> bool:
@@ -139,7 +135,8 @@ def _count(value: Any) -> int | None:
     )
 
 
-def _json(file: Path) -> Mapping[str, Any]:
+def json_of(file: Path) -> Mapping[str, Any]:
+    """The content of a file; {} if it is not there, or cannot be read."""
     try:
         return read_json(file, with_nan=True) if file.is_file() else {}
     except (BlurbError, OSError):
@@ -217,14 +214,11 @@ class Family:
 
     def ends(self, value: float, half: float) -> tuple[float, float]:
         """The ends of an interval, within what the measure can be."""
-        if self.measure is Measure.LOSS:
-            return max(0.0, value - half), value + half
-        is_score = self.measure is Measure.SCORE
-        return (
-            clip_interval(value - half, value + half, self.dataset)
-            if is_score
-            else (value - half, value + half)
-        )
+        low, high = value - half, value + half
+        if self.measure is Measure.SCORE:
+            return clip_interval(low, high, self.dataset)
+        least = 0.0 if self.measure is Measure.LOSS else low
+        return max(least, low), high
 
     @cached_property
     def _pairs(self) -> list[tuple[Floats, Floats]]:
@@ -257,9 +251,9 @@ class Family:
         A jump counts as noise of the checkpoints beside it, too, so it has to be the larger the shorter the curves are.
         None for figures of which nobody knows whether higher or lower is better.
         """
-        chance = smoothing.fall_by_chance(self._pairs, level)
-        if self.noise is None or chance is None or self.measure.direction(self.dataset) is None:
+        if self.noise is None or self.measure.direction(self.dataset) is None:
             return
+        chance = smoothing.fall_by_chance(self._pairs, level)
         limit = max(chance * self.noise.deviation, smoothing.ROUNDING)
         for curve, (_, values) in zip(self.curves, self._pairs, strict=True):
             if len(values) < smoothing.LEAST:
@@ -278,18 +272,16 @@ class Family:
         trend = curve.sign * (weights @ values)
         if self.noise is None:
             return trend, None
-        return trend, t_critical(self.noise.freedom) * self.noise.deviation * np.linalg.norm(
-            weights, axis=1
-        )
+        width = t_critical(self.noise.freedom) * self.noise.deviation
+        return trend, width * np.linalg.norm(weights, axis=1)
 
 
 def families(scored: Sequence[Scored], datasets: Sequence[str], split: Split) -> Iterator[Family]:
     """All curves: the mean and each dataset by score, each dataset by loss, then the figures of the pretraining."""
     figures = dict.fromkeys(key for checkpoint in scored for key in checkpoint.step.figures)
     requested = [(MEAN, Measure.SCORE)] if len(datasets) > 1 else []
-    requested += [(name, Measure.SCORE) for name in datasets] + [
-        (name, Measure.LOSS) for name in datasets
-    ]
+    requested += [(name, Measure.SCORE) for name in datasets]
+    requested += [(name, Measure.LOSS) for name in datasets]
     requested += [(name, Measure.FIGURE) for name in figures]
     runs = list(dict.fromkeys(checkpoint.step.run for checkpoint in scored))
     spaced = smoothing.needs_log_axis(
@@ -298,26 +290,25 @@ def families(scored: Sequence[Scored], datasets: Sequence[str], split: Split) ->
     for dataset, measure in requested:
         curves = []
         for run in runs:
-            own = [checkpoint for checkpoint in scored if checkpoint.step.run == run]
             values = [
-                (checkpoint, _values(checkpoint, dataset, measure, datasets, split))
-                for checkpoint in own
+                (each, _values(each, dataset, measure, datasets, split))
+                for each in scored
+                if each.step.run == run
             ]
-            is_score = measure is Measure.SCORE
-            points = [
+            points = tuple(
                 Point(
                     checkpoint.step,
                     statistics.fmean(there),
                     half_width(there),
                     len(there),
-                    is_score and equals_a_constant(checkpoint.row, dataset, split),
+                    measure is Measure.SCORE and equals_a_constant(checkpoint.row, dataset, split),
                 )
                 for checkpoint, there in values
                 if there
-            ]
+            )
             if points:
                 holes = tuple(checkpoint.step for checkpoint, there in values if not there)
-                curves.append(Curve(run, dataset, measure, tuple(points), holes))
+                curves.append(Curve(run, dataset, measure, points, holes))
         if curves:
             yield Family(dataset, measure, tuple(curves), spaced)
 

@@ -104,18 +104,14 @@ def _names(places: Sequence[str | Path]) -> list[str]:
     for place, count in Counter(paths).items():
         if count > 1:
             raise SettingsError(f"{place} is named twice", fix="name each run once.")
-    last = [default_name(path) for path in paths]
-    alike = Counter(last)
+    names = [default_name(path) for path in paths]
     for depth in range(2, 6):
-        if all(count == 1 for count in alike.values()):
-            break
-        parts = [Path(path).parts for path in paths]
-        last = [
-            name if alike[name] == 1 else "-".join(own[-depth:])
-            for name, own in zip(last, parts, strict=True)
+        alike = Counter(names)
+        names = [
+            name if alike[name] == 1 else "-".join(Path(path).parts[-depth:])
+            for name, path in zip(names, paths, strict=True)
         ]
-        alike = Counter(last)
-    return last
+    return names
 
 
 def _in_folder(
@@ -125,14 +121,11 @@ def _in_folder(
         raise DataError("there is no such folder.", folder)
     if (folder / INSIDE).is_dir() and not (pattern and _matching(folder, pattern)):
         folder = folder / INSIDE
-    there = [
-        path
-        for path in _matching(folder, pattern or "*")
-        if path.is_dir() and not path.name.startswith(".")
-    ]
     left_out: list[str] = []
     whole: dict[int, list[Path]] = {}
-    for path in there:
+    for path in _matching(folder, pattern or "*"):
+        if not path.is_dir() or path.name.startswith("."):
+            continue
         step = curves.number(path.name)
         if pattern is None and not (path / CONFIG).is_file() and step is None:
             continue  # a folder of something else
@@ -149,18 +142,14 @@ def _in_folder(
                 f"{folder}: {names} are both of step {step}; both are left out, {opt('pattern')} chooses one."
             )
             del whole[step]
-    states = {step: curves.state_of(paths[0]) for step, paths in whole.items()}
+    states = {step: curves.json_of(paths[0] / curves.STATE) for step, paths in whole.items()}
     left_out += _drop_other_attempts(whole, states)
     for step, paths in whole.items():
-        if lost := [
-            at
-            for at, loss in curves.logged_losses(states[step]).items()
-            if not curves.is_number(loss)
-        ]:
-            what = (
-                f"its training loss is no number from step {lost[0]} on; it is scored all the same."
+        logged = curves.logged_losses(states[step])
+        if lost := [at for at, loss in logged.items() if not curves.is_number(loss)]:
+            left_out.append(
+                f"{paths[0]}: its training loss is no number from step {lost[0]} on; it is scored all the same."
             )
-            left_out.append(f"{paths[0]}: {what}")
     return FoundCheckpoints(
         tuple(curves.read(run, step, whole[step][0]) for step in sorted(whole)), tuple(left_out)
     )
@@ -223,28 +212,29 @@ def _on_hub(place: str, run: str) -> FoundCheckpoints:
     repository, _, pattern = place.partition("@")
     names = [name for name in hub.revisions(repository) if fnmatch.fnmatchcase(name, pattern)]
     numbered = {name: curves.number(name) for name in names}
-    left_out = [
-        f"{repository}@{name}: no step in its name, so it is left out."
-        for name in names
-        if numbered[name] is None
-    ]
     alike = Counter(numbered.values())
-    present = []
+    left_out, present = [], []
     for name, step in numbered.items():
-        if step is not None and alike[step] > 1:
+        if step is None:
+            left_out.append(f"{repository}@{name}: no step in its name, so it is left out.")
+        elif alike[step] > 1:
             left_out.append(
                 f"{repository}@{name}: another revision has step {step}, too; both are left out."
             )
-        elif step is not None:
+        else:
             present.append(Step(run, step, f"{repository}@{name}"))
     return FoundCheckpoints(tuple(sorted(present, key=lambda step: step.step)), tuple(left_out))
 
 
-def missing(found: FoundCheckpoints, required: Sequence[int]) -> dict[str, list[int]]:
-    """Run -> required steps that it does not have."""
+def check_required(found: FoundCheckpoints, required: Sequence[int]) -> None:
+    """Raises a SettingsError if a run lacks a required step."""
     there = {(step.run, step.step) for step in found.steps}
-    lost: dict[str, list[int]] = {}
+    lost = []
     for run in dict.fromkeys(step.run for step in found.steps):
-        if absent := [step for step in required if (run, step) not in there]:
-            lost[run] = absent
-    return lost
+        if absent := [str(step) for step in required if (run, step) not in there]:
+            lost.append(f"{run} lacks step {', '.join(absent)}")
+    if lost:
+        raise SettingsError(
+            f"Required checkpoints are missing: {'; '.join(lost)}",
+            fix=f"wait for them, or change {opt('require')}.",
+        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypedDict
@@ -60,16 +60,21 @@ def sentences(
                     f"step {', '.join(steps)}" if len(steps) < len(curve.points) else "every step"
                 )
                 yield f"{curve.run}: {family.dataset} has the score of a constant answer at {which}."
-    pieces = {
-        run: [one for one in scored if one.step.run == run]
-        for run in dict.fromkeys(o.step.run for o in scored)
-    }
-    for run, own in pieces.items():
+    for run in dict.fromkeys(one.step.run for one in scored):
+        own = [one for one in scored if one.step.run == run]
         if lost := [str(one.step.step) for one in own if one.row is None]:
             yield f"{run}: {count_noun(len(lost), 'checkpoint')} of {len(own)} without scores: step {', '.join(lost)}."
         for checkpoint in own:
             if lacks := checkpoint.lacks(datasets):
                 yield f"{run}: step {checkpoint.step.step} has no score of {', '.join(lacks)}, and no mean."
+
+
+CHANGE = {
+    True: "the change is more than noise",
+    False: "no change is told from noise",
+    None: "there are too few checkpoints to tell",
+}
+"""By `Family.seen`."""
 
 
 def _seen(families: Sequence[Family]) -> Iterator[str]:
@@ -81,13 +86,9 @@ def _seen(families: Sequence[Family]) -> Iterator[str]:
             )
     for measure, said in by_measure.items():
         name = "By score" if measure is Measure.SCORE else "By the loss of the head on dev"
-        parts = []
-        if said.get(True):
-            parts.append(f"the change is more than noise on {', '.join(said[True])}")
-        if said.get(False):
-            parts.append(f"no change is told from noise on {', '.join(said[False])}")
-        if said.get(None):
-            parts.append(f"there are too few checkpoints to tell on {', '.join(said[None])}")
+        parts = [
+            f"{text} on {', '.join(said[seen])}" for seen, text in CHANGE.items() if seen in said
+        ]
         yield f"{name}, {'; '.join(parts)}."
 
 
@@ -99,13 +100,10 @@ def _falls(families: Sequence[Family]) -> Iterator[str]:
         for curve, place, size, chance in family.falls(LEVEL / alike):
             before, after = (point.step.step for point in curve.points[place : place + 2])
             digits = family.measure.digits
-            name = (
-                f"the loss on {family.dataset}"
-                if family.measure is Measure.LOSS
-                else family.dataset
+            loss = "the loss on " if family.measure is Measure.LOSS else ""
+            present.setdefault((curve.run, before, after), []).append(
+                f"{loss}{family.dataset} by {size:.{digits}f} (noise: {chance:.{digits}f})"
             )
-            said = f"{name} by {size:.{digits}f} (noise: {chance:.{digits}f})"
-            present.setdefault((curve.run, before, after), []).append(said)
     for (run, before, after), parts in present.items():
         yield (
             f"{run} becomes worse from step {before} to {after}: {', '.join(parts)}. In brackets what noise alone "
@@ -116,10 +114,8 @@ def _falls(families: Sequence[Family]) -> Iterator[str]:
 def _best(family: Family, curve: Curve) -> str:
     best = family.best(curve)
     points = curve.points
-    if (
-        len(points) > 1
-        and max(point.value for point in points) - min(point.value for point in points) < SAME
-    ):
+    values = [point.value for point in points]
+    if len(values) > 1 and max(values) - min(values) < SAME:
         return f"{curve.run}: {family.dataset} is {points[0].value:.2f} at all {len(points)} checkpoints: none is best."
     at = points[best.place].step.step
     text = f"{curve.run}: the trend of {family.dataset} is highest at step {at}, {best.value:.2f}"
@@ -134,14 +130,11 @@ def _best(family: Family, curve: Curve) -> str:
         else "all other steps are below it"
     )
     single = max(points, key=lambda point: point.value)
-    chance = (
-        f"if nothing changed at all, the highest of {len(points)} values would look {best.gain:.2f} better "
-        "than it is"
-    )
     return (
         f"{text} ± {best.half:.2f} ({alike}; the interval is of a step that was chosen for its height, and may "
         f"hold the trend there in fewer than 95 % of cases). The highest single value is {single.value:.2f}, at step "
-        f"{single.step.step}; {chance}, and the highest of the trend {best.trend_gain:.2f}."
+        f"{single.step.step}; if nothing changed at all, the highest of {len(points)} values would look "
+        f"{best.gain:.2f} better than it is, and the highest of the trend {best.trend_gain:.2f}."
     )
 
 
@@ -152,8 +145,8 @@ def ratio(value: float | None) -> str:
 
 def text(series: Series, picture: bool = True) -> str:
     """Picture, sentences, how well each set sees the runs change, the scores, and what is left out."""
-    template = environment(__package__, html=False).get_template("page.md.jinja")
-    return template.render(
+    page = environment(__package__, html=False).get_template("page.md.jinja")
+    return page.render(
         plural=count_noun,
         series=series,
         picture=picture,
@@ -191,8 +184,10 @@ class SeriesFolder:
         :raises DataError: with file and line for what is no such table
         """
         if not (paths := sorted(self.folder.rglob("series.csv"))):
-            what = f"no series.csv here; {opt('series')} needs the {opt('out')} folder of blurb series."
-            raise DataError(what, self.folder)
+            raise DataError(
+                f"no series.csv here; {opt('series')} needs the {opt('out')} folder of blurb series.",
+                self.folder,
+            )
         return [chart for path in paths for chart in _charts(path)]
 
 
@@ -221,17 +216,11 @@ def _charts(path: Path) -> list[SeriesChart]:
     return [SeriesChart(dataset, spaced, list(runs.items())) for dataset, runs in points.items()]
 
 
-def _series(
-    context: click.Context, parameter: click.Parameter, value: Path | None
-) -> SeriesFolder | None:
-    return None if value is None else SeriesFolder(value)
-
-
 SERIES = click.Option(
     ["--series"],
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    callback=_series,
+    callback=lambda context, parameter, value: value and SeriesFolder(value),
     help="Also show the curves that blurb series wrote to this folder.",
 )
 
@@ -268,8 +257,9 @@ class Line(TypedDict):
 COLUMNS = tuple(Line.__annotations__)
 
 
-def lines(families: Sequence[Family], protocol: str, split: Split) -> Iterator[Line]:
+def lines(families: Iterable[Family], protocol: str, split: Split) -> Iterator[Line]:
     """The lines of some curves, in their order."""
+    splits = {Measure.SCORE: split, Measure.LOSS: "dev", Measure.FIGURE: ""}
     for family in families:
         for curve in family.curves:
             trend, half = family.trend(curve)
@@ -279,10 +269,10 @@ def lines(families: Sequence[Family], protocol: str, split: Split) -> Iterator[L
                     step=point.step.step,
                     words=point.step.words,
                     tokens=point.step.tokens,
-                    protocol=family.measure.protocol_of(protocol),
+                    protocol="" if family.measure is Measure.FIGURE else protocol,
                     dataset=family.dataset,
                     measure=family.measure.value,
-                    split=family.measure.split_of(split),
+                    split=splits[family.measure],
                     value=point.value,
                     half=point.half,
                     runs=point.runs,
@@ -294,12 +284,11 @@ def lines(families: Sequence[Family], protocol: str, split: Split) -> Iterator[L
 
 
 def written(line: Line) -> dict[str, str]:
-    """A line of the file: scores with two digits, losses and figures with four; unknown figures are empty."""
+    """A line of the file: scores with two digits, losses and figures with four; without figures that are unknown."""
     digits = 2 if line["measure"] == Measure.SCORE else 4
-    return {name: _cell(value, digits) for name, value in line.items()}
-
-
-def _cell(value: object, digits: int) -> str:
-    if value is None or isinstance(value, bool):
-        return "yes" if value else ""
-    return f"{value:.{digits}f}" if isinstance(value, float) else str(value)
+    known = {name: value for name, value in line.items() if value is not None}
+    cells = {
+        name: f"{value:.{digits}f}" if isinstance(value, float) else str(value)
+        for name, value in known.items()
+    }
+    return cells | {"constant": "yes" if line["constant"] else ""}

@@ -67,15 +67,9 @@ def draw(families: Sequence[Family], split: Split, beside: Sequence[Row] = ()) -
     for axes, family in zip(panels, families, strict=False):
         for curve in family.curves:
             marks.setdefault(curve.run, _curve(axes, family, curve, runs.index(curve.run)))
-        what = {Measure.SCORE: f"{split} × 100", Measure.LOSS: "loss on dev", Measure.FIGURE: ""}[
-            family.measure
-        ]
-        axes.set_title(
-            f"{family.dataset}{', ' if what else ''}{what}",
-            loc="left",
-            fontsize=7,
-            parse_math=False,
-        )
+        what = {Measure.SCORE: f", {split} × 100", Measure.LOSS: ", loss on dev"}
+        title = f"{family.dataset}{what.get(family.measure, '')}"
+        axes.set_title(title, loc="left", fontsize=7, parse_math=False)
         if family.logarithmic:
             axes.set_xscale("log")
         axes.tick_params(labelsize=6)
@@ -89,12 +83,9 @@ def draw(families: Sequence[Family], split: Split, beside: Sequence[Row] = ()) -
         for number, (name, level) in enumerate(levels.items()):
             if level is not None:
                 style = ("--", ":", "-.")[number % 3]
-                marks.setdefault(
-                    name, axes.axhline(level, color=QUIET, linewidth=0.8, linestyle=style)
-                )
+                line = axes.axhline(level, color=QUIET, linewidth=0.8, linestyle=style)
+                marks.setdefault(name, line)
         axes.set_ylim(*_limits(family, [level for level in levels.values() if level is not None]))
-    for axes in list(panels):
-        axes.set_visible(False)
     for axes in figure.axes[len(families) :]:
         axes.set_visible(False)
     legend = figure.legend(
@@ -147,14 +138,13 @@ def _curve(axes: Axes, family: Family, curve: Curve, number: int) -> Any:
         steps, [point.value for point in curve.points], shape, markersize=2.8, color=colour
     )
     if lost:  # at the foot of the panel, where no score is
-        foot = axes.get_xaxis_transform()
         axes.plot(
             [max(step, 0.5) for step in lost],
             [0.05] * len(lost),
             "x",
             markersize=4,
             color=colour,
-            transform=foot,
+            transform=axes.get_xaxis_transform(),
         )
     return marks
 
@@ -203,10 +193,8 @@ class Series(Tabular):
 
     def family(self, dataset: str, measure: Measure | str = Measure.SCORE) -> Family | None:
         """The curves of a dataset by a measure; None where nothing is known."""
-        fits = (
-            each for each in self.families if (each.dataset, each.measure) == (dataset, measure)
-        )
-        return next(fits, None)
+        known = {(each.dataset, str(each.measure)): each for each in self.families}
+        return known.get((dataset, str(measure)))
 
     @property
     def leading(self) -> Family | None:
@@ -220,19 +208,19 @@ class Series(Tabular):
 
     def best(self, run: str) -> Scored | None:
         """The checkpoint at which the trend of a run is highest; None without scores."""
-        curve = next(
-            (each for each in (self.leading.curves if self.leading else ()) if each.run == run),
-            None,
-        )
-        if curve is None or self.leading is None:
+        if self.leading is None:
             return None
-        step = curve.points[self.leading.best(curve).place].step
-        return next(one for one in self.scored if one.step == step)
+        steps = [
+            curve.points[self.leading.best(curve).place].step
+            for curve in self.leading.curves
+            if curve.run == run
+        ]
+        return next((one for one in self.scored if one.step in steps), None)
 
     def last(self, run: str) -> Scored | None:
         """The last checkpoint of a run that has a row."""
-        own = [one for one in self.scored if one.step.run == run and one.row is not None]
-        return own[-1] if own else None
+        own = (one for one in reversed(self.scored) if one.step.run == run and one.row is not None)
+        return next(own, None)
 
     def reading(self) -> list[str]:
         """Sentences: which sets see the runs change, where each is best, what a maximum gains by chance."""
@@ -242,8 +230,9 @@ class Series(Tabular):
         """A line for each run, step, dataset and measure, of which a value is known."""
         lines = list(page.lines(self.families, self.protocol, self.split))
         for protocol, scored in self.full.items():
-            families = tuple(curves.families(scored, self.datasets, self.split))
-            more = page.lines(families, protocol, self.split)
+            more = page.lines(
+                curves.families(scored, self.datasets, self.split), protocol, self.split
+            )
             lines += [line for line in more if line["measure"] != Measure.FIGURE]
         return lines
 

@@ -16,8 +16,7 @@ from enum import StrEnum
 import numpy as np
 import numpy.typing as npt
 
-from blurb.statistics.welch import t_critical
-from blurb.tasks import Split
+from blurb.statistics.welch import LEVEL, t_critical
 
 Floats = npt.NDArray[np.float64]
 NEIGHBOURS = 5
@@ -64,14 +63,6 @@ class Measure(StrEnum):
         if self is Measure.SCORE:
             return 1
         return -1 if self is Measure.LOSS or LOWER.search(name) else None
-
-    def protocol_of(self, protocol: str) -> str:
-        """The protocol of its values; "" for figures, which no fine-tuning decides."""
-        return "" if self is Measure.FIGURE else protocol
-
-    def split_of(self, scores: Split) -> str:
-        """The split of its values, beside scores of some split; "" for figures."""
-        return {Measure.SCORE: scores, Measure.LOSS: "dev", Measure.FIGURE: ""}[self]
 
 
 @dataclass(frozen=True)
@@ -132,10 +123,10 @@ def _distance_to_neighbours(where: Floats) -> Floats:
     return rows
 
 
-def smoother(where: Floats, neighbours: int = NEIGHBOURS) -> Floats:
+def smoother(where: Floats) -> Floats:
     """(n, n): weights that give the trend at each place, by a line of weighted least squares in its window."""
     count = len(where)
-    width = min(neighbours, count)
+    width = min(NEIGHBOURS, count)
     rows = np.zeros((count, count))
     for row in range(count):
         start = min(max(0, row - width // 2), count - width)
@@ -196,53 +187,44 @@ def signal_to_noise(curves: Sequence[tuple[Floats, Floats]], pooled: Noise | Non
 
     None where the noise is unknown; infinite for a trend without noise.
     """
-    ranges = [
-        float(np.ptp(smoother(where) @ values)) for where, values in curves if len(values) >= LEAST
-    ]
-    if pooled is None or not ranges:
+    if pooled is None:
         return None
+    ranges = [np.ptp(smoother(where) @ values) for where, values in curves if len(where) >= LEAST]
     mean = float(np.mean(ranges))
     if mean <= ROUNDING:
         return 0.0
     return mean / pooled.deviation if pooled.deviation > ROUNDING else math.inf
 
 
-def ratio_by_chance(
-    curves: Sequence[tuple[Floats, Floats]], pooled: Noise | None, level: float = 0.05
-) -> float | None:
-    """The signal-to-noise ratio that curves without any trend exceed in a part `level` of cases.
+def ratio_by_chance(curves: Sequence[tuple[Floats, Floats]], pooled: Noise | None) -> float | None:
+    """The signal-to-noise ratio that curves without any trend exceed in a twentieth of cases.
 
     They are drawn (`DRAWS` times, with one seed), with the noise itself drawn from its distribution.
     """
-    present = [where for where, values in curves if len(values) >= LEAST]
-    if pooled is None or not present:
+    if pooled is None:
         return None
     generator = np.random.default_rng(0)
     ranges = [
         np.ptp(generator.standard_normal((DRAWS, len(where))) @ smoother(where).T, axis=1)
-        for where in present
+        for where, _ in curves
+        if len(where) >= LEAST
     ]
     estimated = np.sqrt(generator.chisquare(pooled.freedom, DRAWS) / pooled.freedom)
-    return float(np.quantile(np.mean(ranges, axis=0) / estimated, 1 - level))
+    return float(np.quantile(np.mean(ranges, axis=0) / estimated, 1 - LEVEL))
 
 
-def fall_by_chance(curves: Sequence[tuple[Floats, Floats]], level: float = 0.05) -> float | None:
+def fall_by_chance(curves: Sequence[tuple[Floats, Floats]], level: float = 0.05) -> float:
     """The fall between two neighbours, in deviations of the noise, that noise alone exceeds anywhere at this level.
 
     Drawn as a whole, noise included: a fall is among the differences that the noise is estimated from, so quantiles of
-    Student's t would be far too high.
+    Student's t would be far too high. At least one curve has `LEAST` points.
     """
-    present = [where for where, values in curves if len(values) >= LEAST]
-    if not present:
-        return None
     generator = np.random.default_rng(0)
     total, rank = np.zeros(5 * DRAWS), 0.0
     largest = np.full(5 * DRAWS, -np.inf)
-    for where in present:
-        drawn, beside = (
-            generator.standard_normal((5 * DRAWS, len(where))),
-            _distance_to_neighbours(where),
-        )
+    for where in (where for where, _ in curves if len(where) >= LEAST):
+        drawn = generator.standard_normal((5 * DRAWS, len(where)))
+        beside = _distance_to_neighbours(where)
         total += np.sum((drawn @ beside.T) ** 2, axis=1)
         rank += float(np.trace(beside @ beside.T))
         largest = np.maximum(largest, np.max(drawn[:, :-1] - drawn[:, 1:], axis=1))

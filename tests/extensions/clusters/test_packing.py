@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, strategies as st
 
 from blurb.extensions.clusters._slurm_parts import pack_trials
-from blurb.extensions.clusters._slurm_script import arrays, offsets
+from blurb.extensions.clusters._slurm_script import arrays
 
 
 def test_examples() -> None:
@@ -56,6 +56,9 @@ def test_each_trial_goes_into_the_emptiest_part_that_has_room(
 
 
 def test_blocks_of_an_array() -> None:
-    assert arrays(2500, 0, 1001) == ["0-1000", "0-1000", "0-497"]
-    assert offsets(arrays(2500, 0, 1001)) == [("0-1000", 0), ("0-1000", 1001), ("0-497", 2002)]
-    assert offsets(arrays(3, 2, 2)) == [("0-1%2", 0), ("0-0%2", 2)]
+    assert arrays(2500, 0, 1001) == [
+        ("0-1000", range(1001)),
+        ("0-1000", range(1001, 2002)),
+        ("0-497", range(2002, 2500)),
+    ]
+    assert arrays(3, 2, 2) == [("0-1%2", range(2)), ("0-0%2", range(2, 3))]

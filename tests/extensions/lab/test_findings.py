@@ -110,7 +110,7 @@ def test_the_table_against_numbers_by_hand() -> None:
         81.74,
         83.96,
     )  # Gu et al., Table 7
-    page = findings.page(study, list(cells.values()), {}, {}, {})
+    page = findings.Findings(study, Path("out"), {"quick": rows}, {}, {}).markdown()
     halves = [
         half / 2
         for half in map(
@@ -121,7 +121,7 @@ def test_the_table_against_numbers_by_hand() -> None:
 
 
 def test_the_page_says_which_were_pretrained_in_fp32() -> None:
-    study = replace(spec.read("vocabulary-and-masking"), variants=[], tasks=[])
+    study = replace(spec.read("vocabulary-and-masking"), variants=[])
     bits = dict.fromkeys(("model", "frequencies", "pairs"), 1.0)
 
     def made(seed: int, precision: str, words: int = 9) -> dict[str, object]:
@@ -137,12 +137,12 @@ def test_the_page_says_which_were_pretrained_in_fp32() -> None:
         }
 
     both = {"a": [made(1, "fp32"), made(2, "bf16")], "random": [made(1, "fp32", words=0)]}
-    assert "Pretrained with products in fp32: a 1. All others: in bf16." in findings.page(
-        study, [], both, {}, {}
-    )
-    assert "Text: notes.txt, 5 words." in findings.page(study, [], both, {}, {})
-    for one in ([made(1, "bf16")], [made(1, "fp32"), made(2, "fp32")]):
-        assert "Pretrained with" not in findings.page(study, [], {**both, "a": one}, {}, {})
+    shown = findings.Findings(study, Path("out"), {study.protocols[0]: {}}, {}, both)
+    page = shown.markdown()
+    assert "Pretrained with products in fp32: a 1. All others: in bf16." in page
+    assert "Text: notes.txt, 5 words." in page
+    for each in ([made(1, "bf16")], [made(1, "fp32"), made(2, "fp32")]):
+        assert "Pretrained with" not in replace(shown, facts={**both, "a": each}).markdown()
 
 
 def test_where_a_difference_of_means_comes_from(tmp_path: Path) -> None:
@@ -217,16 +217,16 @@ def test_as_many_pretrainings_as_did_not_separate_a_difference_are_never_said_to
 def test_the_page_has_a_line_for_each_difference(tmp_path: Path) -> None:
     """Its figures are those of the sentences."""
     rows = {name: variant(name) for name in VALUES}
-    differences = reading.compared(rows, "b")
-    page = findings.page(spec.read("vocabulary-and-masking"), [], {}, differences, {})
-    for each in differences["a"]:
+    study = replace(spec.read("vocabulary-and-masking"), variants=[], reference="b")
+    shown = findings.Findings(study, tmp_path, {study.protocols[0]: rows}, {}, {})
+    page = shown.markdown()
+    for each in shown.differences["a"]:
         assert f"| a | {each.line.name} | {each.line.difference:+.2f} ± {each.half:.2f} | " in page
         assert f" | {each.verdict} |\n" in page
-    alone = variant_row("a", {1: encoder("a", 1)})
-    page = findings.page(
-        spec.read("vocabulary-and-masking"), [], {}, reading.compared({**rows, "a": alone}, "b"), {}
-    )
+    alone = {study.protocols[0]: {**rows, "a": variant_row("a", {1: encoder("a", 1)})}}
     assert (
-        page.count(" |  | of these checkpoints alone (one pretraining says nothing of others) |\n")
+        replace(shown, rows=alone)
+        .markdown()
+        .count(" |  | of these checkpoints alone (one pretraining says nothing of others) |\n")
         == 2
     )

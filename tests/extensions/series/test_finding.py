@@ -144,7 +144,8 @@ def test_runs_of_one_name_are_told_apart(tmp_path: Path, add: Add) -> None:
 
 def test_required_steps_that_are_missing(tmp_path: Path, add: Add) -> None:
     add("checkpoint-5")
-    assert finding.missing(find([tmp_path / "run"]), [5, 10, 20]) == {"run": [10, 20]}
+    with pytest.raises(BlurbError, match="are missing: run lacks step 10, 20"):
+        finding.check_required(find([tmp_path / "run"]), [5, 10, 20])
 
 
 def test_nothing_to_find(tmp_path: Path) -> None:
@@ -361,18 +362,6 @@ def test_a_run_without_a_plan_ends_when_nothing_comes(tmp_path: Path) -> None:
         clock.pace(idle=55),
     )
     assert 55 < clock.time <= 80
-
-
-def test_what_is_done_is_not_scored_again(tmp_path: Path) -> None:
-    scored: list[str] = []
-    step = Step("run", 1, str(tmp_path), planned=1)
-    watch(
-        lambda: FoundCheckpoints((step,)),
-        lambda one: scored.append(one.name),
-        Clock(lambda pause: None).pace(),
-        done=["run@1"],
-    )
-    assert not scored
 
 
 def test_what_stays_left_out_is_told_once(tmp_path: Path) -> None:

@@ -100,10 +100,9 @@ def missing_parts(
     requested = parts.start_study(spec.read(file), folder)
     originals = None if raw is None else Path(raw)
     texts = None if place is None else conduct.Texts(place, originals)
-    coming = _forecast(
-        requested, folder, texts, _options(requested, folder, place, originals, suite)
-    ).parts()
-    text = f"{len(coming)} of {len(requested.variants) * requested.runs} pretrainings are missing in {folder}"
+    options = _options(requested, folder, place, originals, suite)
+    coming = _forecast(requested, folder, texts, options).parts()
+    text = f"{len(coming)} of {len(requested.pretrainings)} pretrainings are missing in {folder}"
     if all(part.seconds is not None for part in coming):
         text += f": about {_sum(coming)}" if coming else ""
         if coming and hours is not None:
@@ -134,17 +133,20 @@ def _options(
     A machine without bf16 goes on in the precision of the parts, or nothing could be compared.
     """
     place = {"suite": "demo"} if suite == "demo" else {"data": data, "raw": raw}
-    names = ",".join(task.name for task in wanted.tasks)
-    return {"tasks": names, "progress": False, "precision": parts.precision(out, wanted), **place}
+    return {
+        "tasks": ",".join(task.name for task in wanted.tasks),
+        "progress": False,
+        "precision": parts.precision(out, wanted),
+        **place,
+    }
 
 
 def _forecast(
     wanted: Study, out: Path, texts: Texts | None, options: Mapping[str, Any]
 ) -> Forecast:
     def seconds(encoder: Path, protocol: str) -> float:
-        store = encoder / "runs"
         request, _, _ = make_request(
-            RunOptions(model=encoder, protocol=protocol, output=store, **options)
+            RunOptions(model=encoder, protocol=protocol, output=encoder / "runs", **options)
         )
         return Estimator(timed=True).estimate([trials.prepare(request)], 1).seconds
 

@@ -85,10 +85,10 @@ def _weights(
 ) -> tuple[ModelWeights, list[str]]:
     """The weights of a model over words, and notes."""
     special = model.tokenizer.special_tokens
-    before, after = len(special.prefix), len(special.suffix)
+    before, end = len(special.prefix), len(special.prefix) + len(words)
+    size = end + len(special.suffix)
     owners = [before + owner for owner in weights.words_of_pieces(words, pieces)]
-    columns = [*range(before), *owners, *range(before + len(words), before + len(words) + after)]
-    size = before + len(words) + after
+    columns = [*range(before), *owners, *range(end, size)]
     batch = weights.inputs(model, pieces, len(words))
     projections: Projections | str = NO_QUERY
     notes: list[str] = []
@@ -98,26 +98,21 @@ def _weights(
     else:
         pairs, projections, notes = weights.encoder_weights(model, batch)
         matrix = weights.join(pairs, columns, size)
-    names = model.tokenizer.inner.convert_ids_to_tokens(special.single(pieces.ids))
-    inner = names[before : len(names) - after]
+    names = model.tokenizer.inner.convert_ids_to_tokens
+    first, last = names(special.prefix), names(special.suffix)
     # In the letters of the text; a blank by itself by its name in the vocabulary.
     surface = [
         text[start:end] or name
-        for start, end, name in zip(pieces.starts, pieces.ends, inner, strict=True)
-    ]
-    shown = [
-        *names[:before],
-        *(text[start:end] for start, end in words),
-        *names[len(names) - after :],
+        for start, end, name in zip(pieces.starts, pieces.ends, names(pieces.ids), strict=True)
     ]
     side = ModelWeights(
         name=model.name,
-        columns=tuple(shown),
+        columns=(*first, *(text[start:end] for start, end in words), *last),
         before=before,
         size=len(words),
         matrix=matrix,
         is_pooling=is_pooling,
-        pieces=(*names[:before], *surface, *names[len(names) - after :]),
+        pieces=(*first, *surface, *last),
         columns_of_pieces=tuple(columns),
         projections=projections,
     )

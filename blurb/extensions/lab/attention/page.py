@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,15 +15,16 @@ import numpy as np
 import numpy.typing as npt
 from jinja2 import ChoiceLoader, PackageLoader
 
-from blurb.extensions.lab.attention.result import Attention, ModelWeights
 from blurb.extensions.lab.attention.weights import Floats, Projections
 from blurb.extensions.reports.html import environment, in_script, policy_hash, source
-from blurb.extensions.reports.plots._style import GRID, OURS, PAPER, QUIET, check, save
+from blurb.extensions.reports.plots._style import GRID, OURS, PAPER, QUIET, plotted
 from blurb.messages import SettingsError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from blurb.extensions.lab.attention.result import Attention, ModelWeights
 
 MOST_WORDS = 128
 """Of a page: the lines of more cannot be told apart."""
@@ -108,11 +108,7 @@ def _scores(model: ModelWeights, asked: int, room: int) -> dict[str, Any]:
     projections = model.projections
     if not isinstance(projections, Projections):
         return {"why": projections}
-    mine = [
-        place
-        for place, column in enumerate(model.columns_of_pieces)
-        if column == model.before + asked
-    ]
+    mine = np.flatnonzero(np.equal(model.columns_of_pieces, model.before + asked)).tolist()
     queries = projections.queries[:, :, mine]  # (layers, heads, pieces of the word, size)
     content: dict[str, Any] = {
         "pieces": list(model.pieces),
@@ -120,9 +116,9 @@ def _scores(model: ModelWeights, asked: int, room: int) -> dict[str, Any]:
         "size": queries.shape[-1],
         **_small("scores", projections.scores[:, :, mine], np.int16),
     }
-    if queries.size + projections.keys.size > room:
-        content["left_out"] = queries.size + projections.keys.size
-        return content
+    size = queries.size + projections.keys.size
+    if size > room:
+        return {**content, "left_out": size}
     return {
         **content,
         **_small("queries", queries, np.int8),
@@ -132,12 +128,13 @@ def _scores(model: ModelWeights, asked: int, room: int) -> dict[str, Any]:
 
 def _small(name: str, values: Floats, kind: type[np.signedinteger[Any]]) -> dict[str, Any]:
     """Numbers as whole ones between the bounds of a type, with what a step is, by layer and head."""
-    most = np.iinfo(kind).max
-    steps = np.abs(values).max(axis=(-2, -1)) / most  # (layers, heads)
+    steps = np.abs(values).max(axis=(-2, -1)) / np.iinfo(kind).max  # (layers, heads)
     steps[steps == 0] = 1
     whole = np.rint(values / steps[..., None, None]).astype(np.dtype(kind).newbyteorder("<"))
-    rounded: Sequence[float] = [float(f"{step:.4g}") for step in steps.reshape(-1)]
-    return {name: packed(whole), f"{name}_step": rounded}
+    return {
+        name: packed(whole),
+        f"{name}_step": [float(f"{step:.4g}") for step in steps.reshape(-1)],
+    }
 
 
 def stepped(weights: Floats) -> str:
@@ -162,11 +159,10 @@ LEAST = 0.01
 
 def write_picture(result: Attention, path: Path) -> None:
     """Writes the picture in the format given by the suffix of `path`; creates its folder if necessary."""
-    check(path)
     check_words(len(result.words))
     # Those of the page, so that a picture can be told to be of the page beside it.
     figures = [[model.name, *model.columns, stepped(model.matrix)] for model in result.models]
-    save(path, lambda: draw(result), [figures, list(result.head)])
+    plotted(path, lambda: draw(result), [figures, list(result.head)])
 
 
 def draw(result: Attention) -> Figure:
@@ -199,10 +195,6 @@ def draw(result: Attention) -> Figure:
     return figure
 
 
-def _title(model: ModelWeights, text: str) -> dict[str, Any]:
-    return {"label": f"{model.name}\n{text}", "loc": "left", "parse_math": False, "fontsize": 7}
-
-
 def _grid(figure: Figure, model: ModelWeights, top: float) -> None:
     """Thumbnails of the words' weights; darkness grows with their square roots, alike in all.
 
@@ -212,38 +204,40 @@ def _grid(figure: Figure, model: ModelWeights, top: float) -> None:
 
     wide, high = figure.get_size_inches()
     layers, heads = model.matrix.shape[:2]
-    title = f"{model.name}\nlayers down, heads across"
     figure.text(
-        0.04 / wide, (top + TITLE - 0.05) / high, title, va="top", fontsize=7, parse_math=False
+        0.04 / wide,
+        (top + TITLE - 0.05) / high,
+        f"{model.name}\nlayers down, heads across",
+        va="top",
+        fontsize=7,
+        parse_math=False,
     )
-    box = (
-        (EDGE - 0.12) / wide,
-        (top - CELL * layers) / high,
-        CELL * heads / wide,
-        CELL * layers / high,
+    axes = figure.add_axes(
+        (
+            (EDGE - 0.12) / wide,
+            (top - CELL * layers) / high,
+            CELL * heads / wide,
+            CELL * layers / high,
+        )
     )
-    axes = figure.add_axes(box)
     # All in one panel: a panel for each takes two seconds.
     for layer in range(layers):
         for head in range(heads):
-            image, extent = (
+            axes.imshow(
                 np.sqrt(model.weights[layer, head]),
-                (head + GAP, head + 1, layer + 1 - GAP, layer),
+                cmap="Blues",
+                vmin=0,
+                vmax=1,
+                interpolation="nearest",
+                extent=(head + GAP, head + 1, layer + 1 - GAP, layer),
             )
-            axes.imshow(image, cmap="Blues", vmin=0, vmax=1, interpolation="nearest", extent=extent)
             frame = Rectangle(
-                (extent[0], extent[3]), 1 - GAP, 1 - GAP, fill=False, linewidth=0.4, edgecolor=QUIET
+                (head + GAP, layer), 1 - GAP, 1 - GAP, fill=False, linewidth=0.4, edgecolor=QUIET
             )
             axes.add_patch(frame)
     axes.set(xlim=(0, heads + 0.02), ylim=(layers, -0.02), aspect="auto")
-    axes.set_xticks(
-        [head + 0.5 for head in range(heads)], [str(head + 1) for head in range(heads)], fontsize=6
-    )
-    axes.set_yticks(
-        [layer + 0.5 for layer in range(layers)],
-        [str(layer + 1) for layer in range(layers)],
-        fontsize=6,
-    )
+    axes.set_xticks(np.arange(heads) + 0.5, [*map(str, range(1, heads + 1))], fontsize=6)
+    axes.set_yticks(np.arange(layers) + 0.5, [*map(str, range(1, layers + 1))], fontsize=6)
     axes.tick_params(length=0, pad=2, top=False, labeltop=True, labelbottom=False)
     axes.spines[:].set_visible(False)
 
@@ -254,23 +248,19 @@ def _lines(axes: Axes, model: ModelWeights, layer: int, head: int, entity: tuple
     weights, words = model.weights[layer, head], model.columns[model.words]
     for row, column in np.argwhere(weights >= min(LEAST, 0.5 / len(model.columns))):
         value = float(weights[row, column])
-        opacity, width = min(1.0, 0.06 + 1.3 * value), 0.4 + 1.6 * value
         axes.plot(
             (0, 1),
             (row, column),
             color=OURS,
-            alpha=opacity,
-            linewidth=width,
+            alpha=min(1.0, 0.06 + 1.3 * value),
+            linewidth=0.4 + 1.6 * value,
             solid_capstyle="round",
         )
     for place, word in enumerate(words):
         colour = PAPER if entity[0] <= place < entity[1] else "black"
-        axes.text(
-            -0.04, place, word, ha="right", va="center", fontsize=7, color=colour, parse_math=False
-        )
-        axes.text(
-            1.04, place, word, ha="left", va="center", fontsize=7, color=colour, parse_math=False
-        )
+        look: dict[str, Any] = {"va": "center", "fontsize": 7, "color": colour, "parse_math": False}
+        axes.text(-0.04, place, word, ha="right", **look)
+        axes.text(1.04, place, word, ha="left", **look)
     for below, column in enumerate(model.special):
         mass = float(model.matrix[layer, head, model.words, column].mean())
         text = f"{model.columns[column]} {mass:.0%} of the mean word"
@@ -283,7 +273,8 @@ def _lines(axes: Axes, model: ModelWeights, layer: int, head: int, entity: tuple
             color=QUIET,
             parse_math=False,
         )
-    axes.set_title(**_title(model, f"layer {layer + 1}, head {head + 1}"))
+    title = f"{model.name}\nlayer {layer + 1}, head {head + 1}"
+    axes.set_title(title, loc="left", parse_math=False, fontsize=7)
     axes.set_xlim(-1.1, 2.4)
     axes.set_ylim(len(words) + len(model.special), -0.7)
     axes.axis("off")
@@ -303,4 +294,5 @@ def _pooling(axes: Axes, model: ModelWeights) -> None:
     axes.grid(axis="x", color=GRID, linewidth=0.6)
     axes.set_axisbelow(True)
     axes.set_xlabel("weight")
-    axes.set_title(**_title(model, "weights of the pooling"))
+    title = f"{model.name}\nweights of the pooling"
+    axes.set_title(title, loc="left", parse_math=False, fontsize=7)

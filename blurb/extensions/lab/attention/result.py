@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from blurb.extensions.lab.attention import page
 from blurb.extensions.lab.attention.weights import Floats, Projections, Span
 from blurb.system.files import write_whole
 
@@ -49,11 +50,7 @@ class ModelWeights:
     @property
     def special(self) -> list[int]:
         """The columns of the special tokens."""
-        return [
-            place
-            for place in range(len(self.columns))
-            if not self.before <= place < self.before + self.size
-        ]
+        return [*range(self.before), *range(self.before + self.size, len(self.columns))]
 
     @property
     def rows(self) -> slice:
@@ -119,11 +116,9 @@ class Attention:
         parts = []
         for model in self.models:
             rows = ("pooling",) if model.is_pooling else model.columns
-            names = [range(1, model.matrix.shape[0] + 1), range(1, model.matrix.shape[1] + 1)]
-            places = pd.MultiIndex.from_product(
-                [*names, range(len(rows)), range(len(model.columns))]
-            )
-            table = pd.DataFrame(list(places), columns=["layer", "head", "query", "key"])
+            places = np.indices(model.matrix.shape).reshape(4, -1).T  # (weights, 4)
+            table = pd.DataFrame(places, columns=["layer", "head", "query", "key"])
+            table[["layer", "head"]] += 1
             table["from"] = np.array(rows, dtype=object)[table["query"]]
             table["to"] = np.array(model.columns, dtype=object)[table["key"]]
             table["weight"] = model.matrix.reshape(-1)
@@ -137,9 +132,7 @@ class Attention:
         :raises SettingsError: if there are too many words for a page
         :raises DataError: if the file cannot be written
         """
-        from blurb.extensions.lab.attention.page import render
-
-        write_whole(Path(path), render(self).encode())
+        write_whole(Path(path), page.render(self).encode())
 
     def plot(self, path: Path | str) -> None:
         """Writes the picture, .png, .svg or .pdf; needs the extra `plots`.
@@ -147,12 +140,9 @@ class Attention:
         :raises SettingsError: for another ending, without Matplotlib, or with too many words
         :raises DataError: if the file cannot be written
         """
-        from blurb.extensions.lab.attention import page
 
         page.write_picture(self, Path(path))
 
     def _repr_html_(self) -> str:
-        from blurb.extensions.lab.attention.page import render
-
-        page = markup.escape(render(self))
-        return f'<iframe srcdoc="{page}" sandbox="allow-scripts" width="100%" height="900" title="Attention"></iframe>'
+        text = markup.escape(page.render(self))
+        return f'<iframe srcdoc="{text}" sandbox="allow-scripts" width="100%" height="900" title="Attention"></iframe>'

@@ -9,7 +9,7 @@ import inspect
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
+from scipy.special import softmax
 from torch import nn
 from transformers import PreTrainedModel
 
@@ -105,8 +106,7 @@ def join(weights: Floats, columns: Sequence[int], size: int) -> Floats:
 
 def join_keys(weights: Floats, columns: Sequence[int], size: int) -> Floats:
     """`join` for rows that are no sub-tokens: (..., pieces) to (..., words)."""
-    joined: Floats = weights @ _members(columns, size)
-    return joined
+    return weights @ _members(columns, size)
 
 
 def _members(columns: Sequence[int], size: int) -> Floats:
@@ -163,10 +163,8 @@ class Projections:
     @property
     def scores(self) -> Floats:
         """Products of queries and keys, divided by the square root of their size: (layers, heads, pieces, pieces)."""
-        products: Floats = (
-            self.queries @ self.keys.swapaxes(-1, -2) / np.float32(self.queries.shape[-1] ** 0.5)
-        )
-        return products
+        root = np.float32(self.queries.shape[-1] ** 0.5)
+        return self.queries @ self.keys.swapaxes(-1, -2) / root
 
 
 @contextmanager
@@ -174,21 +172,16 @@ def recording(encoder: Any) -> Iterator[tuple[list[torch.Tensor], list[torch.Ten
     """Records the outputs of the layers of queries and keys while the encoder runs, in the order of the layers."""
     queries: list[torch.Tensor] = []
     keys: list[torch.Tensor] = []
-    hooks = []
-    for name, module in encoder.named_modules():
-        last = name.rpartition(".")[2]
-        target = queries if last in QUERY else keys if last in KEY else None
-        if target is not None and isinstance(module, nn.Linear):
-            hooks.append(
-                module.register_forward_hook(
+    with ExitStack() as hooks:
+        for name, module in encoder.named_modules():
+            last = name.rpartition(".")[2]
+            target = queries if last in QUERY else keys if last in KEY else None
+            if target is not None and isinstance(module, nn.Linear):
+                hook = module.register_forward_hook(
                     lambda _, given, output, to=target: to.append(output.detach())
                 )
-            )
-    try:
+                hooks.enter_context(hook)
         yield queries, keys
-    finally:
-        for hook in hooks:
-            hook.remove()
 
 
 def projections(
@@ -211,13 +204,11 @@ def projections(
         for each in (*queries, *keys)
     ):
         return NOT_APART
-    found = Projections(_by_head(queries, heads), _by_head(keys, heads))
-    if (
-        found.queries.shape != found.keys.shape
-        or np.abs(softmax(found.scores) - weights).max() > CLOSE
-    ):
+    by_head = Projections(_by_head(queries, heads), _by_head(keys, heads))
+    if by_head.queries.shape != by_head.keys.shape:
         return NOT_ALONE
-    return found
+    difference = np.abs(softmax(by_head.scores, axis=-1) - weights).max()
+    return by_head if difference <= CLOSE else NOT_ALONE
 
 
 def _by_head(rows: list[torch.Tensor], heads: int) -> Floats:
@@ -227,13 +218,6 @@ def _by_head(rows: list[torch.Tensor], heads: int) -> Floats:
     return np.ascontiguousarray(
         stacked.reshape(layers, pieces, heads, width // heads).transpose(0, 2, 1, 3)
     )
-
-
-def softmax(scores: Floats) -> Floats:
-    """Over the last axis."""
-    powers = np.exp(scores - scores.max(-1, keepdims=True))
-    weights: Floats = powers / powers.sum(-1, keepdims=True)
-    return weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,9 +263,13 @@ def open_model(reference: str, trust_remote_code: bool = False, data: Path | Non
     checkpoint = Checkpoint(located.folder, trust_remote_code, located.casing)
     checkpoint.check()
     encoder, _ = checkpoint.load_encoder()
-    name = default_name(reference)
     return Opened(
-        name, located.folder, checkpoint.tokenizer, encoder.eval(), None, longest_input(encoder)
+        default_name(reference),
+        located.folder,
+        checkpoint.tokenizer,
+        encoder.eval(),
+        None,
+        longest_input(encoder),
     )
 
 

@@ -200,27 +200,26 @@ def _print(reports: Sequence[VocabularyReport]) -> None:
             )
     click.echo()
     names = [each.name for each in reports]
-    terms = reports[0].terms
     print_rows(
         ["term", *names],
-        [[term, *("-".join(each.terms[term]) for each in reports)] for term in terms],
+        [[term, *("-".join(each.terms[term]) for each in reports)] for term in reports[0].terms],
         "table",
     )
     if not reports[0].datasets:
         return
     click.echo(
-        "Mean sub-tokens of an input over all splits, special tokens counted, and the difference from"
+        "Mean sub-tokens of an input over all splits, special tokens counted, and the difference from\n"
+        "Table 8 of Gu et al. for the vocabulary of Wiki + Books"
     )
-    click.echo("Table 8 of Gu et al. for the vocabulary of Wiki + Books")
     lengths, longer = [], []
     for task, first_counts in reports[0].datasets.items():
         published = TABLE_8.get(task)
         counts = [each.datasets[task] for each in reports]
-        cells = [f"{each.mean_length:.1f}" for each in counts]
-        if published:
-            cells = [
-                f"{each.mean_length:.1f} {each.mean_length - published[0]:+6.1f}" for each in counts
-            ]
+        cells = [
+            f"{each.mean_length:.1f}"
+            + (f" {each.mean_length - published[0]:+6.1f}" if published else "")
+            for each in counts
+        ]
         lengths.append([task, *cells, *(published or ("", ""))])
         shares = [
             f"{100 * each.longer / each.inputs:.2f} %" if each.longer else "-" for each in counts

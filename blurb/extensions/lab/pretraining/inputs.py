@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from itertools import accumulate, takewhile
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import accumulate, islice, takewhile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -60,10 +60,9 @@ def stream(texts: Iterable[str], tokenizer: PreTrainedTokenizerBase) -> Stream:
     ids: list[Shorts] = []
     starts: list[Bools] = []
     sizes: list[Shorts] = []
-    batch: list[list[str]] = []
     separator = int(tokenizer.sep_token_id)
-
-    def flush() -> None:
+    documents = filter(None, (text.split() for text in texts))
+    while batch := list(islice(documents, DOCUMENTS_AT_ONCE)):
         coded = tokenizer(
             batch,
             is_split_into_words=True,
@@ -77,17 +76,7 @@ def stream(texts: Iterable[str], tokenizer: PreTrainedTokenizerBase) -> Stream:
             lengths = np.asarray([len(word.encode()) + 1 for word in words], dtype=np.int64)
             ids.append(np.asarray([*coded["input_ids"][number], separator], dtype=np.int32))
             starts.append(np.append(begins, True))
-            whole = np.append(np.where(begins, lengths[places], 0) if len(places) else places, 0)
-            sizes.append(whole.astype(np.int32))
-        batch.clear()
-
-    for text in texts:
-        if words := text.split():
-            batch.append(words)
-        if len(batch) == DOCUMENTS_AT_ONCE:
-            flush()
-    if batch:
-        flush()
+            sizes.append(np.append(np.where(begins, lengths[places], 0), 0).astype(np.int32))
     if not ids:
         raise DataError("There is no text to pretrain on.")
     return Stream(np.concatenate(ids), np.concatenate(starts), np.concatenate(sizes), separator)
@@ -99,14 +88,20 @@ def enough(texts: Sequence[str], words: int, seed: int) -> Sequence[str]:
     So a small budget begins at once, however much text there is. They are a quarter more than the budget, as the rest
     of an input is dropped, and at least `LEAST_WORDS`.
     """
-    wanted = max(LEAST_WORDS, words + words // 4)
     drawn = np.random.default_rng((seed, DOCUMENTS)).permutation(len(texts)).tolist()
-    before = accumulate((len(texts[place].split()) for place in drawn), initial=0)
-    taken = takewhile(lambda pair: pair[1] < wanted, zip(drawn, before, strict=False))
-    return [texts[place] for place, _ in sorted(taken)]
+    budget = max(LEAST_WORDS, words + words // 4)
+    count = len(first_words([texts[place] for place in drawn], budget))
+    return [texts[place] for place in sorted(drawn[:count])]
 
 
-def cut(whole: Stream, length: int) -> Sequence[slice]:
+def first_words(texts: Sequence[str], words: int) -> list[str]:
+    """The first documents, until they have so many words; the rest is not looked at."""
+    before = accumulate((len(text.split()) for text in texts), initial=0)
+    pairs = takewhile(lambda pair: pair[1] < words, zip(texts, before, strict=False))
+    return [text for text, _ in pairs]
+
+
+def cut(whole: Stream, length: int) -> list[slice]:
     """Places of the inputs: `length` - 2 sub-tokens each, as [CLS] and [SEP] stand around them; the rest is dropped.
 
     A text of less than one input is one.
@@ -178,6 +173,12 @@ ORDER, MASK, PAIR = 0, 1, 2
 """Random draws; each has a generator of its own."""
 
 
+@lru_cache(maxsize=1)
+def epoch_order(seed: int, epoch: int, inputs: int) -> Ints:
+    """The places of all inputs in the order of an epoch; that of the last one is kept."""
+    return np.random.default_rng((seed, ORDER, epoch)).permutation(inputs)
+
+
 @dataclass(frozen=True)
 class PretrainingInputs:
     """A dataset of torch: as long as the whole pretraining, epoch after epoch, each in another order.
@@ -188,13 +189,11 @@ class PretrainingInputs:
     stream: Stream
     recipe: Recipe
     tokenizer: PreTrainedTokenizerBase
-    _orders: dict[int, Ints] = field(default_factory=dict, init=False)
-    """Of the epoch that was asked for last."""
 
     @cached_property
     def slices(self) -> list[slice]:
         """The inputs of an epoch, in the order of the text."""
-        return list(cut(self.stream, self.recipe.length - int(self.recipe.next_sentence)))
+        return cut(self.stream, self.recipe.length - int(self.recipe.next_sentence))
 
     @cached_property
     def updates(self) -> int:
@@ -214,10 +213,7 @@ class PretrainingInputs:
 
     @cached_property
     def _ordinary(self) -> Ints:
-        special = set(self.tokenizer.all_special_ids)
-        return np.asarray(
-            [number for number in range(len(self.tokenizer)) if number not in special]
-        )
+        return np.setdiff1d(np.arange(len(self.tokenizer)), self.tokenizer.all_special_ids)
 
     def __len__(self) -> int:
         return self.updates * self.recipe.batch
@@ -225,11 +221,18 @@ class PretrainingInputs:
     def __getitem__(self, place: int) -> dict[str, Any]:
         recipe = self.recipe
         epoch, number = divmod(place, len(self.slices))
-        ids, starts, follows = self._content(int(self._order(epoch)[number]), place)
+        order = epoch_order(recipe.seed, epoch, len(self.slices))
+        ids, starts, follows = self._content(int(order[number]), place)
         free = (ids != self.tokenizer.cls_token_id) & (ids != self.stream.separator)
         generator = np.random.default_rng((recipe.seed, MASK, place))
-        rate = recipe.rate_at(place / len(self))
-        picked = choose(starts, free, rate, recipe.whole_word, generator, recipe.version)
+        picked = choose(
+            starts,
+            free,
+            recipe.rate_at(place / len(self)),
+            recipe.whole_word,
+            generator,
+            recipe.version,
+        )
         seen, labels = mask(ids, picked, self.tokenizer.mask_token_id, self._ordinary, generator)
         item: dict[str, Any] = {"input_ids": seen, "labels": labels}
         if recipe.next_sentence:
@@ -243,7 +246,7 @@ class PretrainingInputs:
     def _content(self, chosen: int, place: int) -> tuple[Ints, Any, int]:
         """Ids with special tokens, where words start, and 1 if the second half is of elsewhere (BERT's coding)."""
         ids, starts = self._ids(chosen), self.stream.starts[self.slices[chosen]]
-        first, last = [int(self.tokenizer.cls_token_id)], [self.stream.separator]
+        first, last = [self.tokenizer.cls_token_id], [self.stream.separator]
         if not self.recipe.next_sentence:
             return np.concatenate([first, ids, last]), np.concatenate([[True], starts, [True]]), 0
         generator = np.random.default_rng((self.recipe.seed, PAIR, place))
@@ -251,11 +254,8 @@ class PretrainingInputs:
         second, begins = ids[half:], starts[half:]
         if generator.random() < 0.5 and len(self.slices) > 1:
             other = (chosen + 1 + int(generator.integers(len(self.slices) - 1))) % len(self.slices)
-            second, begins, follows = (
-                self._ids(other)[half:],
-                self.stream.starts[self.slices[other]][half:],
-                1,
-            )
+            second, begins = self._ids(other)[half:], self.stream.starts[self.slices[other]][half:]
+            follows = 1
         return (
             np.concatenate([first, ids[:half], last, second, last]),
             np.concatenate([[True], starts[:half], [True], begins, [True]]),
@@ -264,11 +264,3 @@ class PretrainingInputs:
 
     def _ids(self, number: int) -> Ints:
         return self.stream.ids[self.slices[number]].astype(np.int64)
-
-    def _order(self, epoch: int) -> Ints:
-        if epoch not in self._orders:
-            self._orders.clear()
-            self._orders[epoch] = np.random.default_rng(
-                (self.recipe.seed, ORDER, epoch)
-            ).permutation(len(self.slices))
-        return self._orders[epoch]

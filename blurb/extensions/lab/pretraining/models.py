@@ -8,14 +8,27 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
+from tokenizers import BertWordPieceTokenizer, ByteLevelBPETokenizer
+from tokenizers.processors import TemplateProcessing
+from transformers import (
+    AutoConfig,
+    AutoModelForMaskedLM,
+    AutoTokenizer,
+    BertConfig,
+    BertForMaskedLM,
+    BertForPreTraining,
+    BertTokenizerFast,
+    PreTrainedTokenizerBase,
+    PreTrainedTokenizerFast,
+    set_seed,
+)
 
 from blurb.checkpoints import scratch
 from blurb.extensions.lab.pretraining.recipe import HEAD, SIZES, Recipe
 from blurb.messages import ModelError, SettingsError, opt
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase
 
 DROPOUTS = (
     "hidden_dropout_prob",
@@ -34,8 +47,6 @@ def build(texts: Sequence[str], recipe: Recipe) -> tuple[Any, PreTrainedTokenize
 
     :param texts: the documents that a new vocabulary is learnt from
     """
-    import torch
-
     if recipe.start:
         model, tokenizer = continued(recipe.start, recipe)
     else:
@@ -49,8 +60,6 @@ def build(texts: Sequence[str], recipe: Recipe) -> tuple[Any, PreTrainedTokenize
 
 def from_nothing(recipe: Recipe, tokenizer: PreTrainedTokenizerBase) -> Any:
     """A BERT of a size, with random weights that the seed of the recipe decides."""
-    from transformers import BertConfig, BertForMaskedLM, BertForPreTraining, set_seed
-
     size = SIZES[recipe.size]
     config = BertConfig(
         vocab_size=len(tokenizer),
@@ -70,27 +79,8 @@ def continued(folder: str, recipe: Recipe) -> tuple[Any, PreTrainedTokenizerBase
 
     :raises ModelError: for a checkpoint without a mask token, or for pairs of texts one that is no BERT
     """
-    import torch
-    from transformers import (
-        AutoConfig,
-        AutoModelForMaskedLM,
-        AutoTokenizer,
-        BertForPreTraining,
-        set_seed,
-    )
-
-    if not Path(folder).is_dir():
-        raise ModelError(
-            "there is no such checkpoint",
-            where=folder,
-            fix="hf download fetches one (docs/models.md).",
-        )
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    if (
-        tokenizer.mask_token_id is None
-        or tokenizer.cls_token_id is None
-        or tokenizer.sep_token_id is None
-    ):
+    tokenizer = _tokenizer_of(folder)
+    if None in (tokenizer.mask_token_id, tokenizer.cls_token_id, tokenizer.sep_token_id):
         raise ModelError(
             "has no mask, [CLS] or [SEP] token, so it cannot learn to fill gaps",
             where=folder,
@@ -99,17 +89,26 @@ def continued(folder: str, recipe: Recipe) -> tuple[Any, PreTrainedTokenizerBase
     set_seed(recipe.seed)
     config = AutoConfig.from_pretrained(folder)
     if recipe.next_sentence and config.model_type != "bert":
-        fix = f"remove {opt('next-sentence')}."
         raise ModelError(
             f"is of type {config.model_type}, and only BERT learns pairs of texts",
             where=folder,
-            fix=fix,
+            fix=f"remove {opt('next-sentence')}.",
         )
     for name in DROPOUTS:
         if hasattr(config, name):
             setattr(config, name, recipe.dropout)
     loader = BertForPreTraining if recipe.next_sentence else AutoModelForMaskedLM
     return loader.from_pretrained(folder, config=config, dtype=torch.float32), tokenizer
+
+
+def _tokenizer_of(folder: str) -> PreTrainedTokenizerBase:
+    if not Path(folder).is_dir():
+        raise ModelError(
+            "there is no such checkpoint",
+            where=folder,
+            fix="hf download fetches one (docs/models.md).",
+        )
+    return AutoTokenizer.from_pretrained(folder)
 
 
 def train_vocabulary(texts: Sequence[str], recipe: Recipe) -> PreTrainedTokenizerBase:
@@ -141,8 +140,6 @@ def _checkpoint_tokenizer(texts: Sequence[str], recipe: Recipe) -> PreTrainedTok
 
     :raises ModelError: for a checkpoint whose vocabulary is not WordPiece
     """
-    from tokenizers import BertWordPieceTokenizer
-
     pieces = checkpoint_entries(recipe.vocabulary_of)
     normalize = BertWordPieceTokenizer(lowercase=not recipe.cased).normalize
     letters = {letter for text in texts for letter in normalize(text) if not letter.isspace()}
@@ -154,15 +151,7 @@ def _checkpoint_tokenizer(texts: Sequence[str], recipe: Recipe) -> PreTrainedTok
 
 def checkpoint_entries(folder: str) -> Sequence[str]:
     """The WordPiece entries of a checkpoint in the order of their numbers, without special and unused ones."""
-    from transformers import AutoTokenizer
-
-    if not Path(folder).is_dir():
-        raise ModelError(
-            "there is no such checkpoint",
-            where=folder,
-            fix="hf download fetches one (docs/models.md).",
-        )
-    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer = _tokenizer_of(folder)
     model = json.loads(tokenizer.backend_tokenizer.to_str())["model"] if tokenizer.is_fast else {}
     if model.get("type") != "WordPiece":
         raise ModelError(
@@ -173,8 +162,6 @@ def checkpoint_entries(folder: str) -> Sequence[str]:
 
 
 def _bert(entries: Sequence[str], recipe: Recipe) -> PreTrainedTokenizerBase:
-    from transformers import BertTokenizerFast
-
     return BertTokenizerFast(
         vocab={piece: number for number, piece in enumerate(entries)},
         do_lower_case=not recipe.cased,
@@ -184,10 +171,6 @@ def _bert(entries: Sequence[str], recipe: Recipe) -> PreTrainedTokenizerBase:
 
 
 def _bpe(texts: Sequence[str], recipe: Recipe) -> PreTrainedTokenizerBase:
-    from tokenizers import ByteLevelBPETokenizer
-    from tokenizers.processors import TemplateProcessing
-    from transformers import PreTrainedTokenizerFast
-
     trained = ByteLevelBPETokenizer(add_prefix_space=True, lowercase=not recipe.cased)
     trained.train_from_iterator(
         texts,

@@ -20,7 +20,6 @@ from typing import Any
 from blurb import __version__
 from blurb.checkpoints import Checkpoint
 from blurb.checkpoints.reading import hide_progress
-from blurb.extensions.lab.pretraining import models
 from blurb.extensions.lab.pretraining.inputs import PretrainingInputs, enough, stream
 from blurb.extensions.lab.pretraining.recipe import FIRST, VERSION, Recipe
 from blurb.extensions.lab.pretraining.request import PretrainingCorpus
@@ -77,15 +76,13 @@ def pretrain(
         raise SettingsError("The Trainer of transformers needs accelerate: pip install accelerate")
     import torch
 
-    from blurb.extensions.lab.pretraining import trainer
+    from blurb.extensions.lab.pretraining import models, trainer
 
     model, tokenizer = models.build(corpus.texts, recipe)
     out.mkdir(parents=True, exist_ok=True)
-    # That of the start; a plan without it is of a release that had all products in fp32.
-    started = (out / PLAN).is_file()
-    precision = (
-        str(read_json(out / PLAN).get("precision", "fp32")) if started else usual_precision()
-    )
+    precision = usual_precision()
+    if (out / PLAN).is_file():  # one without it is of a release that had all products in fp32
+        precision = str(read_json(out / PLAN).get("precision", "fp32"))
     write_json(out / PLAN, {"hash": key, "recipe": asdict(recipe), "precision": precision})
     # The first version read all documents.
     texts = (
@@ -105,7 +102,7 @@ def pretrain(
             seconds = trainer.train(
                 model, inputs, checkpoints, precision == "bf16", bits, every, progress, callbacks
             )
-    bits_per_byte = trainer.measure(model.cpu().float(), tokenizer, learnt, aside, recipe.length)
+    quality = trainer.measure(model.cpu().float(), tokenizer, learnt, aside, recipe.length)
     facts = {
         "recipe": asdict(recipe),
         "hash": key,
@@ -124,7 +121,7 @@ def pretrain(
             "seconds": round(seconds, 1),
         },
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
-        "bits per byte": asdict(bits_per_byte),
+        "bits per byte": asdict(quality),
         "precision": precision,
         "vocabulary": hashlib.sha256(
             json.dumps(sorted(tokenizer.get_vocab().items())).encode()
@@ -206,16 +203,15 @@ def for_hours(out: Path, corpus: PretrainingCorpus, recipe: Recipe, hours: float
     """
     if (out / PLAN).is_file():
         return replace(recipe, words=int(read_json(out / PLAN)["recipe"]["words"]))
-    return replace(
-        recipe, words=max(1, round(SHARE * hours * 3600 * words_per_second(corpus, recipe)))
-    )
+    words = SHARE * hours * 3600 * words_per_second(corpus, recipe)
+    return replace(recipe, words=max(1, round(words)))
 
 
 def words_per_second(corpus: PretrainingCorpus, recipe: Recipe) -> float:
     """Measured on updates of a model that is thrown away."""
     import torch
 
-    from blurb.extensions.lab.pretraining.trainer import collate, loss
+    from blurb.extensions.lab.pretraining import models, trainer
     from blurb.training.precision import has_bf16
 
     model, tokenizer = models.build(corpus.texts, recipe)
@@ -230,11 +226,9 @@ def words_per_second(corpus: PretrainingCorpus, recipe: Recipe) -> float:
     while time.monotonic() - started < WARM_UP + SECONDS or not updates:
         if time.monotonic() - started < WARM_UP:
             updates, start_time = 0, time.monotonic()
-        batch = {
-            name: value.to(device)
-            for name, value in collate(inputs.update(middle + updates)).items()
-        }
-        torch.autograd.backward(loss(model, batch, has_bf16(device)))
+        items = inputs.update(middle + updates)
+        batch = {name: value.to(device) for name, value in trainer.collate(items).items()}
+        torch.autograd.backward(trainer.loss(model, batch, has_bf16(device)))
         optimizer.step()
         optimizer.zero_grad()
         updates += 1

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+from blurb.extensions.lab.pretraining.inputs import first_words
 from blurb.extensions.lab.pretraining.recipe import VERSION, Recipe
 from blurb.extensions.lab.text import documents, task_texts
 from blurb.extensions.lab.text.documents import TextDocument
@@ -33,7 +34,7 @@ class PretrainingCorpus:
 
     texts: Sequence[str]
     held_out: Sequence[str]
-    left_out: dict[str, int] = field(default_factory=dict)
+    left_out: Counter[str] = field(default_factory=Counter)
     hash: str = ""
 
     @property
@@ -50,7 +51,7 @@ def collect(documents: Iterable[TextDocument], known: HeldOut | None) -> Pretrai
     """
     texts: list[str] = []
     aside: list[str] = []
-    left_out: dict[str, int] = {}
+    left_out: Counter[str] = Counter()
     seen: set[bytes] = set()
     digest = hashlib.sha256()
     for document in documents:
@@ -58,24 +59,21 @@ def collect(documents: Iterable[TextDocument], known: HeldOut | None) -> Pretrai
         reason = "copy" if key in seen else known.reason(document) if known is not None else ""
         seen.add(key)
         if reason:
-            left_out[reason] = left_out.get(reason, 0) + 1
+            left_out[reason] += 1
             continue
         (aside if int.from_bytes(key[:4], "big") % HELD_OUT == 0 else texts).append(document.text)
         digest.update(document.text.encode() + b"\0")
     if not texts:
         why = (
-            f"all {sum(left_out.values())} documents have text of dev or test"
+            f"all {left_out.total()} documents have text of dev or test"
             if left_out
             else "it is empty"
         )
         raise DataError(f"There is no text to pretrain on: {why}.")
     if not aside:
         aside = [texts.pop()] if len(texts) > 1 else [_cut(texts)]
-    ends = accumulate(len(text.split()) for text in aside)
-    held_out = next(
-        (count for count, words in enumerate(ends, 1) if words >= MOST_HELD_OUT), len(aside)
-    )
-    return PretrainingCorpus(texts, aside[:held_out], left_out, digest.hexdigest())
+    held_out = first_words(aside, MOST_HELD_OUT)
+    return PretrainingCorpus(texts, held_out, left_out, digest.hexdigest())
 
 
 def _cut(texts: list[str]) -> str:
@@ -96,9 +94,7 @@ def mixed(first: Sequence[str], second: Sequence[str]) -> Sequence[str]:
     sizes = [sum(len(text.split()) for text in texts) for texts in (first, second)]
     small, large = (first, second) if sizes[0] < sizes[1] else (second, first)
     times, left = divmod(max(sizes), max(1, min(sizes)))
-    before = accumulate((len(text.split()) for text in small), initial=0)
-    rest = [text for text, words in zip(small, before, strict=False) if words < left]
-    return [*large, *list(small) * times, *rest]
+    return [*large, *list(small) * times, *first_words(small, left)]
 
 
 TRAIN = "train"
@@ -135,9 +131,9 @@ def recipe(settings: Mapping[str, Any]) -> Recipe:
     if requested.start:
         for name in OF_START:
             if getattr(requested, name) != getattr(Recipe(), name):
-                fix = f"remove {name} or start."
                 raise SettingsError(
-                    f"{name} is of a new encoder; {requested.start} has its own", fix=fix
+                    f"{name} is of a new encoder; {requested.start} has its own",
+                    fix=f"remove {name} or start.",
                 )
         requested = replace(requested, size="", vocabulary=0)
     requested.check()
@@ -165,14 +161,14 @@ def corpus(
             "There is no text",
             fix=f"add {opt('text', 'FILE')}, or {opt('text', 'train')} with {opt('data')}.",
         )
-    if TRAIN in (*text, *mix) and data is None:
-        raise SettingsError(
-            f"{opt('text', 'train')} reads the train sets", fix=f"add {opt('data')}."
-        )
     known = None if data is None else task_texts.read_held_out(data, version)
-    train = (
-        task_texts.read_train(data, raw) if data is not None and TRAIN in (*text, *mix) else None
-    )
+    train = None
+    if TRAIN in (*text, *mix):
+        if data is None:
+            raise SettingsError(
+                f"{opt('text', 'train')} reads the train sets", fix=f"add {opt('data')}."
+            )
+        train = task_texts.read_train(data, raw)
     first = collect(_documents(text, train), known)
     sizes = [first.words]
     if mix:
@@ -181,10 +177,7 @@ def corpus(
         first = replace(
             first,
             texts=mixed(first.texts, second.texts),
-            left_out={
-                key: first.left_out.get(key, 0) + second.left_out.get(key, 0)
-                for key in (*first.left_out, *second.left_out)
-            },
+            left_out=first.left_out + second.left_out,
             hash=f"{first.hash} {second.hash}",
         )
     return first, {

@@ -114,9 +114,27 @@ def masked(held_out: Stream) -> Bools:
 def bits_per_byte(
     model: Any, tokenizer: PreTrainedTokenizerBase, held_out: Stream, length: int
 ) -> float:
-    """The bits of an encoder alone, as for a checkpoint on the way."""
+    """The bits of an encoder that sees all sub-tokens but the masked ones."""
     places, slices = _masked_inputs(held_out, length)
-    return _bits(model, tokenizer, held_out, places, slices) / int(held_out.sizes[places].sum())
+    device = model.device
+    model.eval()
+    nats = 0.0
+    for begin in range(0, len(slices), BATCH):
+        rows, labels = [], []
+        for each in slices[begin : begin + BATCH]:
+            own, hidden = held_out.ids[each].astype(np.int64), places[each]
+            seen = np.where(hidden, tokenizer.mask_token_id, own)
+            rows.append([tokenizer.cls_token_id, *seen, held_out.separator])
+            labels.append([IGNORED, *np.where(hidden, own, IGNORED), IGNORED])
+        batch = {
+            "input_ids": torch.tensor(np.asarray(rows), device=device),
+            "labels": torch.tensor(np.asarray(labels), device=device),
+        }
+        if count := int((batch["labels"] != IGNORED).sum()):
+            with torch.inference_mode():
+                nats += count * float(loss(model, batch))
+    model.train()
+    return nats / math.log(2) / int(held_out.sizes[places].sum())
 
 
 def measure(
@@ -127,50 +145,22 @@ def measure(
     :param learnt: the text of the pretraining
     :param length: sub-tokens of an input
     """
-    places, slices = _masked_inputs(held_out, length)
+    places, _ = _masked_inputs(held_out, length)
     size = int(held_out.sizes[places].sum())
-    bits = _bits(model, tokenizer, held_out, places, slices)
     frequencies, bigrams = _baselines(learnt, held_out, places, len(tokenizer))
     return Quality(
-        bits / size, frequencies / size, bigrams / size, int((held_out.starts & places).sum())
+        model=bits_per_byte(model, tokenizer, held_out, length),
+        frequencies=frequencies / size,
+        pairs=bigrams / size,
+        words=int((held_out.starts & places).sum()),
     )
 
 
 def _masked_inputs(held_out: Stream, length: int) -> tuple[Bools, Sequence[slice]]:
     """The masked places, and the inputs; what is left at the end of the text is in none."""
-    places, slices = masked(held_out), list(cut(held_out, length))
+    places, slices = masked(held_out), cut(held_out, length)
     places[slices[-1].stop :] = False
     return places, slices
-
-
-def _bits(
-    model: Any, tokenizer: PreTrainedTokenizerBase, held_out: Stream, places: Bools, slices: Any
-) -> float:
-    """The bits of the masked sub-tokens under an encoder that sees all the others."""
-    first, last = int(tokenizer.cls_token_id), held_out.separator
-    device = model.device
-    model.eval()
-    total = 0.0
-    for begin in range(0, len(slices), BATCH):
-        rows, labels = [], []
-        for each in slices[begin : begin + BATCH]:
-            own, hidden = held_out.ids[each].astype(np.int64), places[each]
-            rows.append([first, *np.where(hidden, tokenizer.mask_token_id, own), last])
-            labels.append([IGNORED, *np.where(hidden, own, IGNORED), IGNORED])
-        answers = torch.tensor(np.asarray(labels), device=device)
-        if count := int((answers != IGNORED).sum()):
-            with torch.inference_mode():
-                total += count * float(
-                    loss(
-                        model,
-                        {
-                            "input_ids": torch.tensor(np.asarray(rows), device=device),
-                            "labels": answers,
-                        },
-                    )
-                )
-    model.train()
-    return total / math.log(2)
 
 
 def _baselines(
@@ -217,10 +207,9 @@ SPENT = "seconds.json"
 
 def kept_updates(updates: int) -> list[int]:
     """The updates after which a checkpoint stays, the last one included: 1, 2, 5, 10, 20, 50, ..."""
-    steps = {1, updates}
-    for decade in range(int(math.log10(updates)) + 1):
-        steps |= {step * 10**decade for step in PER_DECADE}
-    return sorted(step for step in steps if step <= updates)
+    decades = range(int(math.log10(updates)) + 1)
+    steps = {step * 10**decade for decade in decades for step in PER_DECADE}
+    return sorted({updates, *(step for step in steps if step < updates)})
 
 
 def last_complete(folder: Path) -> Path | None:
@@ -271,18 +260,16 @@ class _Saving(TrainerCallback):  # type: ignore[misc]
         return control
 
     def on_save(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
-        folder = Path(args.output_dir)
-        write_json(folder / f"{SAVED}{state.global_step}" / SPENT, {"seconds": self.seconds})
+        saved = _saved(Path(args.output_dir))
+        newest = saved.pop(state.global_step)
+        write_json(newest / SPENT, {"seconds": self.seconds})
         if state.global_step in self.kept:
-            figures = {"bits per byte": round(self.measure(model), 6)}
-            write_json(folder / f"{SAVED}{state.global_step}" / QUALITY, figures)
-        seal_folder(folder / f"{SAVED}{state.global_step}")
-        for step, path in _saved(folder).items():
-            if step != state.global_step and step not in self.kept:
+            write_json(newest / QUALITY, {"bits per byte": round(self.measure(model), 6)})
+        seal_folder(newest)
+        for step, path in saved.items():
+            if step not in self.kept:
                 shutil.rmtree(path)
-            elif (
-                step != state.global_step and (path / MOMENTS[0]).is_file()
-            ):  # only the newest is gone on from
+            elif (path / MOMENTS[0]).is_file():  # only the newest is gone on from
                 # Out of the seal, too: the other files are neither read nor sealed again.
                 sealed = read_json(path / SEAL)
                 del sealed["sha256"][MOMENTS[0]]
@@ -301,12 +288,10 @@ class _Progress(TrainerCallback):  # type: ignore[misc]
     ) -> None:
         done, open_ = state.global_step - self.first, state.max_steps - state.global_step
         if logs is not None and "loss" in logs and done:
-            left = (
-                f"; about {format_duration((time.monotonic() - self.begun) / done * open_)} left"
-                if open_
-                else ""
-            )
-            text = f"update {state.global_step:,} of {state.max_steps:,}: loss {float(logs['loss']):.3f}{left}"
+            text = f"update {state.global_step:,} of {state.max_steps:,}: loss {float(logs['loss']):.3f}"
+            if open_:
+                seconds = (time.monotonic() - self.begun) / done * open_
+                text += f"; about {format_duration(seconds)} left"
             print(text, file=sys.stderr, flush=True)
 
 
@@ -370,14 +355,12 @@ def train(
         dataloader_drop_last=True,
         seed=recipe.seed,
     )
-    arguments._n_gpu = min(
-        1, arguments.n_gpu
-    )  # of several, each would take a batch, and the budget be multiplied
-    last = last_complete(folder)
-    spent = (
-        last / SPENT if last is not None and (last / SPENT).is_file() else None
-    )  # else of a release without it
-    saving = _Saving(updates, every, measure, float(read_json(spent)["seconds"]) if spent else 0.0)
+    # Of several GPUs each would take a batch, and the budget be multiplied.
+    arguments._n_gpu = min(1, arguments.n_gpu)
+    last, spent = last_complete(folder), 0.0
+    if last is not None and (last / SPENT).is_file():  # else of a release without it
+        spent = float(read_json(last / SPENT)["seconds"])
+    saving = _Saving(updates, every, measure, spent)
     trainer = _Pretraining(
         model=model,
         args=arguments,
@@ -387,9 +370,7 @@ def train(
         data_collator=collate,
     )
     trainer.remove_callback(PrinterCallback)
-    with (
-        errors_alone()
-    ):  # the decoder's weights are those of the embeddings, and are not stored twice
+    with errors_alone():  # the decoder's weights are those of the embeddings, and not stored twice
         trainer.train(resume_from_checkpoint=None if last is None else str(last))
     return saving.seconds
 

@@ -10,11 +10,12 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from blurb.checkpoints.reading import hide_progress
-from blurb.extensions.lab.pretraining import models, pretrain, request
+from blurb.extensions.lab.pretraining import pretrain, request
 from blurb.extensions.lab.pretraining.pretrain import machine, usual_precision
 from blurb.extensions.lab.pretraining.request import PretrainingCorpus
 from blurb.extensions.lab.study import parts
@@ -36,25 +37,18 @@ class Texts:
     """
 
     def __init__(self, data: Path, raw: Path | None = None) -> None:
-        self._places = data, raw
-        self._there: dict[object, tuple[PretrainingCorpus, Mapping[str, Any]]] = {}
+        self._read = cache(partial(request.corpus, data=data, raw=raw))
 
     def of(self, variant: Variant) -> tuple[PretrainingCorpus, Mapping[str, Any]]:
         """The documents of a variant, and what the card says of them."""
-        version = variant.recipe.version
-        key = (tuple(variant.text), tuple(variant.mix), version)
-        if key not in self._there:
-            self._there[key] = request.corpus(variant.text, variant.mix, *self._places, version)
-        return self._there[key]
+        return self._read(tuple(variant.text), tuple(variant.mix), version=variant.recipe.version)
 
 
 def missing(out: Path, study: Study) -> list[tuple[Variant, int]]:
     """The pretrainings that have to be made, all variants of a seed before the next: so a study that is stopped early
     compares all of them, with fewer runs."""
-    planned = [(variant, seed) for seed in range(1, study.runs + 1) for variant in study.variants]
-    return [
-        (variant, seed) for variant, seed in planned if not parts.is_done(out, study, variant, seed)
-    ]
+    left = [pair for pair in study.pretrainings if not parts.is_done(out, study, *pair)]
+    return sorted(left, key=lambda pair: pair[1])
 
 
 def conduct(
@@ -93,9 +87,8 @@ def conduct(
 
 
 def _lease_of(out: Path, place: Path) -> Path:
-    folder = out / WORK
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder / f"{place.name}.lease"
+    (out / WORK).mkdir(parents=True, exist_ok=True)
+    return out / WORK / f"{place.name}.lease"
 
 
 def _make(
@@ -189,17 +182,16 @@ class Forecast:
     def seconds(self, variant: Variant) -> float | None:
         """Seconds of one more pretraining of a variant with its scoring, the longest measured ones; one that was begun
         counts as a whole."""
-        here, usual = machine(), usual_precision()
+        here = machine(), usual_precision()
         done = [
             (each, read_json(parts.place(self._out, each, seed) / pretrain.ABOUT))
-            for each in self._study.variants
-            for seed in range(1, self._study.runs + 1)
+            for each, seed in self._study.pretrainings
             if parts.is_done(self._out, self._study, each, seed)
         ]
         there = [
             (each, facts)
             for each, facts in done
-            if (facts.get("machine"), facts.get("precision")) == (here, usual)
+            if (facts.get("machine"), facts.get("precision")) == here
         ]
         pretrained = [facts["seen"]["seconds"] for other, facts in there if other == variant]
         scored = [
@@ -217,8 +209,7 @@ class Forecast:
         """The pretrainings that have to be made, in their order."""
         coming = missing(self._out, self._study)
         seconds = {
-            name: self.seconds(variant)
-            for name, variant in {each.name: each for each, _ in coming}.items()
+            each.name: self.seconds(each) for each in {v.name: v for v, _ in coming}.values()
         }
         return [
             MissingPart(each.name, seed, each.recipe.words, seconds[each.name])
@@ -229,14 +220,15 @@ class Forecast:
         assert self._texts is not None
         if variant.name not in self._tried:
             corpus, _ = self._texts.of(variant)
-            rate = (
-                pretrain.words_per_second(corpus, variant.recipe) if variant.recipe.words else 1.0
-            )
-            self._tried[variant.name] = ENDS + variant.recipe.words / (pretrain.SHARE * rate)
+            words = variant.recipe.words
+            rate = pretrain.words_per_second(corpus, variant.recipe) if words else 1.0
+            self._tried[variant.name] = ENDS + words / (pretrain.SHARE * rate)
         return self._tried[variant.name]
 
     def _estimate(self, variant: Variant) -> float:
         """By the cost model, on the encoder as the pretraining begins with it: weights do not change what it takes."""
+        from blurb.extensions.lab.pretraining import models
+
         assert self._texts is not None
         if _size(variant) not in self._tried:
             corpus, _ = self._texts.of(variant)
@@ -245,10 +237,9 @@ class Forecast:
             with tempfile.TemporaryDirectory() as folder:
                 model.save_pretrained(folder)
                 tokenizer.save_pretrained(folder)
-                seconds = sum(
+                self._tried[_size(variant)] = sum(
                     self._scoring(Path(folder), protocol) for protocol in self._study.protocols
                 )
-            self._tried[_size(variant)] = seconds
         return self._tried[_size(variant)]
 
 

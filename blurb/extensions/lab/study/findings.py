@@ -50,15 +50,11 @@ class StudyCell:
     published: float | None = None
 
     def written(self) -> dict[str, str]:
-        """The cell as a line of the file; unknown figures are empty."""
-        values = {name: getattr(self, name) for name in COLUMNS}
+        """The cell as a line of the file, without figures that are unknown."""
+        known = {name: value for name, value in vars(self).items() if value is not None}
         return {
-            name: ""
-            if value is None
-            else f"{value:.2f}"
-            if isinstance(value, float)
-            else str(value)
-            for name, value in values.items()
+            name: f"{value:.2f}" if isinstance(value, float) else str(value)
+            for name, value in known.items()
         }
 
     def __str__(self) -> str:
@@ -80,11 +76,7 @@ def cells(
         row.model: row.means("test")
         for row in reversed((*published.shipped(), *published.ablations()))
     }
-    printed = {
-        variant.name: theirs.get(variant.published, {})
-        for variant in study.variants
-        if variant.published
-    }
+    printed = {variant.name: theirs.get(variant.published, {}) for variant in study.variants}
     names = [task.name for task in study.tasks]
     present: list[StudyCell] = []
     for protocol, own in rows.items():
@@ -100,80 +92,19 @@ def cells(
                         for seed in seeds
                     ]
                 if values:
-                    sd = statistics.stdev(values) if len(values) > 1 else None
-                    known = printed.get(variant, {}).get(dataset)
-                    cell = StudyCell(
-                        protocol,
-                        dataset,
-                        variant,
-                        statistics.fmean(values),
-                        sd,
-                        half_width(values),
-                        len(values),
-                        known,
+                    present.append(
+                        StudyCell(
+                            protocol,
+                            dataset,
+                            variant,
+                            mean=statistics.fmean(values),
+                            sd=statistics.stdev(values) if len(values) > 1 else None,
+                            half=half_width(values),
+                            pretrainings=len(values),
+                            published=printed.get(variant, {}).get(dataset),
+                        )
                     )
-                    present.append(cell)
     return present
-
-
-def page(
-    study: Study,
-    lines: Sequence[StudyCell],
-    facts: Mapping[str, Sequence[Mapping[str, Any]]],
-    differences: Mapping[str, Sequence[VariantDifference]],
-    parts_of: Mapping[str, Decomposition],
-    crossed: bool = False,
-) -> str:
-    """The page of a study, in Markdown.
-
-    :param parts_of: variant -> the parts of the difference of its mean from that of the reference
-    :param crossed: whether the intervals of differences take test examples into account
-    """
-    scores: dict[str, dict[str, dict[str, StudyCell]]] = {}
-    for cell in lines:
-        scores.setdefault(cell.protocol, {}).setdefault(cell.dataset, {})[cell.variant] = cell
-    every = [each for known in facts.values() for each in known]
-    words = {each["seen"]["words"] for each in every} - {0}
-    low, high = min(words, default=0), max(words, default=0)
-    limits = (
-        (low,) if high < 1.01 * low else (low, high)
-    )  # a budget of words ends with a whole update
-    pretrained = [
-        (name, each) for name, known in facts.items() for each in known if each["seen"]["words"]
-    ]
-    template = environment(__package__, html=False).get_template("page.md.jinja")
-    return template.render(
-        signed=format_signed,
-        probability=format_p,
-        study=study,
-        facts=facts,
-        every=every,
-        counts=", ".join(f"{name} {len(known)}" for name, known in facts.items()),
-        words=" to ".join(f"{count:,}" for count in limits) if words else "",
-        texts=sorted(
-            {
-                (
-                    text["source"],
-                    text["words"],
-                    " and ".join(text["datasets without original text"]),
-                )
-                for text in (each["text"] for each in every)
-            }
-        ),
-        scores=scores,
-        with_published={cell.variant for cell in lines if cell.published is not None},
-        mean=statistics.fmean,
-        are_first={version_of(each) for each in every} == {FIRST},
-        in_fp32=", ".join(
-            f"{name} {each['recipe']['seed']}"
-            for name, each in pretrained
-            if each["precision"] == "fp32"
-        ),
-        differences=differences,
-        noise="pretrainings and test examples" if crossed else "pretrainings alone",
-        parts_of=parts_of,
-        all=MEAN,
-    )
 
 
 TABLE, PAGE, PICTURE = "study.csv", "README.md", "study.png"
@@ -219,11 +150,11 @@ class Findings(Tabular):
         Variants that lack a dataset of the study are left out.
         """
         weights = dict.fromkeys((task.name for task in self.study.tasks), 1 / len(self.study.tasks))
-        there = {
-            name: decompose_difference([each.line for each in own], weights)
+        return {
+            name: parts
             for name, own in self.differences.items()
+            if (parts := decompose_difference([each.line for each in own], weights)) is not None
         }
-        return {name: parts for name, parts in there.items() if parts is not None}
 
     def lines(self) -> list[StudyCell]:
         """A cell for each protocol, dataset and variant."""
@@ -237,13 +168,50 @@ class Findings(Tabular):
 
     def markdown(self) -> str:
         """The page of the study."""
-        return page(
-            self.study,
-            self.lines(),
-            self.facts,
-            self.differences,
-            self.decompositions(),
-            self.data is not None,
+        lines = self.lines()
+        scores: dict[str, dict[str, dict[str, StudyCell]]] = {}
+        for cell in lines:
+            scores.setdefault(cell.protocol, {}).setdefault(cell.dataset, {})[cell.variant] = cell
+        every = [(name, each) for name, known in self.facts.items() for each in known]
+        pretrained = [(name, each) for name, each in every if each["seen"]["words"]]
+        words = {each["seen"]["words"] for _, each in pretrained}
+        low, high = min(words, default=0), max(words, default=0)
+        limits = (
+            (low,) if high < 1.01 * low else (low, high)
+        )  # a budget of words ends with a whole update
+        texts = (each["text"] for _, each in every)
+        page = environment(__package__, html=False).get_template("page.md.jinja")
+        return page.render(
+            signed=format_signed,
+            probability=format_p,
+            study=self.study,
+            facts=self.facts,
+            every=[each for _, each in every],
+            counts=", ".join(f"{name} {len(known)}" for name, known in self.facts.items()),
+            words=" to ".join(f"{count:,}" for count in limits) if words else "",
+            texts=sorted(
+                {
+                    (
+                        text["source"],
+                        text["words"],
+                        " and ".join(text["datasets without original text"]),
+                    )
+                    for text in texts
+                }
+            ),
+            scores=scores,
+            with_published={cell.variant for cell in lines if cell.published is not None},
+            mean=statistics.fmean,
+            are_first={version_of(each) for _, each in every} == {FIRST},
+            in_fp32=", ".join(
+                f"{name} {each['recipe']['seed']}"
+                for name, each in pretrained
+                if each["precision"] == "fp32"
+            ),
+            differences=self.differences,
+            noise="pretrainings alone" if self.data is None else "pretrainings and test examples",
+            parts_of=self.decompositions(),
+            all=MEAN,
         )
 
     def plot(self, path: Path | str | None = None) -> Figure | None:

@@ -14,7 +14,7 @@ examples are crossed, as in their Multi-Bootstrap, where predictions are known.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -24,9 +24,9 @@ from blurb.extensions.lab.pretraining.pretrain import ABOUT as PRETRAINING, PLAN
 from blurb.extensions.lab.pretraining.recipe import VERSION, Recipe
 from blurb.extensions.lab.study.spec import Study, Variant
 from blurb.messages import DataError, opt
-from blurb.results.dataset_scores import DatasetScores, Run
+from blurb.results.dataset_scores import DatasetScores
 from blurb.results.row import Row
-from blurb.row_files.reading import read_row_files
+from blurb.row_files.reading import RowFiles, read_row_files
 from blurb.row_files.scores import claimed_scores
 from blurb.row_files.writing import ABOUT
 from blurb.system.files import read_json
@@ -48,11 +48,10 @@ def floor_place(out: Path, study: Study, floor: str) -> Path:
 
 def floors(out: Path, study: Study) -> dict[str, Row]:
     """Baseline -> its row, of those that are there."""
-    places = {floor: floor_place(out, study, floor) for floor in study.floors}
     return {
-        floor: claimed_scores(read_row_files(place))
-        for floor, place in places.items()
-        if (place / ABOUT).is_file()
+        floor: claimed_scores(read_row_files(floor_place(out, study, floor)))
+        for floor in study.floors
+        if (floor_place(out, study, floor) / ABOUT).is_file()
     }
 
 
@@ -62,13 +61,15 @@ def start_study(study: Study, out: Path) -> Study:
     :raises DataError: if they began with two
     """
     files = [*(out / PARTS).glob(f"*/{PRETRAINING}"), *(out / WORK).glob(f"*/*/{PLAN}")]
-    versions = {version_of(read_json(file)) for file in files}
+    versions = sorted({version_of(read_json(file)) for file in files}) or [VERSION]
     if len(versions) > 1:
-        why = f"its parts were made with versions {' and '.join(map(str, sorted(versions)))} of pretraining."
-        raise DataError(why, out, fix="move those of one version away.")
-    version = versions.pop() if versions else VERSION
+        raise DataError(
+            f"its parts were made with versions {' and '.join(map(str, versions))} of pretraining.",
+            out,
+            fix="move those of one version away.",
+        )
     variants = [
-        replace(each, recipe=replace(each.recipe, version=version)) for each in study.variants
+        replace(each, recipe=replace(each.recipe, version=versions[0])) for each in study.variants
     ]
     return replace(study, variants=variants)
 
@@ -109,14 +110,12 @@ def check_text(out: Path, study: Study, variant: Variant, digest: str) -> None:
     :param digest: hash of the documents that the next pretraining would read (`Corpus.hash`)
     """
     alike = [
-        each.name for each in study.variants if (each.text, each.mix) == (variant.text, variant.mix)
+        each for each in study.variants if (each.text, each.mix) == (variant.text, variant.mix)
     ]
-    there = facts(out, study)
-    if any(known["text"]["sha256"] != digest for name in alike for known in there.get(name, ())):
-        source = request.source(variant.text, variant.mix)
-        why = f"{source} has other documents now than when the parts were made."
+    there = facts(out, replace(study, variants=alike))
+    if any(each["text"]["sha256"] != digest for known in there.values() for each in known):
         raise DataError(
-            why,
+            f"{request.source(variant.text, variant.mix)} has other documents now than when the parts were made.",
             out,
             fix=f"give the {opt('data')} and {opt('raw')} of then, or start another study.",
         )
@@ -133,18 +132,16 @@ def has_row(folder: Path, study: Study) -> bool:
 
 def precision(out: Path, study: Study) -> str:
     """The precision of the parts that are there; `auto` before there are any, which decides for all that follow."""
-    pretrainings = [
-        place(out, variant, seed) for variant in study.variants for seed in range(1, study.runs + 1)
-    ]
-    folders = (folder / protocol for folder in pretrainings for protocol in study.protocols)
-    return next(
-        (
-            str(read_row_files(folder).about["precision"])
-            for folder in folders
-            if (folder / ABOUT).is_file()
-        ),
-        "auto",
-    )
+    present = (row for protocol in study.protocols for *_, row in filed_rows(out, study, protocol))
+    return next((str(row.about["precision"]) for row in present), "auto")
+
+
+def filed_rows(out: Path, study: Study, protocol: str) -> Iterator[tuple[Variant, int, RowFiles]]:
+    """Variant, seed and row of each pretraining that is scored by a protocol."""
+    for variant, seed in study.pretrainings:
+        folder = place(out, variant, seed) / protocol
+        if (folder / ABOUT).is_file():
+            yield variant, seed, read_row_files(folder)
 
 
 def rows(out: Path, study: Study, protocol: str) -> dict[str, Row]:
@@ -160,25 +157,21 @@ def rows(out: Path, study: Study, protocol: str) -> dict[str, Row]:
                 )
         if len({each["text"]["sha256"] for each in known}) > 1:
             raise DataError(f"the parts of {name} were made from different documents.", out / PARTS)
-    present: dict[str, Row] = {}
+    by_variant: dict[str, dict[int, Row]] = {}
     scored: dict[str, tuple[Any, str, str]] = {}
-    for variant in study.variants:
-        own = {}
-        for seed in range(1, study.runs + 1):
-            folder = place(out, variant, seed) / protocol
-            if (folder / ABOUT).is_file():
-                check(out, variant, seed)
-                row = read_row_files(folder)
-                for run in row.about["runs"]:
-                    made = (run["settings"], run["data"], row.about["precision"])
-                    if scored.setdefault(run["task"], made) != made:
-                        how = "on other data, with other settings or in another precision"
-                        why = f"{run['task']} was scored {how} than in other parts."
-                        raise DataError(why, folder, fix="move it away, and run the study again.")
-                own[seed] = claimed_scores(row)
-        if own:
-            present[variant.name] = variant_row(variant.name, own)
-    return present
+    for variant, seed, row in filed_rows(out, study, protocol):
+        check(out, variant, seed)
+        for run in row.about["runs"]:
+            made = (run["settings"], run["data"], row.about["precision"])
+            if scored.setdefault(run["task"], made) != made:
+                raise DataError(
+                    f"{run['task']} was scored on other data, with other settings or in another precision than in "
+                    "other parts.",
+                    place(out, variant, seed) / protocol,
+                    fix="move it away, and run the study again.",
+                )
+        by_variant.setdefault(variant.name, {})[seed] = claimed_scores(row)
+    return {name: variant_row(name, own) for name, own in by_variant.items()}
 
 
 def facts(out: Path, study: Study) -> Mapping[str, list[Mapping[str, Any]]]:
@@ -206,29 +199,29 @@ def variant_row(name: str, rows: Mapping[int, Row]) -> Row:
         for row in ordered
     ]
     for row, how in zip(ordered, scored, strict=True):
-        differs = [
+        if differs := [
             f"{key} {value} and {scored[0][key]}"
             for key, value in how.items()
             if value != scored[0][key]
-        ]
-        if differs:
+        ]:
             raise DataError(
                 f"{name}: {row.name} is of another configuration than {first.name} ({', '.join(differs)})",
                 fix="move one of the two parts away, and run the study again.",
             )
     datasets: dict[str, DatasetScores] = {}
     for task in dict.fromkeys(task for row in ordered for task in row.datasets):
-        runs: dict[int, Run] = {}
-        for seed, row in rows.items():
-            own = row.datasets[task].runs if task in row.datasets else {}
-            if len(own) > 1:
+        own = {
+            seed: rows[seed].datasets[task] for seed in sorted(rows) if task in rows[seed].datasets
+        }
+        for seed, scores in own.items():
+            if len(scores.runs) > 1:
                 raise DataError(
-                    f"{name}: {row.name} has {len(own)} runs of {task}; a pretraining is fine-tuned once."
+                    f"{name}: {rows[seed].name} has {len(scores.runs)} runs of {task}; a pretraining is fine-tuned "
+                    "once."
                 )
-            runs |= zip([seed] * len(own), own.values(), strict=True)
-        some = next(row.datasets[task] for row in ordered if task in row.datasets)
+        runs = {seed: run for seed, scores in own.items() for run in scores.runs.values()}
         datasets[task] = replace(
-            some, runs=dict(sorted(runs.items())), planned=len(rows), planned_seeds=()
+            next(iter(own.values())), runs=runs, planned=len(rows), planned_seeds=()
         )
     weights = hashlib.sha256(" ".join(row.weights for row in ordered).encode()).hexdigest()
     identity = replace(first.identity, model=name, weights=weights, key="")

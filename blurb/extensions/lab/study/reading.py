@@ -21,9 +21,7 @@ from blurb.messages import format_p
 from blurb.results.comparison import ScoreComparison, compare_rows
 from blurb.results.predictions import shared_clusters
 from blurb.results.row import Row
-from blurb.row_files.reading import read_row_files
 from blurb.row_files.scores import examples_of
-from blurb.row_files.writing import ABOUT
 from blurb.statistics.bootstrap import Clusters, difference_variance
 from blurb.statistics.levels import holm
 from blurb.statistics.pooled import MOST, POWER, runs_needed
@@ -44,27 +42,22 @@ def unit_variances(out: Path, study: Study, data: Path) -> Units:
     clusters = cache(partial(_clusters, out, study, data))
 
     def variance(first: str, other: str, dataset: str) -> tuple[float, int]:
-        sides = clusters(first, dataset), clusters(other, dataset)
-        if sides[0] is None or sides[1] is None or sides[0].names != sides[1].names:
+        own, others = clusters(first, dataset), clusters(other, dataset)
+        if own is None or others is None or own.names != others.names:
             return 0.0, 0
-        return difference_variance(sides[0], sides[1], dataset), len(sides[0].names)
+        return difference_variance(own, others, dataset), len(own.names)
 
     return variance
 
 
 def _clusters(out: Path, study: Study, data: Path, name: str, dataset: str) -> Clusters | None:
     """The examples of all pretrainings of a variant; None if these scored different ones."""
-    variant = next(each for each in study.variants if each.name == name)
-    runs = []
-    for seed in range(1, study.runs + 1):
-        folder = parts.place(out, variant, seed) / study.protocols[0]
-        if (folder / ABOUT).is_file():
-            row = read_row_files(folder)
-            runs += [
-                examples_of(row, run, "test", data)
-                for run in row.about["runs"]
-                if run["task"] == dataset
-            ]
+    runs = [
+        examples_of(row, run, "test", data)
+        for variant, _, row in parts.filed_rows(out, study, study.protocols[0])
+        for run in row.about["runs"]
+        if (variant.name, run["task"]) == (name, dataset)
+    ]
     return shared_clusters(runs) if runs else None
 
 
@@ -85,26 +78,33 @@ class VariantDifference:
     @property
     def half(self) -> float | None:
         """Half of the 95 % interval; None without a test."""
-        known = self.line.interval if self.line.p is not None else None
-        return None if known is None else (known[1] - known[0]) / 2
+        if self.line.p is None or self.line.interval is None:
+            return None
+        low, high = self.line.interval
+        return (high - low) / 2
 
     @property
     def verdict(self) -> str:
         """Whether it is separated from noise, and what it would take."""
         if self.line.p is None or self.half is None:
-            why = self.line.reason or "one pretraining says nothing of others"
-            return f"of these checkpoints alone ({why})"
+            return f"of these checkpoints alone ({self.line.reason or 'one pretraining says nothing of others'})"
         if self.line.p < LEVEL:
             return "separated"
         deviation = (
             statistics.fmean(statistics.variance(own) for own in self.values if len(own) > 1) ** 0.5
         )
-        there = min(map(len, self.values))
-        return f"not separated; {needed(self.line.difference or 0.0, deviation, self.of_examples, self.tests, there)}"
+        count = needed(
+            self.line.difference or 0.0,
+            deviation,
+            self.of_examples,
+            self.tests,
+            there=min(map(len, self.values)),
+        )
+        return f"not separated; {count}"
 
     def __str__(self) -> str:
         text = f"{self.line.difference:+.2f}"
-        if self.line.p is None or self.half is None:
+        if self.half is None:
             return f"{text}; {self.verdict}."
         return f"{text} ± {self.half:.2f}, p {format_p(self.line.p)} (corrected over the datasets): {self.verdict}."
 

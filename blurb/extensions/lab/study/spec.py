@@ -63,6 +63,11 @@ class Study:
     published: str = ""
     floors: Sequence[str] = ()
 
+    @property
+    def pretrainings(self) -> list[tuple[Variant, int]]:
+        """Variant and seed of each, variant by variant."""
+        return [(variant, seed) for variant in self.variants for seed in range(1, self.runs + 1)]
+
 
 def _listed(given: str | list[str]) -> list[str]:
     return [given] if isinstance(given, str) else given

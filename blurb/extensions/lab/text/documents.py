@@ -42,9 +42,7 @@ def read(path: Path) -> Iterator[TextDocument]:
     :raises DataError: (file, line) for a file that is not what its ending says, or is cut
     """
     if path.is_dir():
-        files = sorted(
-            file for file in path.rglob("*") if file.is_file() and _reader(file) is not None
-        )
+        files = sorted(file for file in path.rglob("*") if file.is_file() and _reader(file))
         if not files:
             raise DataError(f"has no file to read ({', '.join(READERS)}, also with .gz).", path)
         for file in files:
@@ -74,8 +72,10 @@ def _text(stream: IO[bytes], path: Path) -> Iterator[TextDocument]:
             lines.append(text.strip())
             size += len(text)
             if size > MOST_LINE:
-                what = f"a document ends here with more than {MOST_LINE:,} characters."
-                raise line.error(what, "separate documents by blank lines.")
+                raise line.error(
+                    f"a document ends here with more than {MOST_LINE:,} characters.",
+                    "separate documents by blank lines.",
+                )
         elif lines:
             yield TextDocument("\n".join(lines))
             lines, size = [], 0
@@ -127,12 +127,11 @@ def articles(stream: IO[bytes], path: Path) -> Iterator[TextDocument]:
     parser.CharacterDataHandler = handler.text
     parser.EntityDeclHandler = _refuse
     parser.buffer_text = True
-    last = False
-    while not last:
+    chunk = None
+    while chunk != b"":
         chunk = stream.read(CHUNK)
-        last = not chunk
         try:
-            parser.Parse(chunk, last)
+            parser.Parse(chunk, not chunk)
             handler.check(len(chunk))
         except expat.ExpatError as error:
             raise DataError(
@@ -143,9 +142,13 @@ def articles(stream: IO[bytes], path: Path) -> Iterator[TextDocument]:
         except (
             LookupError,
             ValueError,
-        ):  # of the declaration: Python's encodings are not those of expat
-            what = "its first line declares an encoding that cannot be read in XML."
-            raise DataError(what, path, 1, fix="save it as UTF-8.") from None
+        ):  # of the declaration: expat has not all encodings of Python
+            raise DataError(
+                "its first line declares an encoding that cannot be read in XML.",
+                path,
+                1,
+                fix="save it as UTF-8.",
+            ) from None
         yield from handler.finished
         handler.finished.clear()
 

@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 from blurb import tasks
@@ -41,17 +42,17 @@ class TrainTexts:
     missing: Mapping[str, str]
 
 
-def read_train(folder: Path, raw: Path | None = None, chosen: Sequence[Task] = ()) -> TrainTexts:
+def read_train(folder: Path, raw: Path | None = None) -> TrainTexts:
     """The documents of the train sets. Sets with dummies are read from their originals, and left out without them.
 
     :param raw: folder of the original releases
-    :param chosen: the datasets; all by default
+
     :raises DataError: if there is no train text at all, or for files that are there and cannot be read
     """
     seen: set[str] = set()
     present: list[TextDocument] = []
     missing = {}
-    for task in chosen or tasks.all():
+    for task in tasks.all():
         if not path_of(task, folder, "train").exists():
             continue
         try:
@@ -85,11 +86,10 @@ def _rows(task: Task, folder: Path, raw: Path | None) -> Sequence[Example]:
 
 def _documents(rows: Sequence[Example]) -> Iterator[TextDocument]:
     """Texts of one document a line each; where documents are not named, blocks of neighbours."""
-    numbered = enumerate(zip([str(row.get("doc_id") or "") for row in rows], rows, strict=True))
-    for (name, _), group in groupby(
-        numbered, lambda each: (each[1][0], 0 if each[1][0] else each[0] // BLOCK)
-    ):
-        lines = [" ".join(text.split()) for _, (_, row) in group for text in input_texts(row)]
+    names = [str(row.get("doc_id") or "") for row in rows]
+    keys = [(name, 0 if name else place // BLOCK) for place, name in enumerate(names)]
+    for (name, _), group in groupby(zip(keys, rows, strict=True), itemgetter(0)):
+        lines = [" ".join(text.split()) for _, row in group for text in input_texts(row)]
         yield TextDocument("\n".join(dict.fromkeys(lines)), name if name.isdigit() else "")
 
 
@@ -134,13 +134,12 @@ class HeldOut:
         if document.pmid in self.pmids:
             return "pmid"
         sequence = words(document.text, self.version)
-        for length in self.lengths:
-            if any(
-                hash(tuple(sequence[at : at + length])) in self.windows
-                for at in range(len(sequence) - length + 1)
-            ):
-                return "text"
-        return ""
+        pieces = (
+            tuple(sequence[at : at + length])
+            for length in self.lengths
+            for at in range(len(sequence) - length + 1)
+        )
+        return "text" if any(hash(piece) in self.windows for piece in pieces) else ""
 
 
 def read_held_out(folder: Path, version: int = VERSION) -> HeldOut:
@@ -150,8 +149,7 @@ def read_held_out(folder: Path, version: int = VERSION) -> HeldOut:
     :raises DataError: if it has none, or for a file that cannot be read: what it holds could not be kept out
     """
     pmids: set[str] = set()
-    windows: set[int] = set()
-    lengths: set[int] = set()
+    windows: dict[int, int] = {}  # hash -> words
     names = []
     for task in tasks.all():
         if there := [split for split in SCORED if path_of(task, folder, split).exists()]:
@@ -161,18 +159,15 @@ def read_held_out(folder: Path, version: int = VERSION) -> HeldOut:
         for split in there:
             rows = read_split(task, folder, split)
             pmids |= {row["doc_id"] for row in rows if PMID.fullmatch(str(row.get("doc_id") or ""))}
-            for window in _windows(rows, version):
-                windows.add(hash(window))
-                lengths.add(len(window))
+            windows |= {hash(window): len(window) for window in _windows(rows, version)}
     if not names:
         raise DataError(
             "has no dev or test set, so nothing can be kept out of the text",
             folder,
             fix=f"check {opt('data')}.",
         )
-    return HeldOut(
-        frozenset(pmids), frozenset(windows), tuple(sorted(lengths)), tuple(names), version
-    )
+    lengths = tuple(sorted(set(windows.values())))
+    return HeldOut(frozenset(pmids), frozenset(windows), lengths, tuple(names), version)
 
 
 def _windows(rows: Iterable[Example], version: int) -> Iterator[tuple[str, ...]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import repeat
@@ -33,7 +33,6 @@ from blurb.table_files import lines_of
 from blurb.tasks import Task
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -42,13 +41,12 @@ def terms_of(path: Path) -> list[str]:
 
     :raises DataError: if the file is missing, is not UTF-8, or has no terms
     """
-    terms: dict[str, None] = {}
+    terms = []
     for line, text in lines_of(path):
         if "\0" in text:
             raise line.error("the line is not text", "save the terms as UTF-8, one a line.")
-        if text.strip():
-            terms[text.strip()] = None
-    return list(terms)
+        terms.append(text.strip())
+    return list(dict.fromkeys(filter(None, terms)))
 
 
 def split(tokenizer: Tokenizer, terms: Sequence[str]) -> dict[str, list[str]]:
@@ -180,10 +178,6 @@ def count(
     return counts
 
 
-Loaded = tuple[str, "Tokenizer", int | None]
-"""Name, tokenizer, and the maximum number of sub-tokens of its encoder if there is one."""
-
-
 def vocabulary(
     models: Sequence[str],
     data: Path | None = None,
@@ -220,13 +214,12 @@ def vocabulary(
         task.name: [each for each in tasks_.SPLITS if path_of(task, data, each).is_file()]
         for task in chosen
     }
-    missing = [
-        (name, each)
+    notes = [
+        f"{name}: the {each} file is missing."
         for name, files in present.items()
         for each in tasks_.SPLITS
         if each not in files
     ]
-    notes = [f"{name}: the {split} file is missing." for name, split in missing]
 
     def examples_of(task: Task) -> list[Example]:
         return [
@@ -240,7 +233,11 @@ def vocabulary(
         ThreadPoolExecutor(1) as reader,
         ThreadPoolExecutor(len(loaded)) as counters,
     ):
-        for task, examples in _one_ahead(reader, examples_of, chosen):
+        # Only the examples of the next task are read meanwhile, as a corpus takes memory.
+        waiting = [reader.submit(examples_of, task) for task in chosen[:1]]
+        for place, task in enumerate(chosen):
+            examples = waiting.pop().result()
+            waiting = [reader.submit(examples_of, later) for later in chosen[place + 1 : place + 2]]
             if not examples:
                 continue
             counts = counters.map(
@@ -257,7 +254,10 @@ def vocabulary(
     return reports, notes
 
 
-def _load(reference: str, data: Path | None, remote_code: bool) -> Loaded:
+def _load(
+    reference: str, data: Path | None, remote_code: bool
+) -> tuple[str, Tokenizer, int | None]:
+    """Name, tokenizer, and the maximum number of sub-tokens of its encoder if there is one."""
     if is_named(reference):
         raise SettingsError(
             "a baseline has no tokenizer",
@@ -271,17 +271,6 @@ def _load(reference: str, data: Path | None, remote_code: bool) -> Loaded:
     checkpoint = Checkpoint(place.folder, remote_code, place.casing)
     most = checkpoint.size.most if (place.folder / "config.json").is_file() else None
     return default_name(reference), checkpoint.tokenizer, most
-
-
-def _one_ahead(
-    reader: ThreadPoolExecutor, read: Callable[[Task], list[Example]], chosen: Sequence[Task]
-) -> Iterator[tuple[Task, list[Example]]]:
-    """Each task with its examples; only those of the next one are read meanwhile, as a corpus takes memory."""
-    waiting = [reader.submit(read, task) for task in chosen[:1]]
-    for place, task in enumerate(chosen):
-        examples = waiting.pop().result()
-        waiting = [reader.submit(read, later) for later in chosen[place + 1 : place + 2]]
-        yield task, examples
 
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#767676")
@@ -308,10 +297,9 @@ def draw(reports: Sequence[VocabularyReport]) -> Figure:
     figure = Figure(figsize=(6.3, 1.1 + 0.2 * len(tasks)), layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=(1, 1))
     for number, report in enumerate(reports):
-        colour, mark = COLOURS[number % 7], MARKS[number % 7]
         look: dict[str, Any] = {
-            "color": colour,
-            "marker": mark,
+            "color": COLOURS[number % 7],
+            "marker": MARKS[number % 7],
             "linestyle": "none",
             "markersize": 4.5,
         }
@@ -320,13 +308,12 @@ def draw(reports: Sequence[VocabularyReport]) -> Figure:
         left.plot(ratios, range(len(tasks)), label=report.name, **look)
         shares = [100 * counts[task].whole / counts[task].mentions for task in named]
         right.plot(shares, range(len(named)), **look)
-    _lanes(left, tasks, "sub-tokens a word")
-    _lanes(right, named, "mentions without a split word, %")
+    for axes, names, label in (
+        (left, tasks, "sub-tokens a word"),
+        (right, named, "mentions without a split word, %"),
+    ):
+        axes.set_yticks(range(len(names)), names)
+        lanes(axes, len(names))
+        axes.set_xlabel(label)
     figure.legend(loc="outside lower left", ncols=min(3, len(reports)), frameon=False, fontsize=7)
     return figure
-
-
-def _lanes(axes: Axes, names: Sequence[str], label: str) -> None:
-    axes.set_yticks(range(len(names)), names)
-    lanes(axes, len(names))
-    axes.set_xlabel(label)

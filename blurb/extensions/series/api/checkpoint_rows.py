@@ -58,8 +58,8 @@ class Scoring:
             f"{outcome.job.source.name} on {outcome.job.trial.task}, seed {outcome.job.trial.seed}: {outcome.message}"
             for outcome in results.failed
         )
-        asked = self._seeds(protocol, given.get("seeds"))
-        return {row.model: _with_seeds(row, asked) for row in results.rows}
+        requested = self._seeds(protocol, seeds)
+        return {row.model: _with_seeds(row, requested) for row in results.rows}
 
     def of_step(self, step: Step) -> Row | None:
         """The row of one checkpoint; None if its trials failed, or if it is none that can be scored: both are told."""
@@ -73,34 +73,28 @@ class Scoring:
 
     def read(self, steps: Sequence[Step], protocol: str) -> Mapping[str, Row]:
         """Reads the rows of the store: those that the trials of each checkpoint, as it is now, would have."""
-        requested, by_name = (
-            self._seeds(protocol, self.trials.get("seeds")),
-            self._by_name(protocol),
-        )
-        own_rows: dict[str, Row] = {}
-        kinds: dict[str, None] = {}
+        requested, by_name = self._seeds(protocol), self._by_name(protocol)
+        by_step: dict[str, list[Row]] = {}
         for step in steps:
             # The rows of the weights that it has now, those with the fewest settings of their own first. Of a revision
             # on the Hub the name stays that of its weights.
             rows, folder = by_name.get(step.name, []), Path(step.reference)
             weights = Checkpoint(folder).weights_hash if rows and folder.is_dir() else None
             own = [row for row in rows if weights in (None, row.weights)]
-            own.sort(key=lambda row: len(row.configuration.overrides))
             if rows and not own:
                 self.told.append(
                     f"{step.name}: the store has the scores of other weights; without {opt('read')} it is scored."
                 )
-            kinds |= dict.fromkeys(
-                f"{row.configuration.text} {row.configuration.precision}" for row in own
-            )
             if own:
-                own_rows[step.name] = _with_seeds(own[0], requested)
+                by_step[step.name] = sorted(own, key=lambda row: len(row.configuration.overrides))
+        configurations = [row.configuration for own in by_step.values() for row in own]
+        kinds = dict.fromkeys(f"{each.text} {each.precision}" for each in configurations)
         if len(kinds) > 1:
             self.notes.append(
                 f"The store has rows by {', '.join(kinds)}; each checkpoint shows its first "
                 f"({opt('precision')} chooses)."
             )
-        return own_rows
+        return {name: _with_seeds(own[0], requested) for name, own in by_step.items()}
 
     @cached_property
     def _rows(self) -> list[Row]:
@@ -134,7 +128,7 @@ class Scoring:
             for run, step in last.items()
             for number in numbers_beside(step)
         }
-        requested = self._seeds(self.protocol, self.trials.get("seeds"))
+        requested = self._seeds(self.protocol)
         gone = []
         for name, rows in self._by_name(self.protocol).items():
             run, number = names.run_and_step(name) or ("", 0)
@@ -147,7 +141,7 @@ class Scoring:
         from blurb.training import hardware, precision as precisions
 
         trials = dict(self.trials)
-        requested = self._seeds(self.protocol, trials.get("seeds"))
+        requested = self._seeds(self.protocol)
         if trials.keys() - PLAIN or not requested:
             return {}  # the planning knows which trials are those of settings
         if trials.get("precision", "auto") == "auto":
@@ -164,13 +158,14 @@ class Scoring:
             )
         }
 
-    def _seeds(self, protocol: str, count: int | str | None) -> Mapping[str, frozenset[int]]:
+    def _seeds(self, protocol: str, count: int | None = None) -> Mapping[str, frozenset[int]]:
         """Dataset -> the seeds that are asked for; none with `auto`, where their number is not known before."""
+        count = self.trials.get("seeds") if count is None else count
         if isinstance(count, str):
             return {}
-        of = protocols.load_protocol_file(protocol)
+        loaded = protocols.load_protocol_file(protocol)
         return {
-            task.name: frozenset(of.seeds(task, count))
+            task.name: frozenset(loaded.seeds(task, count))
             for task in tasks_.load_selection(self.names, None)
         }
 
@@ -185,19 +180,20 @@ class Scoring:
 
     def series(self, scored: Sequence[Scored], found: FoundCheckpoints) -> Series:
         gone = self.past([one.step for one in scored])
-        order = {
-            run: number for number, run in enumerate(dict.fromkeys(one.step.run for one in scored))
-        }
-        whole = sorted([*scored, *gone], key=lambda one: (order[one.step.run], one.step.step))
+        order = list(dict.fromkeys(one.step.run for one in scored))
+        whole = sorted([*scored, *gone], key=lambda one: (order.index(one.step.run), one.step.step))
         listed = ", ".join(sorted((one.step.name for one in gone), key=by_number))
         note = f"Gone since they were scored: {listed}; their scores are those of the store."
         if gone and note not in self.notes:
             self.notes.append(note)
-        # Checkpoints left out, rows that are odd, and last the trials that failed.
-        notes, failed = (*found.left_out, *self.notes, *self.told), tuple(self.told)
-        return Series(
-            tuple(whole), tuple(self.names), self.protocol, self.split, notes=notes, failed=failed
+        return self.with_notes(
+            Series(tuple(whole), tuple(self.names), self.protocol, self.split), found
         )
+
+    def with_notes(self, series: Series, found: FoundCheckpoints) -> Series:
+        """A series with the checkpoints left out, rows that are odd, and last the trials that failed, by now."""
+        notes = (*found.left_out, *self.notes, *self.told)
+        return replace(series, notes=notes, failed=tuple(self.told))
 
 
 def names_of(

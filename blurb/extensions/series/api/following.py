@@ -95,7 +95,7 @@ def series(
     places = [runs] if isinstance(runs, str | Path) else list(runs)
     with wrong:
         checkpoints = finding.find(places, pattern, not trials.get("tokenizer"))
-        _check_required(checkpoints, require)
+        finding.check_required(checkpoints, require)
     with wrong:
         names = names_of(tasks, trials.get("suite"))
     for name in (protocol, full or protocol):
@@ -109,9 +109,13 @@ def series(
     scoring = Scoring(names, protocol, split, Path(output), trials)
     score = scoring.score if run else scoring.read
     if seconds is not None and run:
-        stored = scoring.stored(checkpoints.steps)
         scored = conduct.within(
-            checkpoints.steps, score, protocol, scoring.value, seconds, there=stored
+            checkpoints.steps,
+            score,
+            protocol,
+            scoring.value,
+            seconds,
+            there=scoring.stored(checkpoints.steps),
         )
     else:
         scored = conduct.everything(checkpoints.steps, score, protocol)
@@ -123,8 +127,7 @@ def series(
     scoring.notes.extend(
         f"{row.name} has no score of {split} on these datasets, so it is not drawn." for row in lost
     )
-    notes = (*checkpoints.left_out, *scoring.notes, *scoring.told)
-    return replace(present, notes=notes, failed=tuple(scoring.told))
+    return scoring.with_notes(present, checkpoints)
 
 
 def watch(
@@ -225,12 +228,11 @@ def _judge(
     """
     wrong = ErrorCollector()
     if check is None:
-        for name in (
-            name for name, value in {"rules": rules, **shared}.items() if value is not None
-        ):
-            wrong.add(
-                SettingsError(f"{opt(name)} needs {opt('check')} with the row to compare with.")
-            )
+        for name, value in {"rules": rules, **shared}.items():
+            if value is not None:
+                wrong.add(
+                    SettingsError(f"{opt(name)} needs {opt('check')} with the row to compare with.")
+                )
         wrong.stop()
         return None
     with wrong:
@@ -304,25 +306,10 @@ def bisect(
     def evaluate(step: int, count: int) -> Mapping[str, Sequence[float]]:
         before = len(scoring.told)
         rows = scoring.score([steps[step]], protocol, seeds=count)
-        failed = scoring.told[before:]
-        say(
-            f"Step {step}: {'; '.join(failed)}"
-            if failed
-            else f"Step {step}: scored with seeds 1 to {count}."
-        )
+        failed = "; ".join(scoring.told[before:])
+        say(f"Step {step}: {failed or f'scored with seeds 1 to {count}.'}")
         if (row := rows.get(steps[step].name)) is None:
             return {}
         return {"score": row.values(name, "dev")[:count], "loss": losses(row, name)[:count]}
 
     return bisecting.bisect(between, evaluate, drop, error, seeds)
-
-
-def _check_required(found: FoundCheckpoints, required: Sequence[int]) -> None:
-    if lost := finding.missing(found, required):
-        text = "; ".join(
-            f"{name} lacks step {', '.join(map(str, steps))}" for name, steps in lost.items()
-        )
-        raise SettingsError(
-            f"Required checkpoints are missing: {text}",
-            fix=f"wait for them, or change {opt('require')}.",
-        )

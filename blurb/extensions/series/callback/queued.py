@@ -38,16 +38,14 @@ def score(request: Mapping[str, Any]) -> tuple[dict[str, float], str]:
     if not results.rows:
         raise DataError(f"{request['name']}: {failed or 'no trial ended'}")
     (row,) = results.rows
-    asked = names_of(
-        request["tasks"], request["trials"].get("suite")
-    )  # the row has whatever was scored under its name
-    scores = {name: mean for name, mean in row.means(request["split"]).items() if name in asked}
-    mean = statistics.fmean(scores.values()) if len(scores) == len(asked) else None
-    scores |= {
-        f"{name}-loss": statistics.fmean(found) for name in asked if (found := losses(row, name))
+    # The row has whatever was scored under its name.
+    names = names_of(request["tasks"], request["trials"].get("suite"))
+    means = {name: mean for name, mean in row.means(request["split"]).items() if name in names}
+    scores = means | {
+        f"{name}-loss": statistics.fmean(values) for name in names if (values := losses(row, name))
     }
-    if mean is not None:
-        scores["mean"] = mean
+    if len(means) == len(names):
+        scores["mean"] = statistics.fmean(means.values())
     return scores, failed
 
 

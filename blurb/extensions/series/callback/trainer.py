@@ -148,8 +148,8 @@ class BlurbCallback(TrainerCallback):  # type: ignore[misc]
             raise SettingsError(
                 f"every must be at least 1, and where 'queue' or 'now' (got {every} and {where!r})."
             )
-        self.every, self.where, self.name, self.output = every, where, name, Path(output).absolute()
-        self.most = most
+        self.every, self.where, self.most = every, where, most
+        self.name, self.output = name, Path(output).absolute()
         if not nearest_existing(self.output).is_dir():
             raise SettingsError(
                 "a file is in the way of the store", where=self.output, fix="choose another output."
@@ -225,9 +225,8 @@ class BlurbCallback(TrainerCallback):  # type: ignore[misc]
             "name": names.checkpoint(self.name, step),
         }
         answer = (folder.parent / f"{folder.name}.json").open("w+", encoding="utf-8")
-        command = [sys.executable, "-P", "-m", "blurb.extensions.series.callback.queued"]
         process = subprocess.Popen(
-            command,
+            [sys.executable, "-P", "-m", "blurb.extensions.series.callback.queued"],
             stdin=subprocess.PIPE,
             stdout=answer,
             text=True,
@@ -245,10 +244,9 @@ class BlurbCallback(TrainerCallback):  # type: ignore[misc]
             lines = file.read().splitlines()
         Path(running.answer.name).unlink(missing_ok=True)
         shutil.rmtree(running.folder, ignore_errors=True)
-        answer: Any = None
-        with contextlib.suppress(ValueError, IndexError):
-            answer = json.loads(lines[-1])
-        answer = answer if isinstance(answer, dict) else {}
+        answer: dict[str, Any] = {}
+        with contextlib.suppress(ValueError, IndexError, TypeError):  # TypeError: of a number
+            answer = dict(json.loads(lines[-1]))
         if "scores" not in answer:
             log.warning(
                 "Step %d has no score: %s",

@@ -22,9 +22,9 @@ def command(seeds: int | None, **given: Any) -> None:
         seeds=3 if seeds is None else seeds, told=lambda text: click.echo(text, err=True), **given
     )
     for look in bisection.looks:
-        verdict = "bad" if look.bad else "good"
         click.echo(
-            f"step {look.step}: {bisection.measure} {look.mean:.4g} over {look.runs} runs, {verdict}"
+            f"step {look.step}: {bisection.measure} {look.mean:.4g} over {look.runs} runs, "
+            f"{'bad' if look.bad else 'good'}"
         )
     click.echo(str(bisection))
     raise SystemExit(int(bisection.first_bad is None))
