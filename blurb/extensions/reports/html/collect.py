@@ -8,7 +8,6 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from itertools import combinations
 from pathlib import Path
 
@@ -41,7 +40,6 @@ from blurb.results.groups import Standing
 from blurb.results.row import Origin, Row, label_rows
 from blurb.results.schema import undo_neutral
 from blurb.results.score import SCORE, datasets_by_type
-from blurb.statistics.welch import t_critical
 from blurb.store.record import Record
 from blurb.system.files import open_ordinary
 from blurb.table_files import table_of
@@ -53,7 +51,6 @@ MOST_ENCODERS = 20
 """Maximum number of rows to compare, as size and time grow with the square of the rows."""
 MOST_PROBES = 8
 """The same for probes, whose test always needs the test examples."""
-COARSE = 0.01
 
 
 def comparisons(entries: Sequence[PageRow], tasks: Sequence[str]) -> PairwiseComparisons:
@@ -129,27 +126,12 @@ def _compare_pair(
         if line is None or line.difference is None:
             intervals.append((None, None, ""))
             continue
-        half, welch = None, line.comparison
-        if welch.standard_error is not None and welch.degrees_of_freedom is not None:
-            half = _critical(welch.degrees_of_freedom) * welch.standard_error
-        intervals.append((half, line.p, line.reason))
+        ends = line.comparison.interval
+        intervals.append((ends and (ends[1] - ends[0]) / 2, line.p, line.reason))
     remarks = [
         "; ".join(comparability.remarks(*sides)) for sides in ((row, against), (against, row))
     ]
     return PairwiseComparison(first, other, intervals, (remarks[0], remarks[1]))
-
-
-def _critical(degrees_of_freedom: float) -> float:
-    """Critical value of Student's t, interpolated between degrees of freedom, as fifty rows need 20,000 of them."""
-    place = 1 / degrees_of_freedom / COARSE
-    low, high = _at_step(int(place)), _at_step(int(place) + 1)
-    return low + (place - int(place)) * (high - low)
-
-
-@cache
-def _at_step(step: int) -> float:
-    """Critical value of Student's t at a step of 1 / degrees of freedom."""
-    return t_critical(1 / (step * COARSE)) if step else t_critical(1e6)
 
 
 TITLE = "BLURB leaderboard"

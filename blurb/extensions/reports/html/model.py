@@ -163,10 +163,8 @@ class PageRow(RankedRow):
         row = self.row
         if isinstance(row, Published):
             return [row.version, *row.remarks]
-        doubts = "" if row.data in ("verified", "synthetic") else f"data not verified: {row.data}"
-        return list(
-            filter(None, ("; ".join(filter(None, (self.standing.remark, row.note))), doubts))
-        )
+        said = "; ".join(filter(None, (self.standing.remark, row.note)))
+        return list(filter(None, (said, row.doubts)))
 
 
 @dataclass(frozen=True)
