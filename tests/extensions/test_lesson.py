@@ -173,9 +173,8 @@ def test_the_figures_are_the_committed_ones() -> None:
 
 def test_figures_in_sentences_are_those_of_the_tables() -> None:
     """A score (two digits behind the point) in a sentence is in a table of the lesson, or in the lab's study."""
-    known = {value for _, _, value in tables()} | {
-        "55.20"
-    }  # PubMedQA's constant answer, as `baseline:constant` has it
+    # PubMedQA's constant answer, as `baseline:constant` has it
+    known = {value for _, _, value in tables()} | {"55.20"}
     study = (STUDY / "README.md").read_text(encoding="utf-8")
     for name, text in TEXT.items():
         for figure in re.findall(r"(?<![\d.-])\d\d\.\d\d(?!\d)", text):

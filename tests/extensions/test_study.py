@@ -148,9 +148,8 @@ def test_pairs_that_the_reference_separates() -> None:
         stats.kendalltau([80.5, 70.4667, 70.4, 50.5], [3, 2, 2.5, 2.2]).statistic
     )
     assert found.low <= found.tau <= found.high
-    assert (
-        agreement(reference, {name: [1.0] for name in reference}).right == 0
-    )  # equal is not right
+    # Equal is not right
+    assert agreement(reference, {name: [1.0] for name in reference}).right == 0
     with pytest.raises(ValueError, match="three encoders"):
         agreement(reference, {"a": [1.0], "b": [2.0]})
 

@@ -218,10 +218,8 @@ def withdraw(board: Path, name: str, by: str, reason: str, date: str) -> None:
             raise SettingsError(f"there is no row '{name[:40]}'.", where=board / ROWS)
         if is_recorded:
             append(board, LedgerEntry(date, Event.WITHDRAWN, name, by, reason=reason))
-        for there in (
-            place,
-            *(place.with_name(f".{name}{end}") for end in ("", BEFORE)),
-        ):  # what a kill left, too
+        # Also what a kill left behind.
+        for there in (place, *(place.with_name(f".{name}{end}") for end in ("", BEFORE))):
             if there.is_dir():
                 shutil.rmtree(there)
 

@@ -84,9 +84,8 @@ def signals(row: RowFiles) -> Iterator[Signal]:
     about = row.about
     yield from _trial_signals(row)
     yield from _protocol_signals(about)
-    for run in about[
-        "runs"
-    ]:  # no learner answers everything right on test and not on dev by itself
+    # No learner by itself answers everything right on test and not on dev.
+    for run in about["runs"]:
         metric = run["metric"]
         if run["dev"] and run["test"] and run["test"][metric] >= 1 > run["dev"][metric]:
             count = len(list(run_predictions(row, run, "test")))

@@ -43,9 +43,8 @@ def shortfalls(expected: Estimate, sbatch: Mapping[str, str], parts: int) -> Ite
     given = bytes_of(sbatch.get("mem-per-cpu", "")) * (int(cpus) if cpus.isdecimal() else 1)
     if "mem" in sbatch:
         given = bytes_of(sbatch["mem"])
-    here = [
-        trial for trial in expected.waiting if choose_device(trial.job.place).type != "cuda"
-    ]  # a GPU has its own
+    # A GPU has memory of its own.
+    here = [trial for trial in expected.waiting if choose_device(trial.job.place).type != "cuda"]
     if given and here:
         largest = max(here, key=lambda trial: trial.memory)
         needs = largest.memory + LIBRARIES

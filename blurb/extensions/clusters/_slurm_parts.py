@@ -50,23 +50,22 @@ def note_submitted(folder: Path, number: str, taken: int) -> None:
 def jobs_of_parts(
     folder: Path, numbers: Iterable[int], allow: Collection[str] | None = None
 ) -> list[Job]:
-    """The trials of some parts of a sweep; StoreError if one of the parts is not there.
+    """The trials of some parts of a sweep; StoreError if there is no such part, or it does not list trials.
 
     :param allow: as for `sweeps.read`
     """
     parts, jobs = read_parts(folder)["parts"], sweeps.numbered(folder, allow)
     chosen: list[Job] = []
-    number = 0
-    try:
-        for number in numbers:
-            if number < 0:
-                raise IndexError(number)
+    for number in numbers:
+        if not 0 <= number < len(parts):
+            what = f"has no part {number}: it has {len(parts)} parts, numbered from 0"
+            raise StoreError(what, where=folder)
+        try:
             chosen += [job for index in parts[number] if (job := jobs[index]) is not None]
-        return chosen
-    except (IndexError, TypeError) as error:
-        raise StoreError(
-            f"{folder} has no part {number}: it has {len(parts)} parts, numbered from 0."
-        ) from error
+        except (IndexError, TypeError) as error:
+            what = f"part {number} is no list of the sweep's trials"
+            raise StoreError(what, where=folder / PARTS) from error
+    return chosen
 
 
 def pack_trials(seconds: Sequence[float], limit: float, most: int = 0) -> list[list[int]]:
@@ -87,9 +86,8 @@ def pack_trials(seconds: Sequence[float], limit: float, most: int = 0) -> list[l
     """
     expected = [one or limit / 4 for one in seconds]
     parts: list[list[int]] = []
-    emptiest: list[
-        tuple[float, int]
-    ] = []  # seconds of a part that still takes trials, and its place
+    # Seconds of a part that still takes trials, and its place
+    emptiest: list[tuple[float, int]] = []
     for index in sorted(range(len(expected)), key=lambda index: -expected[index]):
         used, place = emptiest[0] if emptiest else (math.inf, 0)
         if used + expected[index] <= limit:

@@ -180,10 +180,8 @@ def _cluster(address: str) -> Iterator[Any]:
             with clean_start(), contextlib.chdir(os.path.abspath(os.sep)):
                 ray.init(address=given or "local", log_to_driver=False, include_dashboard=False)
             if threading.current_thread() is threading.main_thread():
-                for (
-                    number,
-                    handler,
-                ) in handlers.items():  # Ray has its own for some, which end the process at once
+                # Ray sets handlers of its own, which end the process at once.
+                for number, handler in handlers.items():
                     signal.signal(number, handler)
     except (ConnectionError, ValueError, RuntimeError) as error:
         raise SettingsError(

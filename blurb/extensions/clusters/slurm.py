@@ -191,9 +191,8 @@ class SlurmEngine(Engine):
         _slurm_parts.write_parts(folder, packed)
         requested = dict(self.sbatch)
         longest = max(sum(jobs[index].predicted for index in part) for part in packed)
-        if (
-            "time" not in requested and longest
-        ):  # wrong is harmless: a job goes on from where its trial was saved
+        # A wrong guess is harmless: a job goes on from where its trial was saved.
+        if "time" not in requested and longest:
             requested["time"] = str(math.ceil(2 * longest / 60) + 10)
         most = limit_of_site("MaxArraySize")
         script = Script(

@@ -103,9 +103,8 @@ def noise(curves: Sequence[tuple[Floats, Floats]]) -> Noise | None:
             continue
         beside = _distance_to_neighbours(where)
         total += float(np.sum((beside @ values) ** 2))
-        form = (
-            beside @ beside.T
-        )  # of the squares: trace and trace of its square give mean and variance
+        # Its trace and that of its square give mean and variance of the squares.
+        form = beside @ beside.T
         rank += float(np.trace(form))
         square += float(np.sum(form**2))
     return Noise(math.sqrt(total / rank), rank**2 / square) if rank else None

@@ -216,9 +216,8 @@ def test_a_stranger_may_only_add_rows(folder: Path) -> None:
         == 0
     )
     verify = ["leaderboard", "verify", "board", "--suite", "demo"]
-    assert (
-        command([*verify, "--record", "The board"], folder)[0] == 0
-    )  # in whose name, nobody can tell
+    # In whose name, nobody can tell
+    assert command([*verify, "--record", "The board"], folder)[0] == 0
     since = ["--since", "before.jsonl"]
     assert command([*verify, *since], folder)[0] == 0
     code, out, _ = command([*verify, *since, "--submitted"], folder)

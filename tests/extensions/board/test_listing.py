@@ -335,9 +335,8 @@ def test_who_lacks_data_changes_no_level(folder: Path) -> None:
     assert found["edit"] == ("claimed", [])
     assert code == 0  # the ledger says what somebody with the data saw
     told = (folder / "board" / ledger.FILE).read_text().removeprefix(before)
-    assert {json.loads(line)["row"] for line in told.splitlines()} == {
-        "edit"
-    }  # its signals are others now
+    # Its signals are others now
+    assert {json.loads(line)["row"] for line in told.splitlines()} == {"edit"}
 
 
 def test_an_entry_that_nobody_could_read_is_not_written(folder: Path) -> None:

@@ -211,9 +211,8 @@ def test_copies_are_told_with_their_share() -> None:
     assert alike(answers(run), answers(near)) == pytest.approx(597 / 600)
     assert alike(answers(run, gold), answers(flipped(run, 0.05, seed=2), gold)) == 0.0
     assert alike(answers(run[:90], gold[:90]), answers(run[:90], gold[:90])) == 0.0  # too few
-    assert (
-        alike(answers([0.5, 1.25, 3.0]), answers([0.5, 1.25, 3.0])) == 1.0
-    )  # but numbers are never alike by chance
+    # But numbers are never alike by chance
+    assert alike(answers([0.5, 1.25, 3.0]), answers([0.5, 1.25, 3.0])) == 1.0
 
 
 def test_honest_runs_that_are_alike_are_not_told() -> None:

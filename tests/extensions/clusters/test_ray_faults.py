@@ -31,10 +31,8 @@ def address() -> Iterator[str]:
         "--include-dashboard=false",
         "--disable-usage-stats",
     ]
-    patient = {
-        "RAY_health_check_timeout_ms": "60000",
-        "RAY_health_check_failure_threshold": "60",
-    }  # on a busy machine
+    # On a busy machine
+    patient = {"RAY_health_check_timeout_ms": "60000", "RAY_health_check_failure_threshold": "60"}
     subprocess.run([*ray, *begin], check=True, capture_output=True, env={**os.environ, **patient})
     yield "auto"
     subprocess.run([*ray, "stop", "--force"], check=True, capture_output=True)

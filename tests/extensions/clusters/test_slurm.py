@@ -186,6 +186,16 @@ def test_a_part_that_is_not_there(queued: Path) -> None:
             _slurm_parts.jobs_of_parts(queued, [number], ())
 
 
+@pytest.mark.parametrize("part", [[99], 3, None, ["0"]])
+def test_a_part_that_lists_no_trials_is_damage_and_not_missing(
+    part: object, queued: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    damaged = {"parts": [part], "submitted": [], "taken": 1}
+    monkeypatch.setattr(_slurm_parts, "read_parts", lambda folder: damaged)
+    with pytest.raises(StoreError, match="part 0 is no list of the sweep's trials"):
+        _slurm_parts.jobs_of_parts(queued, [0], ())
+
+
 @pytest.mark.slow
 def test_near_the_time_limit_a_part_saves_itself_and_is_queued_again(
     site: Path, checkpoint: Builder

@@ -106,10 +106,8 @@ def test_the_table_against_numbers_by_hand() -> None:
     assert cells["gad", "a"].sd == pytest.approx(np.std(values, ddof=1))
     assert cells["mean", "b"].mean == pytest.approx(np.mean(VALUES["b"]))
     assert cells["mean", "b"].sd == pytest.approx(np.std(np.mean(VALUES["b"], axis=1), ddof=1))
-    assert (cells["gad", "a"].published, cells["gad", "b"].published) == (
-        81.74,
-        83.96,
-    )  # Gu et al., Table 7
+    # Gu et al., Table 7
+    assert (cells["gad", "a"].published, cells["gad", "b"].published) == (81.74, 83.96)
     page = findings.Findings(study, Path("out"), {"quick": rows}, {}, {}).markdown()
     halves = [
         half / 2

@@ -113,12 +113,8 @@ def test_a_part_for_which_there_is_no_time_ends_it(
 
     made = conduct.conduct(study, out, NO_TEXTS, None, False, fits)  # type: ignore[arg-type]
     assert [f"{variant.name}-{seed}" for variant, seed in made] == begun
-    assert begun == [
-        "untrained-1",
-        "trained-1",
-        "wide-1",
-        "untrained-2",
-    ]  # 28 are left, and trained-2 takes 30
+    # 28 are left, and trained-2 takes 30
+    assert begun == ["untrained-1", "trained-1", "wide-1", "untrained-2"]
     assert not list((out / "work").iterdir())
 
 
@@ -152,9 +148,8 @@ def test_the_command_lists_what_fits(
     assert (code, lines[0], lines[1]) == (
         0, "untrained, pretraining 1: 0 words, 90 s", "trained, pretraining 1: 2,000 words, 62 min",
     )  # fmt: skip
-    assert lines[-1].endswith(
-        "out: about 4 h 09 min; 4 fit into 2 h 12 min."
-    )  # 2 x (90 s + 3690 s)
+    # 2 x (90 s + 3690 s)
+    assert lines[-1].endswith("out: about 4 h 09 min; 4 fit into 2 h 12 min.")
     assert "add --data" in refused(words, tmp_path)
     code, out, error = command([*words[:-2], "0.01", "--suite", "demo"], tmp_path)
     assert (code, out) == (0, "")

@@ -51,9 +51,8 @@ def test_a_pretraining_that_was_killed_comes_to_the_same_weights(tmp_path: Path)
     )
     assert ended.returncode == -9, ended.stderr
     assert not (killed / "out" / "model").exists()
-    (
-        killed / "out" / "checkpoints" / "checkpoint-21"
-    ).mkdir()  # as a kill while it was written leaves it
+    # As a kill while it was written leaves it
+    (killed / "out" / "checkpoints" / "checkpoint-21").mkdir()
     assert command([*ASKED, *data], killed)[0] == 0
     files = [folder / "out" / "model" / "model.safetensors" for folder in (whole, killed)]
     assert files[0].read_bytes() == files[1].read_bytes()
@@ -87,9 +86,8 @@ def test_hours_become_words_once(
     monkeypatch.setattr(pretraining, "SECONDS", 0.5)
     first = pretraining.for_hours(tmp_path, corpus, SMALL, 0.01)
     again = pretraining.for_hours(tmp_path, corpus, SMALL, 0.02)
-    assert (
-        1.0 < again.words / first.words < 4.0
-    )  # twice the time, on a machine that does other things, too
+    # Twice the time, on a machine that does other things, too
+    assert 1.0 < again.words / first.words < 4.0
     (tmp_path / "recipe.json").write_text(json.dumps({"hash": "x", "recipe": {"words": 77}}))
     assert pretraining.for_hours(tmp_path, corpus, SMALL, 5).words == 77
 

@@ -329,9 +329,8 @@ def _check_windows(corpus: AuditedTask, read: Read, long: int, apart: int, end: 
         "wider than the limit": apart,
         "beyond a cut at the end": end,
     }
-    assert found == {
-        kind: count for kind, count in expected.items() if count
-    }  # and none is lost by the window
+    # And none is lost by the window
+    assert found == {kind: count for kind, count in expected.items() if count}
 
 
 @pytest.mark.costly

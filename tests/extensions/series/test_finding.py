@@ -348,9 +348,8 @@ def test_a_folder_that_still_changes_waits(tmp_path: Path) -> None:
         )
 
     watch(look, lambda step: scored.append(clock.pauses), clock.pace())
-    assert scored == [
-        5
-    ]  # the fourth pause wrote last, so the fifth look found it as the fourth did
+    # The fourth pause wrote last, so the fifth look found it as the fourth did
+    assert scored == [5]
 
 
 def test_a_run_without_a_plan_ends_when_nothing_comes(tmp_path: Path) -> None:

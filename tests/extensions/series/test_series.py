@@ -142,9 +142,8 @@ def test_the_table_has_a_line_for_every_value(tmp_path: Path) -> None:
     series.write(tmp_path, picture=False)
     with (tmp_path / "series.csv").open(newline="") as file:
         lines = list(csv.DictReader(file))
-    assert len(lines) == 2 * (
-        11 * (1 + 2 + 2) + 12
-    )  # mean, scores and losses of 11 steps, a figure of all 12
+    # Mean, scores and losses of 11 steps, a figure of all 12
+    assert len(lines) == 2 * (11 * (1 + 2 + 2) + 12)
     gad = [
         line
         for line in lines
@@ -269,11 +268,8 @@ def test_a_budget_scores_as_many_as_fit_and_goes_round_failures() -> None:
     )
     assert len(looked) == 10  # 600 seconds of 60
     assert len(set(looked)) == 10
-    assert looked[:3] == [
-        steps[0].step,
-        steps[19].step,
-        steps[18].step,
-    ]  # the last failed, the one before is the end
+    # The last failed, the one before is the end
+    assert looked[:3] == [steps[0].step, steps[19].step, steps[18].step]
     assert [one.step for one in scored] == steps
     assert sum(one.row is not None for one in scored) == 9
 
@@ -314,9 +310,8 @@ def test_noise_alone_falls_in_a_twentieth_of_series(
     chance = smoothing.fall_by_chance(
         [curve.place_and_value(False) for curve in families[0].curves]
     )
-    monkeypatch.setattr(
-        smoothing, "fall_by_chance", lambda curves, level: chance
-    )  # the same for all, and slow
+    # The same for all, and slow
+    monkeypatch.setattr(smoothing, "fall_by_chance", lambda curves, level: chance)
     alarms = sum(any(family.falls(0.05)) for family in families)
     assert 0.02 <= alarms / len(families) <= 0.08
 

@@ -55,9 +55,8 @@ def test_the_degrees_of_freedom_are_those_of_the_drawn_variances() -> None:
     squares = np.array([each.deviation**2 for each in found if each is not None])
     freedom = next(each.freedom for each in found if each is not None)
     assert squares.mean() == pytest.approx(1, abs=0.03)
-    assert 2 / squares.var() == pytest.approx(
-        freedom, rel=0.08
-    )  # the variance of a scaled chi-squared is 2 / freedom
+    # The variance of a scaled chi-squared is 2 / freedom
+    assert 2 / squares.var() == pytest.approx(freedom, rel=0.08)
 
 
 def test_what_a_maximum_gains_is_the_largest_of_normal_draws() -> None:

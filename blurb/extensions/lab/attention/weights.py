@@ -274,9 +274,8 @@ def open_model(reference: str, trust_remote_code: bool = False, data: Path | Non
 
 
 def _kept(folder: Path, trust_remote_code: bool) -> Opened:
-    with torch.random.fork_rng(
-        devices=[]
-    ):  # it is built with random weights before it gets its own
+    # The encoder is built with random weights before it gets its own.
+    with torch.random.fork_rng(devices=[]):
         learner, about = saved_models.load(folder, "cpu", trust_remote_code)
     name = str(about.get("model", folder.parent.name))
     if not isinstance(learner, NetworkLearner):
@@ -307,10 +306,11 @@ def inputs(model: Opened, pieces: Subtokens, words: int) -> dict[str, Any]:
             f"reads at most {model.most:,}",
             fix="give a shorter text.",
         )
+    # (1, pieces)
     batch = {
         "input_ids": torch.tensor([ids]),
         "attention_mask": torch.ones(1, len(ids), dtype=torch.long),
-    }  # (1, pieces)
+    }
     types = special.single_types(len(pieces.ids))
     # DistilBERT's tokenizer makes segments, and its encoder knows none.
     if (

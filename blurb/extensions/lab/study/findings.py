@@ -176,9 +176,8 @@ class Findings(Tabular):
         pretrained = [(name, each) for name, each in every if each["seen"]["words"]]
         words = {each["seen"]["words"] for _, each in pretrained}
         low, high = min(words, default=0), max(words, default=0)
-        limits = (
-            (low,) if high < 1.01 * low else (low, high)
-        )  # a budget of words ends with a whole update
+        # A budget of words ends with a whole update
+        limits = (low,) if high < 1.01 * low else (low, high)
         texts = (each["text"] for _, each in every)
         page = environment(__package__, html=False).get_template("page.md.jinja")
         return page.render(

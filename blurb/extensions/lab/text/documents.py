@@ -139,10 +139,8 @@ def articles(stream: IO[bytes], path: Path) -> Iterator[TextDocument]:
             ) from None
         except _RefusedError as error:
             raise DataError(str(error), path, parser.CurrentLineNumber) from None
-        except (
-            LookupError,
-            ValueError,
-        ):  # of the declaration: expat has not all encodings of Python
+        except (LookupError, ValueError):
+            # The declared encoding: expat lacks some of Python's.
             raise DataError(
                 "its first line declares an encoding that cannot be read in XML.",
                 path,
@@ -201,9 +199,8 @@ class _Handler:
         self.silent = 0
         if self.buffer is not None and name in (TITLE, ABSTRACT, "PMID"):
             content, self.buffer = " ".join("".join(self.buffer).split()), None
-            if (
-                name == ABSTRACT and "OtherAbstract" not in self.path
-            ):  # of another language or for laymen
+            # Abstracts in another language or for laymen are left out.
+            if name == ABSTRACT and "OtherAbstract" not in self.path:
                 self.parts.append(content)
             elif name == TITLE:
                 self.title = content

@@ -119,9 +119,8 @@ def gather(
             try:
                 loaded = load_original(task, raw, splits).splits
                 originals = {split: dataset.to_list() for split, dataset in loaded.items()}
-            except (
-                BlurbError
-            ) as error:  # missing, invalid, or the extra that reads it is not installed
+            except BlurbError as error:
+                # The file is missing or invalid, or the extra that reads it is not installed.
                 notes.append(
                     f"{task.name}: comparing it with other tasks by text with dummies, without originals: {error}"
                 )

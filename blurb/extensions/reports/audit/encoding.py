@@ -157,14 +157,11 @@ def windows(corpus: AuditedTask) -> Iterator[AuditFinding]:
         # An entity is missing from the input where its span is the whole input.
         assert reading.cut.entities is not None
         starts, ends = reading.cut.entities[:, :, 0], reading.cut.entities[:, :, 1]  # (long, 2)
-        lost = ((starts == 0) & (ends >= (reading.cut.ids.lengths - after)[:, None])).any(
-            axis=1
-        )  # (long,)
+        # (long,)
+        lost = ((starts == 0) & (ends >= (reading.cut.ids.lengths - after)[:, None])).any(axis=1)
         places = reading.whole.entities[list(reading.long)]  # (long, 2, 2)
-        first, last = (
-            places.min(axis=(1, 2)),
-            places.max(axis=(1, 2)),
-        )  # (long,) start and end of the pair
+        # (long,) start and end of the pair
+        first, last = (places.min(axis=(1, 2)), places.max(axis=(1, 2)))
         for kind, effect, which in (
             (
                 "longer than the limit",

@@ -154,9 +154,8 @@ def series(chart: SeriesChart) -> Markup:
         _StepAxis([step for step, *_ in points], chart.logarithmic, 36, WIDTH - 8),
     )
     if min(ends) > 0:
-        y.low = max(
-            y.low, min(ends) - 0.06 * (max(ends) - min(ends))
-        )  # an axis from 0 would flatten a curve
+        # An axis from 0 would flatten a curve
+        y.low = max(y.low, min(ends) - 0.06 * (max(ends) - min(ends)))
     parts = _levels(y, 5)
     parts += [_text(x(step), CURVES + 8, f"{step:,}", "middle quiet") for step in x.marks()]
     parts.append(_text(WIDTH - 6, CURVES + 21, "step", "number quiet"))

@@ -57,9 +57,8 @@ def draw(grid: Grid, scores: Scores, datasets: Sequence[str], title: str) -> Fig
     names = [", ".join(map(str, cell.settings.values())) for cell in grid.cells]
     across = min(ACROSS, len(datasets))
     down = -(-len(datasets) // across)
-    width = max(
-        3.1, 0.3 + 0.058 * max(map(len, names)) + 1.8 * across
-    )  # inches; less would cut the legend
+    # Inches; less would cut the legend
+    width = max(3.1, 0.3 + 0.058 * max(map(len, names)) + 1.8 * across)
     heading = textwrap.wrap(title, int(width * 15))
     height = down * (0.5 + 0.28 * len(names)) + 0.3 + 0.14 * len(heading)
     figure, places = start_figure(width, height, down, across)

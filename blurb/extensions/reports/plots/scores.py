@@ -63,9 +63,8 @@ def draw(rows: Sequence[Row], split: Split = "test") -> Figure:
         *(value for row in rows for name in names for value in row.values(name, split)),
         *best.values(),
     ]
-    if (
-        len(set(values)) > 1
-    ):  # intervals go far beyond: those of two runs may be wider than the scale
+    # Intervals go far beyond: those of two runs may be wider than the scale
+    if len(set(values)) > 1:
         room = EDGE * (max(values) - min(values))
         low, high = axes.get_xlim()
         axes.set_xlim(max(low, min(values) - room), min(high, max(values) + room))
@@ -75,9 +74,8 @@ def draw(rows: Sequence[Row], split: Split = "test") -> Figure:
         f"{split} score × 100; small marks: single runs, lines: 95 % interval of their mean",
         fontsize=7,
     )
-    labels = [
-        str(mark.get_label()) for mark in marks
-    ]  # named here, as a legend hides those that begin with _
+    # Named here, as a legend hides those that begin with _
+    labels = [str(mark.get_label()) for mark in marks]
     for text in figure.legend(
         marks, labels, loc="outside upper left", frameon=False, fontsize=7
     ).get_texts():

@@ -38,12 +38,8 @@ def test_the_pooling_of_a_bilstm(bilstm: Path) -> None:
         hidden = network.encoder(inputs["input_ids"], inputs["attention_mask"]).last_hidden_state
         pooled = network.pooling(hidden, inputs["attention_mask"])[0]
     assert model.is_pooling
-    assert model.matrix.shape == (
-        1,
-        1,
-        1,
-        hidden.shape[1],
-    )  # its vocabulary has words, of a piece each
+    # Its vocabulary has words, of a piece each
+    assert model.matrix.shape == (1, 1, 1, hidden.shape[1])
     assert result.weights.shape == (1, 1, 1, len(result.words))
     np.testing.assert_allclose(model.matrix[0, 0, 0] @ hidden[0].numpy(), pooled, atol=1e-5)
     assert model.matrix.sum() == pytest.approx(1, abs=1e-5)

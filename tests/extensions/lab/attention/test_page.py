@@ -95,9 +95,8 @@ def test_a_page_asks_for_nothing(checkpoint: Builder) -> None:
     page = render(attention(checkpoint("bert_uncased"), TEXT))
     policy = "default-src 'none'"
     assert policy in page
-    assert re.findall(r"https?://[^\"]+", page) == [
-        "http://www.w3.org/2000/svg"
-    ]  # a name, which is not fetched
+    # A name, which is not fetched
+    assert re.findall(r"https?://[^\"]+", page) == ["http://www.w3.org/2000/svg"]
     assert re.findall(r"<(?:link|img|iframe)[^>]*>", page) == ['<link rel="icon" href="data:,">']
 
 

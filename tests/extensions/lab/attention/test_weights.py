@@ -94,9 +94,8 @@ def test_weights_are_those_of_transformers(kind: str, checkpoint: Builder) -> No
                         weight, abs=1e-5
                     )
     special = [at for at, (start, _) in enumerate(places) if start < 0]
-    mass = [
-        expected[:, :, queries][..., special].sum(-1).mean(-1) for queries in members
-    ]  # of each word
+    # Of each word
+    mass = [expected[:, :, queries][..., special].sum(-1).mean(-1) for queries in members]
     np.testing.assert_allclose(model.special_mass.sum(-1), np.stack(mass, -1), atol=1e-5)
 
 
@@ -113,9 +112,8 @@ def test_weights_are_the_softmax_of_scaled_products(checkpoint: Builder) -> None
     layer = model.encoder.layer[0].attention.self
     heads, size = layer.num_attention_heads, layer.attention_head_size
     with torch.no_grad():
-        hidden = model.embeddings(inputs["input_ids"], inputs["token_type_ids"])[
-            0
-        ]  # (pieces, width)
+        # (pieces, width)
+        hidden = model.embeddings(inputs["input_ids"], inputs["token_type_ids"])[0]
         query = hidden @ layer.query.weight.T + layer.query.bias
         key = hidden @ layer.key.weight.T + layer.key.bias
     projections = attention(folder, TEXT).models[0].projections
@@ -310,9 +308,8 @@ def test_every_sign_that_is_no_blank_is_in_a_word(text: str) -> None:
 
 def test_a_piece_belongs_to_the_word_in_which_it_begins() -> None:
     words = [(0, 4), (5, 9), (9, 10)]
-    pieces = Subtokens(
-        [1, 2, 3, 4, 5], [0, 2, 5, 5, 9], [2, 4, 5, 9, 10]
-    )  # the third has blanks alone
+    # The third has blanks alone
+    pieces = Subtokens([1, 2, 3, 4, 5], [0, 2, 5, 5, 9], [2, 4, 5, 9, 10])
     assert words_of_pieces(words, pieces) == [0, 0, 1, 1, 2]
     assert boundaries(words, pieces) == {0, 1, 2}
 

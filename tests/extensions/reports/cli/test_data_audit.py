@@ -115,9 +115,8 @@ def test_refusals(arguments: tuple[str, ...], message: str) -> None:
 def test_a_task_from_a_file_is_audited_and_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "blurb.tasks._files", {}
-    )  # as in a fresh process, and nothing is left for other tests
+    # As in a fresh process, and nothing is left for other tests
+    monkeypatch.setattr("blurb.tasks._files", {})
     (tmp_path / "own.toml").write_text(
         'name = "own"\ntype = "relation"\nlabels = ["no", "yes"]\npositive = "yes"\n'
         '[files]\ntrain = "train.jsonl"\ndev = "dev.jsonl"\ntest = "test.jsonl"\n[format]\nkind = "jsonl"\n',

@@ -34,9 +34,8 @@ def noisy(task: Task, unit: Example, chance: random.Random) -> Any:
     """A prediction that is often right: scores are then neither 0 nor 1."""
     gold = formulations.bind(task).gold(unit)
     if task.type in ("ner", "pico"):
-        kinds = [
-            f"{prefix}-{label}" for label in task.labels for prefix in "BI"
-        ]  # orphan I among them
+        # Orphan I among them
+        kinds = [f"{prefix}-{label}" for label in task.labels for prefix in "BI"]
         return [chance.choice(["O", *kinds]) if chance.random() < 0.1 else tag for tag in gold]
     if task.type == "similarity":
         return gold + chance.gauss(0, 1.5)  # some beyond 0 and 4

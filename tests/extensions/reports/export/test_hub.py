@@ -213,9 +213,8 @@ def entry(folder: Path, *given: str) -> dict[str, Any]:
 def test_it_has_the_fields_of_the_published_schema(three_seeds: Path) -> None:
     content = entry(three_seeds)
     jsonschema.validate(content, FIELDS)
-    if published := os.environ.get(
-        "EVERY_EVAL_EVER_SCHEMA"
-    ):  # the file itself, where somebody has it
+    # The file itself, where somebody has it
+    if published := os.environ.get("EVERY_EVAL_EVER_SCHEMA"):
         jsonschema.validate(content, json.loads(Path(published).read_text()))
     source = content["source_metadata"]
     assert (source["source_organization_name"], source["evaluator_relationship"]) == (

@@ -160,9 +160,8 @@ def test_every_dataset_round_trips_on_the_real_ids(
         if isinstance(value, str)
     }
     written = "".join((out / f"{name}.json").read_text() for name in NAMES)
-    assert not [
-        text for text in texts if len(text) > 40 and text[:40] in written
-    ]  # no text of a corpus
+    # No text of a corpus
+    assert not [text for text in texts if len(text) > 40 and text[:40] in written]
 
 
 @pytest.mark.real
@@ -195,20 +194,13 @@ def test_the_counts_are_those_of_the_protocol() -> None:
         "bc2gm": 143_465,
         "jnlpba": 101_039,
     }
-    assert {
-        name: int(known[name]["words"]) for name in words
-    } == words  # docs/benchmark.md, "File counts"
+    # Docs/benchmark.md, "File counts"
+    assert {name: int(known[name]["words"]) for name in words} == words
     for name in NAMES:
         bounds = schema_of(tasks.get(name))["properties"]["predictions"]
         assert bounds["minProperties"] == bounds["maxProperties"] == int(known[name]["units"])
-    for name in (
-        "chemprot",
-        "ddi",
-        "gad",
-        "biosses",
-        "pubmedqa",
-        "bioasq",
-    ):  # Table 3 counts these units
+    # Table 3 counts these units
+    for name in ("chemprot", "ddi", "gad", "biosses", "pubmedqa", "bioasq"):
         assert int(known[name]["units"]) == tasks.get(name).sizes["test"]
 
 

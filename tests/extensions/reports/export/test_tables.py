@@ -140,17 +140,11 @@ def test_the_best_of_each_dataset_is_bold(tmp_path: Path, name: str, bold: str) 
     _, text = export(name, "--tasks", "gad,ddi,bioasq", folder=tmp_path)
     parse = markdown if name == "markdown" else latex
     head, lines = parse(text)
-    assert [line[0] for line in lines] == [
-        "DDI",
-        "GAD",
-        "BioASQ",
-    ]  # no score line: not all thirteen
+    # No score line: not all thirteen
+    assert [line[0] for line in lines] == ["DDI", "GAD", "BioASQ"]
     found = [[re.findall(bold, cell) for cell in line[1:]] for line in lines]
-    assert found == [
-        [[], ["60.00"], []],
-        [["71.23"], ["71.23"], []],
-        [[], [], []],
-    ]  # equal in print: both
+    # Equal in print: both
+    assert found == [[[], ["60.00"], []], [["71.23"], ["71.23"], []], [[], [], []]]
     assert lines[0][3] == ("–" if name == "markdown" else "--")
     transposed_head, transposed = parse(
         export(name, "--tasks", "gad,ddi,bioasq", "--transpose", folder=tmp_path)[1]

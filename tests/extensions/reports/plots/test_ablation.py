@@ -45,9 +45,8 @@ def test_means_intervals_seeds_and_the_reference_line() -> None:
     ends = [one[2][0].get_segments()[0][:, 0] for one in bars if one.has_xerr]  # type: ignore[index]
     expected = [stats.t.interval(0.95, 2, 79.3, stats.sem(SEEDS[0]["jnlpba"]))]
     expected.append(stats.t.interval(0.95, 2, 79.4, stats.sem(SEEDS[1]["jnlpba"])))
-    assert [tuple(pair) for pair in ends] == [
-        pytest.approx(pair) for pair in expected
-    ]  # one seed has no interval
+    # One seed has no interval
+    assert [tuple(pair) for pair in ends] == [pytest.approx(pair) for pair in expected]
     assert sorted(x for x, _ in marks(axes, ablation.SEED)) == sorted(
         [79.0, 79.6, 79.3, 79.2, 79.1, 79.9]
     )

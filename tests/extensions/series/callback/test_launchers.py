@@ -151,9 +151,8 @@ def test_a_pretraining_is_one_process_too(tmp_path: Path) -> None:
         written = json.loads(
             (tmp_path / name / "model" / "pretraining.json").read_text(encoding="utf-8")
         )
-        seen = {
-            key: value for key, value in written["seen"].items() if "second" not in key
-        }  # a busy machine is slower
+        # A busy machine is slower
+        seen = {key: value for key, value in written["seen"].items() if "second" not in key}
         losses.append({**written, "seen": seen})
     assert {k: v for k, v in losses[0].items() if "second" not in k} == {
         k: v for k, v in losses[1].items() if "second" not in k

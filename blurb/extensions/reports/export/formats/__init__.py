@@ -210,9 +210,8 @@ def write(files: Files, out: Path, alone: bool) -> list[Path]:
     for name, content in files.items():
         write_whole(place / name, content)
     if alone:
-        if (
-            whole.exists()
-        ):  # not replaced, as it may be the user's working directory: the files are moved into it
+        # Not replaced, as it may be the user's working directory: the files are moved into it
+        if whole.exists():
             for path in place.iterdir():
                 path.rename(whole / path.name)
             place.rmdir()

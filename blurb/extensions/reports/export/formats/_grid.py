@@ -213,9 +213,8 @@ def _column(row: Row, own: Sequence[Row], datasets: Sequence[Task]) -> ExportCol
         facts.append("synthetic data")
     elif row.data != "verified":
         facts.append(f"data not verified as BLURB's: {row.data}")
-    facts += [
-        part for part in row.note.split("; ") if part and part != ONE_SEED
-    ]  # the seeds are there already
+    # The seeds have a place of their own.
+    facts += [part for part in row.note.split("; ") if part and part != ONE_SEED]
     return ExportColumn(
         name, figures, deviations, "; ".join(dict.fromkeys(facts)), groups.standing(row)
     )

@@ -23,9 +23,8 @@ def _render(wanted: ExportRequest) -> Files:
         if task.citation.strip() and (
             not wanted.rows or any(row.seeds(task.name) for row in chosen)
         ):
-            entries.setdefault(
-                key(task.citation), task.citation.strip()
-            )  # BC5 is one reference for two datasets
+            # BC5 is one reference for two datasets
+            entries.setdefault(key(task.citation), task.citation.strip())
     return {"": ("\n\n".join(entries.values()) + "\n").encode()}
 
 

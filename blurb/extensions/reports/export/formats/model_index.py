@@ -13,9 +13,8 @@ from blurb.messages import DataError
 
 def _render(requested: ExportRequest) -> Files:
     row, measured = figures(requested)
-    model = (names.run_and_step(row.model) or (row.model, 0))[
-        0
-    ]  # all checkpoints of a run share a card
+    # All checkpoints of a run share a card
+    model = (names.run_and_step(row.model) or (row.model, 0))[0]
     results = [
         EvalResult(
             task_type=figure.task.task_type.hub,

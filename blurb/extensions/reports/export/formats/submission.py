@@ -86,9 +86,8 @@ def _document(
         )
     schema = schema_of(task)
     name = schema["properties"]["dataset_name"]["const"]
-    columns = read_predictions(
-        record.path / PREDICTIONS, Unit._fields, "test"
-    )  # the schema says more than the record
+    # The file has columns that the record does not.
+    columns = read_predictions(record.path / PREDICTIONS, Unit._fields, "test")
     units = [Unit(*cells) for cells in zip(*(columns[name] for name in Unit._fields), strict=True)]
     document = {
         "dataset_name": name,
