@@ -264,6 +264,14 @@ class Row:
         """The score of each run, times 100, ordered by seed."""
         return list(self.datasets[task].scores(split).values()) if task in self.datasets else []
 
+    def mean_values(self, names: Sequence[str], split: Split = "test") -> list[float]:
+        """The mean over datasets of each run, by seed; of the seeds that all have, and none if a dataset is missing."""
+        if not self.datasets.keys() >= set(names):
+            return []
+        scores = [self.datasets[name].scores(split) for name in names]
+        seeds = set.intersection(*map(set, scores))
+        return [statistics.fmean(one[seed] for one in scores) for seed in sorted(seeds)]
+
     def means(self, split: Split = "test") -> dict[str, float]:
         """The mean of every dataset that has one, including task files."""
         return {

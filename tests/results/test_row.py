@@ -105,3 +105,9 @@ def test_a_name_does_not_change_when_another_suite_enters_the_store() -> None:
         == alone
         == ["m smoke", "m demo blurb", "m quick@2", "m smoke demo", "m demo", "m quick@2 demo"]
     )
+
+
+def test_a_mean_over_datasets_is_of_the_seeds_that_all_have() -> None:
+    row = invented.row("m", {"gad": [60.0, 80.0, 100.0], "hoc": [20.0, 40.0]})
+    assert row.mean_values(["gad", "hoc"]) == [40.0, 60.0]
+    assert row.mean_values(["gad", "ddi"]) == []

@@ -322,12 +322,7 @@ def _values(
     if checkpoint.row is None:
         return []
     if dataset == MEAN:
-        there = checkpoint.row.datasets
-        by_name = [there[name].scores(split) for name in datasets if name in there]
-        if len(by_name) < len(datasets):
-            return []
-        seeds = set.intersection(*map(set, by_name))
-        return [statistics.fmean(scores[seed] for scores in by_name) for seed in sorted(seeds)]
+        return checkpoint.row.mean_values(datasets, split)
     if measure is Measure.SCORE:
         return checkpoint.row.values(dataset, split)
     return losses(checkpoint.row, dataset)

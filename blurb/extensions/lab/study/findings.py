@@ -83,14 +83,7 @@ def cells(
         shown = {**own, **(floors if protocol == study.protocols[0] else {})}
         for dataset in (*names, MEAN):
             for variant, row in shown.items():
-                values = row.values(dataset)
-                if dataset == MEAN and all(name in row.datasets for name in names):
-                    scores = [row.datasets[name].scores() for name in names]
-                    seeds = sorted(set.intersection(*(set(row.seeds(name)) for name in names)))
-                    values = [
-                        statistics.fmean(own_scores[seed] for own_scores in scores)
-                        for seed in seeds
-                    ]
+                values = row.mean_values(names) if dataset == MEAN else row.values(dataset)
                 if values:
                     present.append(
                         StudyCell(
