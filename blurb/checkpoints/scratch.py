@@ -21,7 +21,7 @@ from blurb import tasks
 from blurb.checkpoints.reading import hide_progress
 from blurb.data import read_split
 from blurb.data.raw import input_columns
-from blurb.messages import DataError, SettingsError, UnknownName, opt
+from blurb.messages import DataError, UnknownName, opt
 from blurb.system.cache import cache_home
 from blurb.system.files import new_folder
 
@@ -64,15 +64,6 @@ def build(reference: str, folder: Path) -> Path:
         with new_folder(target) as aside:
             _save_checkpoint(size, texts, aside)
     return target
-
-
-def located(reference: str, data: Path | None) -> Path:
-    """The same for whoever may have no data folder: then a SettingsError says that it is needed."""
-    if data is None:
-        raise SettingsError(
-            f"{reference} takes its vocabulary from the data", fix=f"add {opt('data')}."
-        )
-    return build(reference, data)
 
 
 def size_of(reference: str) -> str:

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from blurb.checkpoints import scratch
 from blurb.checkpoints.adapter import ADAPTER
 from blurb.checkpoints.checkpoint import Checkpoint
 from blurb.checkpoints.references import default_name, locate_checkpoint
-from blurb.messages import ModelError
+from blurb.messages import ModelError, SettingsError, opt
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -23,6 +24,22 @@ KINDS = ("checkpoint", "learner")
 CHECKPOINT = KINDS[0]
 MOST_READ = 8
 """Number of sources whose files stay read: a vocabulary may take 100 MB."""
+
+
+def open_checkpoint(reference: str, data: Path | None, remote_code: bool) -> Checkpoint:
+    """The checkpoint of a folder, a preset, an id on the Hub or `scratch:`, to be looked at and not trained.
+
+    :param data: data folder, from whose train texts `scratch:` takes its vocabulary
+    :raises SettingsError: for `scratch:` without a data folder
+    """
+    if not reference.startswith(scratch.PREFIX):
+        place = locate_checkpoint(reference, None, remote_code)
+        return Checkpoint(place.folder, remote_code, place.casing)
+    if data is None:
+        raise SettingsError(
+            f"{reference} takes its vocabulary from the data", fix=f"add {opt('data')}."
+        )
+    return Checkpoint(scratch.build(reference, data), remote_code)
 
 
 @dataclass(frozen=True)

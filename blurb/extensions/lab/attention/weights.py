@@ -22,10 +22,9 @@ from scipy.special import softmax
 from torch import nn
 from transformers import PreTrainedModel
 
-from blurb.checkpoints import scratch
 from blurb.checkpoints.architecture import longest_input
-from blurb.checkpoints.checkpoint import Checkpoint
-from blurb.checkpoints.references import CheckpointPlace, default_name, locate_checkpoint
+from blurb.checkpoints.references import default_name
+from blurb.checkpoints.source import open_checkpoint
 from blurb.inputs.tokenizer import Subtokens, Tokenizer
 from blurb.learners import is_named, saved_models
 from blurb.learners.finetuning.network import NetworkLearner
@@ -256,16 +255,12 @@ def open_model(reference: str, trust_remote_code: bool = False, data: Path | Non
     for place in (folder, folder / saved_models.FOLDER):
         if (place / saved_models.ABOUT).is_file():
             return _kept(place, trust_remote_code)
-    if reference.startswith(scratch.PREFIX):
-        located = CheckpointPlace(scratch.located(reference, data))
-    else:
-        located = locate_checkpoint(reference, None, trust_remote_code)
-    checkpoint = Checkpoint(located.folder, trust_remote_code, located.casing)
+    checkpoint = open_checkpoint(reference, data, trust_remote_code)
     checkpoint.check()
     encoder, _ = checkpoint.load_encoder()
     return Opened(
         default_name(reference),
-        located.folder,
+        checkpoint.folder,
         checkpoint.tokenizer,
         encoder.eval(),
         None,

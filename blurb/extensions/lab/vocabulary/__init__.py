@@ -14,13 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from blurb import formulations, tasks as tasks_
-from blurb.checkpoints import Checkpoint, scratch
-from blurb.checkpoints.references import (
-    CheckpointPlace,
-    default_name,
-    locate_checkpoint,
-    published_terms,
-)
+from blurb.checkpoints.references import default_name, published_terms
+from blurb.checkpoints.source import open_checkpoint
 from blurb.data.loading import check_folder, hint_at_folder, path_of, read_split
 from blurb.data.schema import Example
 from blurb.extensions.reports.plots._style import lanes, save
@@ -264,12 +259,8 @@ def _load(
             where=reference,
             fix="name a checkpoint or the folder of a tokenizer.",
         )
-    if reference.startswith(scratch.PREFIX):
-        place = CheckpointPlace(scratch.located(reference, data))
-    else:
-        place = locate_checkpoint(reference, None, remote_code)
-    checkpoint = Checkpoint(place.folder, remote_code, place.casing)
-    most = checkpoint.size.most if (place.folder / "config.json").is_file() else None
+    checkpoint = open_checkpoint(reference, data, remote_code)
+    most = checkpoint.size.most if (checkpoint.folder / "config.json").is_file() else None
     return default_name(reference), checkpoint.tokenizer, most
 
 
