@@ -233,7 +233,7 @@ def make_reader(model: str, folder: Path, casing: str | None = None) -> Read:
 def merge_refusals(refusals: Iterable[tuple[BlurbError, str, str]]) -> list[BlurbError]:
     """The errors of models on tasks (by name); errors that differ only in these names are merged.
 
-    The merged error lists the tasks it holds for.
+    The merged error names the others that it holds for.
     """
     alike = by_key(
         ((type(each[0]), each[0].where, each[0].template, each[0].fix), each) for each in refusals

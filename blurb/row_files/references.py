@@ -51,9 +51,9 @@ RowReference: TypeAlias = str | Path | Row | HasRows
 class RowName:
     """A reference to a row as people type it, in every command and from Python.
 
-    `ROW` in the store of the command; `FOLDER[:ROW]` in another store; a folder of row files (`blurb export row`);
-    `FILE.csv[:ROW]` in a `results.csv` or a `leaderboard.csv`; `published:ROW`. ROW is a name as tables print it, a
-    model, a run for its checkpoints (`mine` for `mine@5000`), or of published rows a source (`gu2021`) or
+    `ROW` in the store of the command; `FOLDER[:ROW]` in another store; a folder of row files (`blurb export row`) or
+    its `row.json`; `FILE.csv[:ROW]` in a `results.csv` or a `leaderboard.csv`; `published:ROW`. ROW is a name as tables
+    print it, a model, a run for its checkpoints (`mine` for `mine@5000`), or of published rows a source (`gu2021`) or
     `SOURCE/MODEL`.
 
     :param row: "" for all rows that are there
@@ -69,8 +69,8 @@ class RowName:
         """Takes a name apart; DataError or SettingsError for a place that is not there, or holds no rows."""
         if text.startswith(f"{PUBLISHED}:"):
             return cls(text.partition(":")[2], published=True)
-        if text.endswith(f"/{ABOUT}"):
-            text = text.removesuffix(f"/{ABOUT}")
+        if Path(text).name == ABOUT:
+            text = str(Path(text).parent)
         if _holds_rows(Path(text)):
             return cls("", Path(text))
         for place in (place for place, character in enumerate(text) if character == ":"):
@@ -209,7 +209,7 @@ def unknown_row(rows: Sequence[Row], wanted: str, kind: str = "row") -> UnknownN
 def _describe_folder(wanted: str) -> str:
     """What a folder lacks that was taken for a row; "" if it is none."""
     with suppress(OSError):  # longer than a path can be
-        if wanted and Path(wanted).is_dir():
+        if wanted and Path(wanted).is_dir() and not _holds_rows(Path(wanted)):
             return (
                 f" {wanted} is a folder, but no store and no row files ({ABOUT}); if it is a checkpoint, blurb run "
                 "makes its row."

@@ -284,7 +284,9 @@ def test_a_checkpoint_that_was_never_scored_is_told_apart_from_a_typing_error() 
         resolve("encoder", Path("nothing"))
 
 
-def test_row_files_are_named_by_their_folder_or_by_the_file_that_says_so() -> None:
+def test_row_files_are_named_by_their_folder_or_by_the_file_that_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     folder = Path(__file__).parents[2] / "docs" / "results" / "baselines" / "bigrams" / "row"
     by_folder, by_file = (
         resolve(str(path), Path("none")) for path in (folder, folder / "row.json")

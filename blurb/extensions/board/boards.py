@@ -168,7 +168,7 @@ def submit(board: Path, row: Path, name: str, by: str, date: str) -> Path:
         what = "the name must be letters, digits, '.', '_' and '-', and a folder's on every system"
         raise SettingsError(f"{what} (got '{name[:40]}').", where=place)
     with ledger.changing(board):
-        manifest = read_row_files(row).manifest
+        manifest, files = read_row_files(row).manifest, sorted(row.iterdir())
         recorded = ledger.entries_on(board)
         if alike := ledger.same_folders({name, *recorded}):
             raise SettingsError(
@@ -194,7 +194,7 @@ def submit(board: Path, row: Path, name: str, by: str, date: str) -> Path:
         shutil.rmtree(aside, ignore_errors=True)  # of a submission that was killed
         aside.mkdir(parents=True)
         try:
-            for path in sorted(row.iterdir()):
+            for path in files:
                 write_whole(aside / path.name, read_bytes(path))
             if manifest_of(aside) != manifest:
                 raise DataError("changed while it was read.", row)

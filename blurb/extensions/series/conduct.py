@@ -173,10 +173,8 @@ def watch(
 
     :param look: finds the checkpoints that are whole; an empty answer is a run that has not begun
     :param score: called once for each
-
     :param tell: called once for each note of two looks in a row: a checkpoint that is still copied is in one of them
     """
-
     seen: dict[str, Stamp] = {}
     finished: set[str] = set()
     newest = pace.now()

@@ -52,7 +52,7 @@ def forward_backward(
         emissions, potentials, mask, emissions.shape[1], torch.logsumexp
     ).transpose(0, 2)
     # states: (batch, 2, words, tags)
-    forward, backward = (states[:, 0], reverse_sequences(states[:, 1], mask))
+    forward, backward = states[:, 0], reverse_sequences(states[:, 1], mask)
     total = torch.logsumexp(potentials.start_transitions + backward[:, 0], -1)
     return forward, backward, total
 

@@ -36,7 +36,7 @@ class _Entities(NamedTuple):
 
 def _find_entities(tags: Tags, is_first: Flags, strict: bool) -> _Entities:
     """The entities of tags; `is_first`, (words,): whether a word is the first of its sentence."""
-    # (inside,) since few words are in an entity
+    # (inside,); few words are in an entity
     inside = np.flatnonzero(tags.has_prefix(STARTS + CONTINUES).take(tags.numbers))
     numbers = tags.numbers[inside]  # (inside,)
     # (inside,) each

@@ -140,7 +140,6 @@ class Attention:
         :raises SettingsError: for another ending, without Matplotlib, or with too many words
         :raises DataError: if the file cannot be written
         """
-
         page.write_picture(self, Path(path))
 
     def _repr_html_(self) -> str:

@@ -57,8 +57,7 @@ def command(
     """
     from blurb.extensions.lab.attention import attention
 
-    if plot is not None:
-        _style.check(plot)
+    _style.check(plot)
     result = attention(
         models,
         text,

@@ -114,7 +114,7 @@ def masked(held_out: Stream) -> Bools:
 def bits_per_byte(
     model: Any, tokenizer: PreTrainedTokenizerBase, held_out: Stream, length: int
 ) -> float:
-    """The bits of an encoder that sees all sub-tokens but the masked ones."""
+    """The bits per byte of an encoder that sees all sub-tokens but the masked ones."""
     places, slices = _masked_inputs(held_out, length)
     device = model.device
     model.eval()

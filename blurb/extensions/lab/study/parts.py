@@ -132,15 +132,21 @@ def has_row(folder: Path, study: Study) -> bool:
 
 def precision(out: Path, study: Study) -> str:
     """The precision of the parts that are there; `auto` before there are any, which decides for all that follow."""
-    present = (row for protocol in study.protocols for *_, row in filed_rows(out, study, protocol))
-    return next((str(row.about["precision"]) for row in present), "auto")
+    present = (
+        place(out, variant, seed) / protocol
+        for variant, seed in study.pretrainings
+        for protocol in study.protocols
+    )
+    known = (read_row_files(folder) for folder in present if (folder / ABOUT).is_file())
+    return next((str(row.about["precision"]) for row in known), "auto")
 
 
 def filed_rows(out: Path, study: Study, protocol: str) -> Iterator[tuple[Variant, int, RowFiles]]:
-    """Variant, seed and row of each pretraining that is scored by a protocol."""
+    """Variant, seed and row of each pretraining that is scored by a protocol; a DataError for one of another study."""
     for variant, seed in study.pretrainings:
         folder = place(out, variant, seed) / protocol
         if (folder / ABOUT).is_file():
+            check(out, variant, seed)
             yield variant, seed, read_row_files(folder)
 
 
@@ -160,7 +166,6 @@ def rows(out: Path, study: Study, protocol: str) -> dict[str, Row]:
     by_variant: dict[str, dict[int, Row]] = {}
     scored: dict[str, tuple[Any, str, str]] = {}
     for variant, seed, row in filed_rows(out, study, protocol):
-        check(out, variant, seed)
         for run in row.about["runs"]:
             made = (run["settings"], run["data"], row.about["precision"])
             if scored.setdefault(run["task"], made) != made:

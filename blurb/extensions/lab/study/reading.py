@@ -52,11 +52,12 @@ def unit_variances(out: Path, study: Study, data: Path) -> Units:
 
 def _clusters(out: Path, study: Study, data: Path, name: str, dataset: str) -> Clusters | None:
     """The examples of all pretrainings of a variant; None if these scored different ones."""
+    alone = replace(study, variants=[one for one in study.variants if one.name == name])
     runs = [
         examples_of(row, run, "test", data)
-        for variant, _, row in parts.filed_rows(out, study, study.protocols[0])
+        for *_, row in parts.filed_rows(out, alone, study.protocols[0])
         for run in row.about["runs"]
-        if (variant.name, run["task"]) == (name, dataset)
+        if run["task"] == dataset
     ]
     return shared_clusters(runs) if runs else None
 

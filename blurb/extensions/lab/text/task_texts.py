@@ -46,7 +46,6 @@ def read_train(folder: Path, raw: Path | None = None) -> TrainTexts:
     """The documents of the train sets. Sets with dummies are read from their originals, and left out without them.
 
     :param raw: folder of the original releases
-
     :raises DataError: if there is no train text at all, or for files that are there and cannot be read
     """
     seen: set[str] = set()

@@ -6,6 +6,7 @@ Text is read from the user's data, and shown only where it is asked for.
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,7 +75,7 @@ def share(part: float, whole: float) -> str:
 
 
 def tabulate_confusion(
-    title: str, corner: str, names: Sequence[str], counts: Mapping[Any, int]
+    title: str, corner: str, names: Sequence[str], counts: Counter[Any]
 ) -> ReportTable:
     """A row of counts for each gold answer.
 

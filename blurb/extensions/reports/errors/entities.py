@@ -39,7 +39,7 @@ def analyse(
         tokens = rows.get(unit, {}).get("tokens")
         for kind, right, given in pairs(decode_spans(gold), decode_spans(predicted)):
             kinds[kind] += 1
-            # Entities of a single label that were found at least in part, missed, and invented.
+            # Found at least in part, missed or invented: the table of a task with a single label.
             matched[tuple(task.labels[0] if side else "none" for side in (right, given))] += 1
             if right is not None:
                 length = right.end - right.start
