@@ -67,7 +67,7 @@ def build(reference: str, folder: Path) -> Path:
 
 
 def located(reference: str, data: Path | None) -> Path:
-    """The same for whoever may have no data folder: then a SettingsError says that it is needed."""
+    """As `build`; SettingsError without a data folder."""
     if data is None:
         raise SettingsError(
             f"{reference} takes its vocabulary from the data", fix=f"add {opt('data')}."
@@ -76,7 +76,7 @@ def located(reference: str, data: Path | None) -> Path:
 
 
 def size_of(reference: str) -> str:
-    """The size in a reference; UnknownName if there is none such."""
+    """The size in a reference; UnknownName if there is no such size."""
     size = reference.removeprefix(PREFIX)
     if size not in SIZES:
         raise UnknownName("scratch model", size, SIZES)
@@ -90,7 +90,7 @@ def training_text(folder: Path) -> Iterator[str]:
             rows = read_split(task, folder, "train")
         except DataError:
             continue
-        kinds = task.task_type.columns  # which may be those of one's own type
+        kinds = task.task_type.columns  # possibly of a user's own type
         names = [name for name in input_columns(task) if kinds[name] == "text"]
         for row in rows:
             yield from (

@@ -106,4 +106,4 @@ class Learner(ABC):
 
     @abstractmethod
     def predict(self, units: Subset) -> Predicted | Output:
-        """Predictions for `units.used` by name, and their scores; a plain pair if nothing is known of losses."""
+        """Predictions for `units.used` by name, and their scores; a plain pair without losses."""

@@ -29,7 +29,7 @@ from blurb.tasks import SCORED, Split, Task
 RELEASED, ORDER = ("identical", "counts only"), "by order"
 """Verdicts on the release, and how answers were matched if by nothing but their order."""
 RESAMPLES = 2_000
-"""Of the test examples; enough for the digits that are shown."""
+"""Resamples of the test examples; enough for the digits that are shown."""
 
 
 @dataclass(frozen=True)
@@ -120,8 +120,8 @@ class MatchedAnswers:
     :param answers: one a unit, in the order of the units
     :param matched: how they were found, as words
     :param gold_column: the column that they were read from, if its name is that of gold answers; else ""
-    :param faults: what is wrong with them, and how often
-    :param replies: of a language model, which they are from
+    :param faults: their faults, and how often
+    :param replies: of the language model that they are from
     """
 
     formulation: Formulation
@@ -284,7 +284,7 @@ def _interval_of(found: MatchedAnswers, resamples: int) -> tuple[float, float]:
 
 
 def _all_classes(task: Task, columns: Mapping[str, Sequence[Any]]) -> AllClasses | None:
-    """For tasks whose metric leaves one class out."""
+    """Accuracy over all classes, if the task's metric leaves one out."""
     negative = task.metric_options.get("negative")
     if not isinstance(negative, str):
         return None
