@@ -166,7 +166,7 @@ class Trainer:
         return state.history
 
     def _recompute(self, error: RuntimeError) -> None:
-        """Checkpoints activations if one input does not fit; TrainingError if that is done, turned off or not possible."""
+        """Checkpoints activations if one input does not fit; TrainingError if that is done, off or impossible."""
         if self.checkpointing != "auto" or not checkpoint_activations(self.network.encoder):
             raise _too_long() from error
         self.checkpointing = "on"
