@@ -132,7 +132,7 @@ class Comparison(Tabular):
         return decompose_difference(self.lines)
 
     def parts(self) -> DataFrame:
-        """The decomposition as a table, a line a task type and dataset; empty if the rows are not complete."""
+        """The decomposition as a table, one line per task type and dataset; empty if the rows are not complete."""
         from pandas import DataFrame
 
         found = self.decomposition

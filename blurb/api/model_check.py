@@ -88,7 +88,7 @@ def check_model(
     """Examines a checkpoint, and tries it on synthetic examples.
 
     :param base: the model that an adapter was trained on
-    :raises ModelError: if it cannot be loaded; `blurb doctor` lists all that is wrong then
+    :raises ModelError: if it cannot be loaded; `blurb doctor` then lists all faults
     """
     from blurb.planning.steps import load_source
 

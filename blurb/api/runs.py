@@ -168,7 +168,7 @@ def finish_edit(
 
 
 def _rebuild_tables(store: Store, leaderboard: Path) -> str:
-    """Rebuilds the tables if they are those of the store, and says what became of them."""
+    """Rebuilds the tables if they are those of the store; returns a message on them."""
     elsewhere = "Other tables of this store have the row as it was; blurb rescore --leaderboard FILE rebuilds them."
     if not leaderboard.exists():
         return elsewhere

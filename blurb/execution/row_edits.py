@@ -122,7 +122,7 @@ def _rows_beside(store: Store, row: RowTrials) -> list[RowTrials]:
 
 
 def _own_places(store: Store, row: RowTrials, beside: Iterable[RowTrials]) -> list[Path]:
-    """The places of the trials that no other row has, also of those that never ran."""
+    """The places of the trials that no other row has, including those that never ran."""
     others = {
         path
         for other in beside

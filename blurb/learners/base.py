@@ -75,7 +75,7 @@ class Predicted(NamedTuple):
     """Predictions of a learner for some units.
 
     :param answers: one per unit, as label names
-    :param scores: those behind each answer; None if there are none
+    :param scores: scores behind each answer; None without scores
     :param losses: `Formulation.losses` of the probabilities; None if there are none
     """
 

@@ -110,7 +110,7 @@ def resolve(reference: str, store: Path, tell: Tell = tell_damage) -> Row:
     :raises SettingsError: or UnknownName with the closest name, if there is no such row, or several
     :raises DataError: (file, line) if a file is invalid
     """
-    if mine := _store_rows(store, reference, tell):  # whatever folders have its name
+    if mine := _store_rows(store, reference, tell):  # even if folders have its name
         return pick_row(mine, reference, str(store))
     name = RowName.parse(reference)
     return pick_row(name.rows(store, tell), name.row, name.where(store))

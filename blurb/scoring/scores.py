@@ -1,4 +1,4 @@
-"""The score of predictions of any tool: BLURB's metric with its interval, and what stands beside it."""
+"""The score of predictions of any tool: BLURB's metric with its interval, and the facts shown with it."""
 
 from __future__ import annotations
 
@@ -232,7 +232,7 @@ def replied(task: Task, replies: Replies, folder: Path, split: Split) -> Matched
 
 
 def score(matched_answers: MatchedAnswers, file: Path, resamples: int = RESAMPLES) -> Score:
-    """The score of predictions, with everything that stands beside it.
+    """The score of predictions, with all facts shown with it.
 
     :param resamples: for the interval; 0 for none
     """

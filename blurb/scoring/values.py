@@ -213,7 +213,7 @@ def _read_probabilities(
     """The probability of each label.
 
     :param whole: whether just one label is right, so that the probabilities have the sum 1
-    :raises DataError: (file, line) for what is no probability, such as a percentage
+    :raises DataError: (file, line) for a value that is no probability, such as a percentage
     """
     shares = {}
     for name, given in value.items():
@@ -337,7 +337,7 @@ def tags(task: Task, file: AnswerFile, written: Reading) -> list[list[str]]:
 
 
 def _typed_tag(task: Task, tag: str, scheme: str, names: Mapping[str, str]) -> str | None:
-    """A tag with a type of the task; None if it is none of the scheme."""
+    """A tag with a type of the task; None if it is not of the scheme."""
     if tag in OUTSIDE or names.get(tag) == "O":
         return "O"
     if names.get(tag, tag) in task.labels:  # a type without prefix, each word for itself
@@ -374,7 +374,7 @@ class Form(NamedTuple):
     """How answers are read, for one column of the gold answers.
 
     :param noun: what an answer is, with the name of the task
-    :param shape: the final form of a value; whatever it raises is an error of the file (`blurb.scoring.columns`)
+    :param shape: the final form of a value; any error it raises is one of the file (`blurb.scoring.columns`)
     :param read: the answers of all entries
     """
 

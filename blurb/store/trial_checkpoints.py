@@ -145,5 +145,5 @@ def remove(path: Path) -> None:
 
 def _warn_once(text: str) -> None:
     log.warning(text)
-    # The log of a trial is a file; whoever waits should see it, too.
+    # The log of a trial is a file; a waiting user should see it, too.
     warnings.warn(text, stacklevel=3)
