@@ -73,7 +73,7 @@ def compare(
 def compare_unseen(
     first: Row, other: Row, split: ScoredSplit, with_units: bool, corpora: Corpora
 ) -> Comparison:
-    """The comparison of F1 of unseen strings, of the datasets that both rows have it of."""
+    """Compares F1 of unseen strings, on the datasets for which both rows have it."""
     (one, own), (two, theirs) = (unseen_scores(row, split, corpora) for row in (first, other))
     lines = compare_rows(
         one,
@@ -94,8 +94,8 @@ def open_corpora(
 ) -> Corpora:
     """The data of rows of one suite, whose tasks are then known by name.
 
-    :param suite: its folder or name, if it is none that comes with blurb
-    :raises SettingsError: if they are of several suites, or a folder that is needed is not given
+    :param suite: its folder or name, if it does not come with blurb
+    :raises SettingsError: if they are of several suites, or a needed folder is not given
     """
     typed = [] if suite is None else [known.load_suite(suite).name]
     suites = sorted({*typed, *(row.suite for row in rows)})
@@ -132,7 +132,7 @@ class Comparison(Tabular):
         return decompose_difference(self.lines)
 
     def parts(self) -> DataFrame:
-        """The decomposition as a table, a line a task type and dataset; empty if the rows are not complete."""
+        """The decomposition as a table, one line per task type and dataset; empty if the rows are not complete."""
         from pandas import DataFrame
 
         found = self.decomposition

@@ -45,7 +45,7 @@ _lock = threading.RLock()
 
 @contextmanager
 def generator_lock(progress: bool = False) -> Iterator[None]:
-    """Trials, and networks that are built, of one thread at a time; the log of a trial is the process's, too.
+    """Lets one thread at a time run trials or build networks; the log of a trial is the process's, too.
 
     :param progress: whether to say that a thread waits
     """

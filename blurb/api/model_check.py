@@ -1,4 +1,4 @@
-"""`blurb models check`: what will surprise with a checkpoint, and whether every kind of task runs with it."""
+"""`blurb models check`: the surprises of a checkpoint, and whether every kind of task runs with it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TRIES: tuple[tuple[str, Mapping[str, Any]], ...] = (
 )
 """A task of each kind of input, with the settings that ask most of a tokenizer."""
 SMALL = {"batch_size": 2, "max_length": 32, "epochs": 1}
-"""A step on two examples of the demo suite, of which one is padded: a base-size encoder is to take seconds."""
+"""A step on two examples of the demo suite, one of them padded, so that a base-size encoder takes seconds."""
 SYMBOLS = ("TNF-α", "β2-microglobulin", "µg", "5′-UTR", "Ca²⁺", "≥", "→", "37 °C", "Sjögren")
 """Letters and signs of biomedical texts that vocabularies lack, beside the terms of the paper's Table 1."""
 
@@ -88,7 +88,7 @@ def check_model(
     """Examines a checkpoint, and tries it on synthetic examples.
 
     :param base: the model that an adapter was trained on
-    :raises ModelError: if it cannot be loaded; `blurb doctor` lists all that is wrong then
+    :raises ModelError: if it cannot be loaded; `blurb doctor` then lists all faults
     """
     from blurb.planning.steps import load_source
 
@@ -199,7 +199,7 @@ def _encoder_notes(source: ModelSource, tokenizer: Tokenizer, encoder: Any) -> I
 
 
 def _leaves_segments_out(tokenizer: Tokenizer, encoder: Any) -> bool:
-    """Whether the encoder takes segment ids, and the tokenizer gives them only to who asks for them."""
+    """Whether the encoder takes segment ids, and the tokenizer gives them only on request."""
     takes = "token_type_ids" in signature(encoder.forward).parameters
     if (
         tokenizer.special_tokens.types is not None

@@ -58,7 +58,7 @@ class KeptModel:
         )
 
     def of_raw(self, inputs: Sequence[Raw]) -> list[dict[str, Any]]:
-        """The same for inputs that were read already."""
+        """As `predict`, for inputs that were read already."""
         predicted, scores = self._answers(
             self._learner.formulation.units([unit.example for unit in inputs])
         )
@@ -83,8 +83,8 @@ class KeptModel:
     def of_examples(self, examples: Sequence[Example]) -> list[dict[str, Any]]:
         """The answers to examples of a dataset (`blurb.load_dataset`) as a trial stores them: id, prediction, scores.
 
-        One an example, or with `document_unit=abstract` one an abstract. A model that `reads_originals` wants examples
-        of the original release.
+        One per example, or with `document_unit=abstract` one per abstract. A model that `reads_originals` needs
+        examples of the original release.
         """
         units = self._learner.formulation.units(examples)
         predicted, scores = self._answers(units)

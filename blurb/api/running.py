@@ -42,11 +42,11 @@ from blurb.terminal.progress import Display, list_trials, show_budget
 
 
 def execute(options: RunOptions) -> Results:
-    """Runs what is not done, writes the tables, and returns the requested rows; with `check` also its decisions.
+    """Runs unfinished trials, writes the tables, and returns the requested rows; with `check` also its decisions.
 
     Threads of one process take turns.
 
-    :raises BlurbError: before anything is trained; `Several` if several things are wrong
+    :raises BlurbError: before anything is trained; `ErrorGroup` if there are several faults
     """
     with generator_lock(options.progress):
         return _execute_locked(options)
@@ -64,7 +64,7 @@ def _execute_locked(options: RunOptions) -> Results:
         return tables.rebuild(store, leaderboard, tell)
 
     trials.check_engine_is_there(planned, engine)
-    # Damage that this run may repair is not told; what is left of it is reported at the end.
+    # Damage that this run may repair is not reported; the rest is, at the end.
     outcomes = run_trials(planned, expected, lambda: rebuild(lambda damage: None), engine=engine)
     wanted = [planned[0].request.row_key(source) for source in request.sources]
     everything = rebuild()
@@ -90,7 +90,7 @@ def run_trials(
     name: Callable[[Job], str] = lambda job: "",
     engine: Engine | None = None,
 ) -> list[TrialOutcome]:
-    """Runs the trials, and tells of them if it shall.
+    """Runs the trials; shows their progress and failures if the request says so.
 
     :param rebuild: writes the tables; called while trials run, after each that is done
     :param name: distinguishes a trial from others of its model, task and seed
@@ -129,7 +129,7 @@ def announce_trials(
     cells: Sequence[str] = (),
     engine: Engine | None = None,
 ) -> tuple[list[Planned], Estimate | None]:
-    """Prints what the trials will take if that is asked for, and returns the plans with predicted times.
+    """Prints the cost of the trials if the request says so, and returns the plans with predicted times.
 
     A failed estimate never stops the training: either the trial fails for the same reason and says so, or the estimate
     is wrong. Without `--dry-run` or `--budget` no step is timed: finished trials alone tell an engine what to pack or
@@ -199,7 +199,7 @@ P = ParamSpec("P")
 def given_as_options(call: Callable[P, Results]) -> Callable[P, Results]:
     """The arguments of a call as `RunOptions`, which have the defaults.
 
-    A test holds names, order, types and defaults of the signature to the list; people, editors and mypy read it.
+    A test compares names, order, types and defaults of the signature with the list; people, editors and mypy read it.
     """
     signature = inspect.signature(call)
 

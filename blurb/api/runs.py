@@ -1,4 +1,4 @@
-"""The rows of a store as files: what they have, what they take, and how they are renamed and removed."""
+"""The rows of a store as files: their trials and sizes, renaming and removing them."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def stored_rows(store: Store, tell: Tell = tell_damage) -> list[StoredRow]:
 def find_row(store: Path, reference: str) -> StoredRow:
     """The one row of a store that a name means (`RowName`); SettingsError or UnknownName if there is none, or several.
 
-    :param store: of the command; another one where the name says so
+    :param store: of the command; the name may state another one
     """
     name = RowName.parse(reference)
     if name.published or (name.place or store).is_file():
@@ -81,7 +81,7 @@ def find_row(store: Path, reference: str) -> StoredRow:
         )
     present = stored_rows(Store(name.place or store))
     rows = label_rows([Row(RowIdentity.of_store(row.planned), {}, Origin.STORE) for row in present])
-    # What may be deleted is named itself: a run or a folder is not taken for the last row of it.
+    # A row to delete must be named itself: a run or a folder is not taken for its last row.
     if rows and not any(name.row in (row.name, row.model) for row in rows):
         raise unknown_row(rows, name.row, f"row (in {name.where(store)})")
     wanted = pick_row(rows, name.row, name.where(store))
@@ -91,7 +91,7 @@ def find_row(store: Path, reference: str) -> StoredRow:
 def verify_trials(store: Store, reference: str | None = None) -> tuple[int, dict[Path, list[str]]]:
     """Hashes every file of the finished trials; returns their number, and the damaged files by trial.
 
-    :param reference: of one row; None for all trials of the store
+    :param reference: a row; None for all trials of the store
     :raises StoreError: if there is no such folder
     """
     if reference is None and not store.root.is_dir():
@@ -113,18 +113,18 @@ def verify_trials(store: Store, reference: str | None = None) -> tuple[int, dict
 
 
 def remove_row(row: StoredRow, leaderboard: Path) -> tuple[row_edits.Removal, str]:
-    """Deletes a row with the trials that no other row has; returns these, and what is said of the tables."""
+    """Deletes a row with the trials that no other row has; returns these, and a message on the tables."""
     return row_edits.remove(row.store, row.planned), _rebuild_tables(row.store, leaderboard)
 
 
 def rename_row(row: StoredRow, name: str, leaderboard: Path) -> str:
-    """Gives a row another model name; returns what is said of the tables."""
+    """Gives a row another model name; returns a message on the tables."""
     row_edits.rename(row.store, row.planned, name)
     return _rebuild_tables(row.store, leaderboard)
 
 
 def edit_row(row: StoredRow, trained_on: str, leaderboard: Path) -> str:
-    """Changes a remark on a row, which is part of no identity; returns what is said of the tables.
+    """Changes a remark on a row, which is part of no identity; returns a message on the tables.
 
     :param trained_on: a key of `TRAINED_ON`
     """
@@ -140,10 +140,10 @@ def edit_row(row: StoredRow, trained_on: str, leaderboard: Path) -> str:
 def finish_edit(
     store: Store, reference: str, leaderboard: Path, name: str | None = None
 ) -> str | None:
-    """Ends a removal or renaming that was killed after the row was gone: rebuilds the tables that still have it.
+    """Completes a removal or renaming that was killed after the row was gone: rebuilds the tables that still have it.
 
     :param name: the new name of a row that was renamed
-    :returns: what is said of the tables; None if nothing of that kind was begun
+    :returns: a message on the tables; None if nothing of that kind was begun
     """
     if not leaderboard.exists():
         return None
@@ -168,7 +168,7 @@ def finish_edit(
 
 
 def _rebuild_tables(store: Store, leaderboard: Path) -> str:
-    """Rebuilds the tables if they are those of the store, and says what became of them."""
+    """Rebuilds the tables if they are those of the store; returns a message on them."""
     elsewhere = "Other tables of this store have the row as it was; blurb rescore --leaderboard FILE rebuilds them."
     if not leaderboard.exists():
         return elsewhere

@@ -31,7 +31,7 @@ Names: TypeAlias = Mapping[str, str]
 
 
 class Scores(Tabular, tuple["Score", ...]):
-    """Scores of predictions, a dataset each; by place, or by the name of the dataset."""
+    """Scores of predictions, one per dataset; indexed by place or by the name of the dataset."""
 
     def __getitem__(self, place: Any) -> Any:
         if isinstance(place, str):
@@ -239,9 +239,9 @@ def _all_matched(
 def _pair_tasks(
     task: str | None, predictions: Predictions, unused: Mapping[str, Any], suite: str
 ) -> list[tuple[Task, Predictions]]:
-    """The tasks with what is given of each, in the order of the paper's tables.
+    """The tasks with the given predictions of each, in the order of the paper's tables.
 
-    :param unused: options that answers of a batch service have no use for
+    :param unused: options without use for answers of a batch service
     :param suite: of the tasks
     """
     paths = _paths_of(predictions)
@@ -302,7 +302,7 @@ def _pair_tasks(
 
 
 def _paths_of(predictions: Predictions) -> list[Path]:
-    """The files and folders that are given; none for predictions of a script, which are given themselves."""
+    """The given files and folders; none for predictions that a script gives directly."""
     if isinstance(predictions, Path | str):
         return [Path(predictions)]
     listed = predictions if isinstance(predictions, list | tuple) else ()

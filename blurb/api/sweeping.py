@@ -182,7 +182,7 @@ def _run_jobs(
 def _jobs_to_run(
     output: Path, sweep: Path | None, part: int | None, allow: Collection[str] | None
 ) -> Sequence[Job]:
-    """The jobs to run, or with None for `allow` to look at; of what may not run here, a message if others may."""
+    """The jobs to run, or to list if `allow` is None; messages for sweeps that may not run here, if others may."""
     if sweep is None:
         problems: list[BlurbError] = []
         if not (jobs := sweeps.jobs_of(output, problems.append, allow)) and problems:
@@ -200,7 +200,7 @@ def _jobs_to_run(
 
 
 def _check_places(jobs: Sequence[Job]) -> None:
-    """Raises a SettingsError if all trials would fail here, for all: this machine does not see data or checkpoints, or
+    """Raises one SettingsError for all trials that would fail here: this machine does not see data or checkpoints, or
     lacks a device or precision."""
     data = {job.data.folder for job in jobs}
     models = {Path(job.source.location) for job in jobs if job.source.is_checkpoint}

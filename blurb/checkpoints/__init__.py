@@ -1,4 +1,4 @@
-"""Model references that have been read: configuration, tokenizer and weights of an encoder, each file once."""
+"""Reads the checkpoint of a model reference: configuration, tokenizer and weights of an encoder, each file once."""
 
 from blurb.checkpoints.checkpoint import Checkpoint
 from blurb.checkpoints.source import ModelSource, of_folder, resolve_checkpoint

@@ -1,8 +1,8 @@
 """Adapters of PEFT: LoRA's matrices, merged into the weights of the base that a person names.
 
-`adapter_config.json` is read by what is understood, not by what is forbidden: a field that is not listed here must be
-empty. Which layers have matrices is decided by that file and the base together, as PEFT decides it, and the file of
-the matrices must hold those and no others. PEFT is not needed, and what the adapter's own files name is never loaded.
+`adapter_config.json` is checked against a list of known fields, not of forbidden ones: any other field must be empty.
+That file and the base together decide which layers have matrices, as in PEFT, and the file of the matrices must hold
+exactly those. PEFT is not needed, and nothing that the adapter's own files name is loaded.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ MERGE, SAVE = (
     "save the adapter again.",
 )
 SECONDS = 5.0
-"""Time that an expression of a stranger may take to match a name."""
+"""Seconds that a stranger's regular expression may take to match a name."""
 LARGEST = 1e15
-"""Bound of the sum of a matrix. Larger ones, as NaN and infinity, come of a training that diverged."""
+"""Bound of the sum of a matrix. Larger sums, NaN and infinity come from a training that diverged."""
 SCALE = ("r", "lora_alpha", "use_rslora")
 """Fields that decide by how much the product of two matrices changes a weight."""
 OF_NO_WEIGHT = """
     peft_type peft_version task_type auto_mapping base_model_name_or_path revision inference_mode lora_dropout
     fan_in_fan_out eva_config megatron_core qalora_group_size
 """
-"""Fields that say who saved an adapter and how it was trained, or have a value where what they are of is off."""
+"""Fields on who saved an adapter and how it was trained, or with a value even when their feature is off."""
 
 
 UNDERSTOOD: Mapping[str, Field] = {
@@ -68,11 +68,11 @@ UNDERSTOOD: Mapping[str, Field] = {
     "bias": Field(str, choices=("none",)),
     **dict.fromkeys(OF_NO_WEIGHT.split(), Field(object)),
 }
-"""Fields of adapter_config.json that may say something, and what."""
+"""Fields that adapter_config.json may have, and their allowed values."""
 
 
 def check(folder: Path, base: str) -> None:
-    """Raises a ModelError for what can be no adapter of that base.
+    """Raises a ModelError for a folder that cannot be an adapter of that base.
 
     :param base: as a person typed it
     """
@@ -100,7 +100,7 @@ def check(folder: Path, base: str) -> None:
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """The fields of adapter_config.json that say something; a ModelError if one of them is not understood."""
+    """The non-empty fields of adapter_config.json; ModelError if one of them is not supported."""
     content = read_json(folder, ADAPTER)
     if (kind := content.get("peft_type")) != "LORA":
         raise ModelError(
@@ -125,12 +125,12 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def _load_matrices(folder: Path) -> dict[str, Any]:
-    """The matrices by their names in the model that was trained."""
+    """The matrices by their names in the trained model."""
     from safetensors.torch import load_file
 
     with blame_folder(folder, f"cannot load {WEIGHTS}"):
         values = load_file(folder / WEIGHTS)
-    # torch.compile puts a name before that of what it wraps.
+    # torch.compile puts a prefix before the names of a wrapped module.
     return {
         name.removeprefix(PREFIX).replace("_orig_mod.", ""): value for name, value in values.items()
     }
@@ -139,7 +139,7 @@ def _load_matrices(folder: Path) -> dict[str, Any]:
 def identity(folder: Path, base: str) -> str:
     """SHA-256 of what is merged: the weights of the base, the scale, and the matrices in the order of their names.
 
-    That of the sum would depend on how a machine rounds.
+    A hash of the merged weights would depend on how a machine rounds.
 
     :param base: hash of the weights of the base
     """
@@ -151,9 +151,9 @@ def identity(folder: Path, base: str) -> str:
 
 
 def merge(folder: Path, encoder: Any, trained_pooler: bool) -> None:
-    """Adds the matrices of an adapter to the weights, in float32, of its base.
+    """Adds the matrices of an adapter to the float32 weights of its base.
 
-    :param trained_pooler: whether the base has a pooler that was not drawn at random; no other is changed
+    :param trained_pooler: whether the base has a trained pooler; a pooler drawn at random is not changed
     """
     config = read_config(folder)
     scale = config["lora_alpha"] / config["r"] ** (0.5 if config.get("use_rslora") else 1)
@@ -167,8 +167,8 @@ def merge(folder: Path, encoder: Any, trained_pooler: bool) -> None:
 def read(folder: Path, base: str, encoder: Any) -> dict[str, tuple[Any, Any]]:
     """Layer of an encoder -> the two matrices of an adapter whose product, of the shape of its weight, is added.
 
-    Those of a head are left out, as heads are in whole checkpoints. A pooler may have none: the model that was trained
-    may have had no pooler.
+    Matrices of a head are left out, as heads are in whole checkpoints. A pooler may have none: the trained model may
+    have had no pooler.
 
     :param base: name of the base, for messages
     :param encoder: the base, which needs no weights
@@ -278,9 +278,9 @@ def read(folder: Path, base: str, encoder: Any) -> dict[str, tuple[Any, Any]]:
 
 
 def is_target(config: Mapping[str, Any], name: str) -> bool:
-    """Whether an adapter has matrices beside a module, as PEFT decides it (`check_target_module_exists`).
+    """Whether an adapter has matrices for a module, by PEFT's rule (`check_target_module_exists`).
 
-    :param name: of the module in the model that was trained
+    :param name: of the module in the trained model
     """
     targets, numbers = config["target_modules"], config.get("layers_to_transform")
     if not _is_named(targets, name) or _is_named(config.get("exclude_modules", ()), name):
@@ -303,7 +303,7 @@ def is_target(config: Mapping[str, Any], name: str) -> bool:
 
 
 def _is_named(names: str | Collection[str], name: str) -> bool:
-    """Whether an expression matches a name, or one of some names is its end."""
+    """Whether a name matches an expression, or ends with one of some names."""
     if isinstance(names, str):
         return (
             names.lower() == ALL_LINEAR or regex.fullmatch(names, name, timeout=SECONDS) is not None
@@ -312,7 +312,7 @@ def _is_named(names: str | Collection[str], name: str) -> bool:
 
 
 def _is_of_head(config: Mapping[str, Any], name: str) -> bool:
-    """Whether a weight outside of the encoder is of a head that was saved whole, or of matrices beside one."""
+    """Whether a weight outside of the encoder belongs to a head that was saved whole, or to matrices for one."""
     layer = name.rpartition(".lora_")[0] or name.removesuffix(".base_layer.weight")
     saved = config.get("modules_to_save", ())
     return any(f".{one}." in f".{name}" for one in saved) or (

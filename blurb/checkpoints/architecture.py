@@ -34,7 +34,7 @@ class EncoderSize:
 
 
 def size_of(model: Any) -> EncoderSize:
-    """The size of an encoder, whose weights need not be loaded."""
+    """The size of an encoder; its weights need not be loaded."""
     layers, hidden = (
         getattr(_text_part(model), name, None) for name in ("num_hidden_layers", "hidden_size")
     )
@@ -46,7 +46,7 @@ def size_of(model: Any) -> EncoderSize:
 
 
 def _text_part(model: Any) -> Any:
-    """The configuration of an encoder, of one that reads pictures, too, that of its text."""
+    """The configuration of an encoder; only its text part if the encoder also reads pictures."""
     return getattr(model.config, "text_config", None) or model.config
 
 
@@ -80,16 +80,16 @@ TEXT_TASKS = (
 )
 """Tasks of transformers that read text and nothing else."""
 WITHOUT = {"embedding_gemma2": ("vision_config", "audio_config")}
-"""Types that read text among others: the parts of the configuration without which they read text alone."""
+"""Types that read not only text -> parts of the configuration to remove, so that they do."""
 PLACES = 9
-"""Sub-tokens of the input by which an encoder shows whether it keeps the length."""
+"""Sub-tokens of the input that shows whether an encoder keeps the length."""
 
 
 def check_type(folder: Path, config: Mapping[str, Any]) -> None:
     """Raises a ModelError if transformers has no text model of the type in config.json.
 
-    Models of pictures and sound build others in ways that nobody needs here, and some have loaded code so. A type that
-    transformers does not know is left to it.
+    Models of pictures and sound build other models in ways not needed here, and some have loaded code that way. Types
+    unknown to transformers are left to it.
     """
     kind = config.get("model_type")
     if kind is None and "auto_map" not in config:
@@ -121,7 +121,7 @@ def _type_of(architectures: Any) -> str:
 
 @cache
 def _other_types() -> frozenset[str]:
-    """Types without a class for a task of text in transformers, but for the text parts of others."""
+    """Types for which transformers has no class for a text task, except the text parts of other types."""
     from transformers.models.auto import modeling_auto
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 
@@ -195,15 +195,15 @@ def check_vector_count(folder: Path, model: Any) -> None:
 
 
 def vectors_of(model: Any) -> tuple[int, int] | None:
-    """The number of vectors for `PLACES` sub-tokens, and their width; None if the model does not say without weights.
+    """The number of vectors for `PLACES` sub-tokens, and their width; None if weights are needed to tell.
 
-    Without weights there are no values, so what inspects its mask fails; some make one where they are given none.
+    Without weights there are no values, so a model that inspects its mask fails; some make a mask if they get none.
     """
     import torch
 
     ids = torch.ones(1, PLACES, dtype=torch.long, device="meta")
     for mask in (None, torch.ones_like(ids)):
-        with suppress(Exception):  # anything may come out of a library or of code of the checkpoint
+        with suppress(Exception):  # a library or code of the checkpoint may raise anything
             _, places, width = model(input_ids=ids, attention_mask=mask).last_hidden_state.shape
             return int(places), int(width)
     return None
@@ -247,9 +247,9 @@ def find_silent_faults(folder: Path, tokenizer: Tokenizer, encoder: Any) -> Iter
 def is_causal(encoder: Any) -> bool:
     """Whether the first vector stays the same when all other tokens change.
 
-    What modules and configuration state is not asked: `is_causal` in config.json makes a decoder bidirectional whatever
-    its modules say. Tokens are changed and not merely reordered: an encoder that attends to all alike and has no
-    positions gives the same vector for any order.
+    Modules and configuration are not asked: `is_causal` in config.json makes a decoder bidirectional whatever its
+    modules say. Tokens are changed, not only reordered: an encoder that attends to all alike and has no positions gives
+    the same vector for any order.
 
     :param encoder: with its weights
     """
@@ -284,15 +284,15 @@ LEAST: Mapping[str, int] = _BOUNDS["least"]
 TYPES = ("float32", "float16", "bfloat16", "float64", "float", "half", "double", "auto")
 ATTENTION = ("eager", "sdpa", "flash_attention_2", "flash_attention_3", "flex_attention")
 IMPLEMENTATION = ("_implementation", "_implementation_internal")
-"""Endings of fields by which transformers chooses code, if need be from a repository on the Hub."""
+"""Endings of fields by which transformers chooses code, possibly from a repository on the Hub."""
 IMPLEMENTATIONS = (*ATTENTION, "batched_mm", "grouped_mm")
-"""Those of transformers itself, for attention and for experts."""
+"""Implementations in transformers itself, for attention and for experts."""
 
 
 def check_config(
     folder: Path, config: Mapping[str, Any], remote_code: bool, errors: ErrorCollector
 ) -> None:
-    """Adds a ModelError for all by which config.json describes an impossible encoder, or one that is not supported.
+    """Adds a ModelError for each field of config.json that makes the encoder impossible or unsupported.
 
     :param remote_code: whether a person allowed the code of the checkpoint
     """
@@ -330,7 +330,7 @@ def _texts_within(value: Any) -> Iterator[str]:
 
 
 def code_faults(config: Mapping[str, Any], remote_code: bool = False) -> Iterator[ModelError]:
-    """Faults of fields that ask for code, at any depth: transformers has followed them into nested ones."""
+    """The faults of fields that ask for code, at any depth, as transformers has followed nested ones."""
     waiting: list[Any] = [config]
     while waiting:
         value = waiting.pop()

@@ -1,4 +1,4 @@
-"""A checkpoint that has been read: what needs a model is given this, not a path."""
+"""A checkpoint that has been read: code that needs a model gets this, not a path."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Checkpoint:
 
         With an adapter it is `adapter.identity`.
         """
-        _ = self.stamp  # before: what changes while it is hashed shows
+        _ = self.stamp  # first, so that a change during hashing shows
         own = self.weights.hash(
             self.config_json, sorted(self.folder.glob("*.py")) if self.remote_code else []
         )
@@ -80,7 +80,7 @@ class Checkpoint:
 
     @cached_property
     def stamp(self) -> Stamp:
-        """Sizes and times of the files, which show without reading them whether they are those that were hashed."""
+        """Sizes and times of the files, which show without reading whether they changed since they were hashed."""
         return self.weights.stamp(self.remote_code)
 
     @cached_property
@@ -114,7 +114,7 @@ class Checkpoint:
 
     @property
     def ignored_code(self) -> str:
-        """A remark on a class of its own that the checkpoint names, and that was not allowed; "" if there is none."""
+        """A remark if the checkpoint names a class of its own that was not allowed; otherwise ""."""
         if "'AutoModel" not in str(self.config_json.get("auto_map")) or self.remote_code:
             return ""
         return "config.json names code of its own, which was not allowed: the stock class of its type was loaded"
@@ -135,7 +135,7 @@ class Checkpoint:
 
     @cached_property
     def width(self) -> int:
-        """Size of a vector of the last layer: measured, as config.json states it for another layer in some."""
+        """Size of a vector of the last layer: measured, as some config.json state that of another layer."""
         shape = architecture.vectors_of(self.outline)
         return shape[1] if shape is not None else int(self.config.hidden_size)
 
@@ -153,15 +153,15 @@ class Checkpoint:
         return encoder, trained_pooler
 
     def check(self) -> None:
-        """Raises a ModelError for whatever keeps this from being fine-tuned, but for weights that are not finite."""
+        """Raises a ModelError if this cannot be fine-tuned; does not check that weights are finite."""
         self.check_files()
         self.check_fit()
 
     def check_files(self, with_tokenizer: bool = True, errors: ErrorCollector = FIRST) -> None:
         """Raises a ModelError if configuration, weights or tokenizer are missing or invalid, each by itself.
 
-        :param with_tokenizer: whether it needs one
-        :param errors: gets all that is wrong; by default the first fault is raised
+        :param with_tokenizer: whether it needs a tokenizer
+        :param errors: gets all faults; by default the first one is raised
         """
         with errors:
             self.check_structure()
@@ -175,7 +175,7 @@ class Checkpoint:
                 check_config(self.folder, config, self.remote_code, errors)
         whole = has_config and len(errors.errors) == before
         with errors:
-            # A configuration that cannot be read may name them: then its fault is told again, which counts once.
+            # An unreadable configuration may name them: its fault is then reported again, and counts once.
             files = (
                 self.weights.files
                 if has_config
@@ -203,7 +203,7 @@ class Checkpoint:
                 raise ModelError(what, where=self.folder, fix=fix)
 
     def check_structure(self) -> None:
-        """Raises a ModelError for what is no checkpoint at all: an adapter, a folder of checkpoints."""
+        """Raises a ModelError for a folder that is no checkpoint: an adapter, a folder of checkpoints."""
         if (
             (self.folder / adapter.ADAPTER).is_file()
             and (self.folder / CONFIG).is_file()
@@ -262,7 +262,7 @@ class Checkpoint:
         architecture.check_vector_count(self.folder, self.outline)
 
     def check_filled(self) -> None:
-        """Raises a ModelError if the weights do not fill the encoder of `config.json`, before that is built."""
+        """Raises a ModelError if the weights do not fill the encoder of `config.json`, before it is built."""
         if self.parameters > self.weights.size:  # a parameter takes a byte at least
             raise ModelError(
                 f"config.json describes an encoder of {self.parameters:,} parameters, but the weights are "

@@ -1,8 +1,8 @@
-"""A tokenizer as its own file says, whatever class is named beside the file.
+"""A tokenizer as its own file defines it, whatever class is named beside the file.
 
 Since version 5 of transformers a named class builds normaliser and pre-tokenizer by itself and takes only vocabulary
-and merges from the file (huggingface/transformers#45701, #44255). So the sub-tokens of probe texts are compared with
-those of the file itself, and its steps with those of the file; where they differ the file is loaded.
+and merges from the file (huggingface/transformers#45701, #44255). So its sub-tokens of probe texts and its steps are
+compared with those of the file itself; if they differ, the file is loaded.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ SWITCHES = {
     },
     "ByteLevel": {"add_prefix_space": "add_prefix_space"},
 }
-"""Fields of steps in tokenizer.json that tokenizer_config.json overrides, by its own name for them."""
+"""Type of a step in tokenizer.json -> field -> name in tokenizer_config.json that overrides it."""
 NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 
 
 def as_filed(inner: Any, folder: Path, config: Mapping[str, Any]) -> Any:
-    """The loaded tokenizer if it does what its file says, else one that does.
+    """The loaded tokenizer if it follows its file, otherwise one that does.
 
-    A tokenizer whose class is code of the checkpoint is left as it is: that code is part of what was pretrained.
+    A tokenizer whose class is code of the checkpoint is kept: the model was pretrained with that code.
 
     :param inner: of `AutoTokenizer.from_pretrained`
-    :param config: content of tokenizer_config.json, with what overrides it
+    :param config: content of tokenizer_config.json, with its overrides
     :raises ModelError: if a SentencePiece model and the tokenizer made of it differ; shows where
     """
     if not type(inner).__module__.startswith("transformers."):
@@ -59,7 +59,7 @@ def as_filed(inner: Any, folder: Path, config: Mapping[str, Any]) -> Any:
 
 
 def check_sentencepiece(folder: Path) -> None:
-    """Raises a ModelError if a tokenizer is to be made of a file that is no model of SentencePiece."""
+    """Raises a ModelError if the file to make a tokenizer of is no SentencePiece model."""
     if (path := _sentencepiece_file(folder)) is not None and not (folder / JSON).is_file():
         _load_processor(path)
 
@@ -93,13 +93,13 @@ def _as_in_json(inner: Any, folder: Path, config: Mapping[str, Any]) -> Any:
     alike = filed == [one.ids for one in Tokenizer(inner).subtokens(PROBES)]
     if alike and _stepped_alike(inner, file) and _framed_alike(inner, file, config):
         return inner
-    with errors_alone():  # that the class is another one is why it is called
+    with errors_alone():  # the other class is intended
         whole = PreTrainedTokenizerFast.from_pretrained(
             str(folder), model_input_names=inner.model_input_names
         )
     _apply_switches(whole.backend_tokenizer, config)
     known = whole.get_vocab()
-    for name in NAMED:  # what the class names by default and the vocabulary has, such as [CLS]
+    for name in NAMED:  # defaults of the class that the vocabulary has, such as [CLS]
         token = getattr(inner, name)
         if getattr(whole, name) is None and token in known:
             setattr(whole, name, token)
@@ -107,7 +107,7 @@ def _as_in_json(inner: Any, folder: Path, config: Mapping[str, Any]) -> Any:
 
 
 def _apply_switches(tokenizer: Any, config: Mapping[str, Any]) -> None:
-    """Sets what tokenizer_config.json says otherwise, as all versions of transformers do."""
+    """Applies the switches of tokenizer_config.json, as all versions of transformers do."""
     for part in ("normalizer", "pre_tokenizer"):
         step = getattr(tokenizer, part)
         state = _state_of_step(step)
@@ -148,7 +148,7 @@ def _framed_alike(inner: Any, file: Any, config: Mapping[str, Any]) -> bool:
 
 
 def _as_in_model(inner: Any, path: Path) -> Any:
-    """Compares with SentencePiece itself, from whose model transformers builds a tokenizer of its own."""
+    """Compares with SentencePiece itself, as transformers builds its own tokenizer from the model."""
     processor, prepare = _load_processor(path), _preparation_of(inner)
     if _first_difference(inner, processor, prepare) and getattr(inner, "is_fast", False):
         _take_steps(inner.backend_tokenizer, processor, prepare)
@@ -199,13 +199,13 @@ def _first_difference(
 
 
 def _is_own(processor: Any, index: int) -> bool:
-    """Whether a piece is one that its user defined; it has no score, as no piece of the text but unknown ones."""
+    """Whether a piece is user-defined: it has score 0, and is not unknown, control, unused or a byte."""
     special = (processor.is_unknown, processor.is_control, processor.is_unused, processor.is_byte)
     return processor.get_score(index) == 0.0 and not any(each(index) for each in special)
 
 
 def _take_steps(tokenizer: Any, processor: Any, prepare: Callable[[str], str]) -> None:
-    """Gives a tokenizer the normaliser that the model of SentencePiece holds, behind the casing of the class."""
+    """Gives a tokenizer the steps of the SentencePiece model, after the casing of its class."""
     from sentencepiece import sentencepiece_model_pb2
     from tokenizers import Regex, normalizers, pre_tokenizers
 

@@ -1,4 +1,4 @@
-"""Checkpoints on the Hub: the files of a repository that a run reads, where they came from, and fetching them."""
+"""Checkpoints on the Hub: fetches the files of a repository that a run reads, and reads where files came from."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def revisions(repository: str) -> list[str]:
 def fetch(repository: str, revision: str | None, remote_code: bool) -> Path:
     """Gets the files that a run reads into the cache of the Hub; the folder is named by the commit.
 
-    :raises ModelError: says what the Hub, the network or the disk came up with
+    :raises ModelError: with the error of the Hub, the network or the disk
     """
     from huggingface_hub import snapshot_download
 
@@ -53,9 +53,9 @@ def fetch(repository: str, revision: str | None, remote_code: bool) -> Path:
 
 
 def _limit_silence() -> None:
-    """Requests that huggingface_hub would wait for without end, those for lists of files, end as those for headers do.
+    """Limits the wait for requests without a time limit in huggingface_hub, those for lists of files.
 
-    After `HF_HUB_ETAG_TIMEOUT` seconds without a byte, 10 unless that variable says otherwise.
+    As requests for headers, they end after `HF_HUB_ETAG_TIMEOUT` seconds without a byte, by default 10.
     """
     from huggingface_hub import get_session
 
@@ -77,7 +77,7 @@ def _limit_request(request: Any) -> None:
 
 @contextmanager
 def _as_model_error(repository: str, tried: str) -> Iterator[None]:
-    """Turns whatever the network, the Hub and the disk come up with into a ModelError.
+    """Turns errors of the network, the Hub and the disk into a ModelError.
 
     :param tried: how the message begins
     """
@@ -149,7 +149,7 @@ class DownloadOrigin:
 
 
 def repository_of(folder: Path) -> str:
-    """The Hub id of what was downloaded to a folder, by `blurb` or into the Hub's own cache; "" for others."""
+    """The Hub id of a folder downloaded by `blurb` or into the Hub's own cache; "" for other folders."""
     if record := read(folder):
         return record.repository
     cached = folder.parent.parent.name if folder.parent.name == "snapshots" else ""

@@ -32,7 +32,7 @@ def reader(source: ModelSource) -> Read:
         units = formulation.units(rows)
         limit = min(task.max_length, most or task.max_length)
         whole = formulation.features(units, tokenizer, NO_LIMIT)
-        # Only what is too long is made again: an input does not depend on its neighbours.
+        # Only inputs that are too long are made again: an input does not depend on its neighbours.
         long = np.flatnonzero(whole.ids.lengths > limit).tolist()
         cut = formulation.features([units[i] for i in long], tokenizer, limit)
         return TokenizedSplit(

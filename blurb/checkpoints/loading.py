@@ -27,14 +27,14 @@ STRANGE = "ꙮ"
 BUFFERS = re.compile(
     r"(^|\.)(position_ids|token_type_ids|inv_freq|masked_bias|(attn|attention|self_attn)\.bias)$"
 )
-"""Names that older releases of transformers saved beside the weights, and that are none."""
+"""Names of buffers that older releases of transformers saved among the weights."""
 HEADS = re.compile(
     r"^([^.]*_)?(cls|heads?|classifier|scores?|predictions?|outputs?|logits|loss|bias|proj(ection|ector)?|decoder|pooler)"
     rf"(\.|$)|{BUFFERS.pattern}"
 )
-"""Names, in the models of transformers, of what stands beside an encoder and is none of it, and of old buffers."""
+"""Names of modules beside the encoder in models of transformers, and of old buffers."""
 WRAPPERS = {"module.": "DataParallel", "_orig_mod.": "torch.compile", "model.": "Lightning"}
-"""Wrappers by the prefix that they put before the names of weights."""
+"""Prefix of the names of weights -> wrapper that puts it there."""
 RESET = {"return_dict": True, "chunk_size_feed_forward": 0}
 """Switches of config.json that change the form of a forward pass and not its values."""
 
@@ -49,8 +49,8 @@ def load_config(folder: Path, content: Mapping[str, Any], remote_code: bool) -> 
     check_type(folder, content)
     kind = content.get("model_type")
     with blame_folder(folder, NO_ENCODER):
-        # What names code of its own, a type that is not known, or one that becomes another is left to transformers,
-        # which reads the file by itself.
+        # Own code, an unknown type and a type that becomes another are left to transformers, which reads the file
+        # itself.
         if (
             "auto_map" in content
             or kind not in CONFIG_MAPPING
@@ -167,7 +167,7 @@ def _loader_class(config: Any) -> Any:
 def _from_files(
     folder: Path, config: Any, remote_code: bool, device: str = "", dtype: str = "float32"
 ) -> tuple[Any, set[str], set[str]]:
-    """The model of the weight files, the names of its weights that they lack or have in another size, and those left.
+    """The model, the names of its weights that the files lack or have in another size, and the unused names.
 
     :param device: "meta" reads the headers of the files alone
     """
@@ -214,7 +214,7 @@ def _check_names(
     left = sorted(name for name in unused if _is_inside(model, name))
     if not left and (beside := sorted(name for name in unused if not HEADS.search(name))):
         files = find_weights(folder, config.to_dict()).files
-        # A prefix sets the encoder off from what is beside it; without one, all but heads is the encoder's.
+        # A prefix tells the encoder from the rest; without one, all but heads belongs to the encoder.
         left = (
             beside
             if any(model.state_dict().keys() & read_kinds(path).keys() for path in files)
@@ -230,7 +230,7 @@ def _check_names(
 
 
 def _hint_at_prefix(name: str, unused: Iterable[str]) -> str:
-    """A hint for names in the file that are those of the encoder behind a prefix; "" for others."""
+    """A hint if the names in the file are those of the encoder with a prefix; otherwise ""."""
     prefixes = (one.removesuffix(name) for one in sorted(unused) if one.endswith(f".{name}"))
     prefix = next(prefixes, "")
     by = next((wrapper for start, wrapper in WRAPPERS.items() if prefix.startswith(start)), "")
@@ -243,7 +243,7 @@ def _hint_at_prefix(name: str, unused: Iterable[str]) -> str:
 
 
 def _is_inside(model: Any, name: str) -> bool:
-    """Whether an unused weight stands in a module that the encoder has, and is of no pooler and no buffer."""
+    """Whether an unused weight is in a module of the encoder, and is neither a pooler's nor a buffer."""
     own = name.removeprefix(f"{model.base_model_prefix}.")
     parts, children = own.split("."), {child for child, _ in model.named_children()}
     return (

@@ -22,7 +22,7 @@ ADVICE = re.compile(
 """Where a library begins to give advice, which is seldom right here."""
 CONTROL = re.compile(r"\x1b\[[0-9;]*m|[\x00-\x1f\x7f]")
 MOST_BYTES = 256 * 2**20
-"""Of a file but weights; those with the largest vocabularies have 40 MB."""
+"""Maximum size of a file other than weights; files with the largest vocabularies have 40 MB."""
 
 
 @contextmanager
@@ -33,7 +33,7 @@ def blame_folder(folder: Path | str, what: str) -> Iterator[None]:
     except BlurbError:
         raise
     except BaseException as error:
-        # transformers, tokenizers and torch raise anything; what a panic in Rust becomes is not even an Exception.
+        # transformers, tokenizers and torch raise anything; a panic in Rust is not even an Exception.
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         hint = "download the checkpoint again, or save it again with save_pretrained"
@@ -56,7 +56,7 @@ def reason_of(error: BaseException) -> str:
 
 def check_size(folder: Path, name: str) -> None:
     """Raises a ModelError if a file is far larger than any real one."""
-    with suppress(OSError):  # whoever reads it tells
+    with suppress(OSError):  # its reader reports it
         if (size := (folder / name).stat().st_size) > MOST_BYTES:
             raise ModelError(
                 f"{name} has {size:,} bytes; at most {MOST_BYTES:,} are read.", where=folder
@@ -102,7 +102,7 @@ def hide_progress() -> None:
 
 @contextmanager
 def errors_alone() -> Iterator[None]:
-    """Without the warnings of transformers about what is meant to be so."""
+    """Hides the warnings of transformers, as they are about intended effects."""
     from transformers.utils import logging as transformers_logging
 
     before = transformers_logging.get_verbosity()

@@ -25,7 +25,7 @@ def _read_toml_here(name: str) -> dict[str, Any]:
 
 
 OWNERS: Mapping[str, Sequence[str]] = _read_toml_here("owners.toml")
-"""Names without organisation that the tutorials of transformers use, by the organisation whose models they are."""
+"""Organisation -> names of its models that the tutorials of transformers use without the organisation."""
 
 
 def load_presets() -> dict[str, str]:
@@ -47,7 +47,7 @@ def published_terms() -> Mapping[str, Mapping[str, str]]:
 
 
 def default_name(reference: str) -> str:
-    """Last part of a path or Hub id, as typed: of a link its own name, not that of the folder it leads to."""
+    """Last part of a path or Hub id, as typed; of a link its own name, not its target's."""
     if Path(reference).is_dir():
         return Path(os.path.abspath(reference)).name
     return reference.partition("@")[0].rstrip("/").split("/")[-1]
@@ -56,8 +56,8 @@ def default_name(reference: str) -> str:
 class CheckpointPlace(NamedTuple):
     """Where a checkpoint lies.
 
-    :param revision: hash of the commit, of what comes from the Hub
-    :param casing: that the presets state for it, or ""
+    :param revision: hash of the commit, for a checkpoint from the Hub
+    :param casing: stated by the presets, or ""
     """
 
     folder: Path

@@ -67,7 +67,7 @@ def build(reference: str, folder: Path) -> Path:
 
 
 def size_of(reference: str) -> str:
-    """The size in a reference; UnknownName if there is none such."""
+    """The size in a reference; UnknownName if there is no such size."""
     size = reference.removeprefix(PREFIX)
     if size not in SIZES:
         raise UnknownName("scratch model", size, SIZES)
@@ -81,7 +81,7 @@ def training_text(folder: Path) -> Iterator[str]:
             rows = read_split(task, folder, "train")
         except DataError:
             continue
-        kinds = task.task_type.columns  # which may be those of one's own type
+        kinds = task.task_type.columns  # possibly of a user's own type
         names = [name for name in input_columns(task) if kinds[name] == "text"]
         for row in rows:
             yield from (

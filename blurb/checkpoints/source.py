@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 KINDS = ("checkpoint", "learner")
 CHECKPOINT = KINDS[0]
 MOST_READ = 8
-"""Number of sources whose files stay read: a vocabulary may take 100 MB."""
+"""Number of sources whose files stay in memory: a vocabulary may take 100 MB."""
 
 
 def open_checkpoint(reference: str, data: Path | None, remote_code: bool) -> Checkpoint:
@@ -83,7 +83,7 @@ _read: dict[ModelSource, Checkpoint] = {}
 
 
 def _with_checkpoint(source: ModelSource, checkpoint: Checkpoint) -> ModelSource:
-    """Makes a checkpoint that has been read that of its source."""
+    """Keeps a checkpoint for its source, which is returned."""
     while len(_read) >= MOST_READ:
         _read.pop(next(iter(_read)), None)
     _read[source] = checkpoint
@@ -104,8 +104,8 @@ def resolve_checkpoint(
     :param reference: a folder, a preset, or a Hub id (`org/model` or `org/model@revision`); `scratch:...` is built from
         data first, see `blurb.checkpoints.scratch`
     :param casing: "cased" or "uncased"; None follows the preset, or else the tokenizer's files
-    :param tokenizer: over that of the checkpoint: a loaded one, or the folder or Hub id of one
-    :param base: of an adapter, into which it is merged
+    :param tokenizer: instead of that of the checkpoint: a loaded one, or its folder or Hub id
+    :param base: model into which an adapter is merged
     :raises ModelError: says what is missing and what to do
     """
     folder, commit, usual = locate_checkpoint(reference, revision, remote_code)
@@ -157,10 +157,10 @@ YOUNG = 5.0
 
 
 def check_trial(source: ModelSource, weights: str, tokenizer: str) -> None:
-    """Raises a ModelError if a trial is not of this source, or the source not what it was when the trial was planned.
+    """Raises a ModelError if a trial is not of this source, or the source changed since the trial was planned.
 
-    :param weights: hash that the trial has
-    :param tokenizer: hash of its tokenizer
+    :param weights: hash of the trial's weights
+    :param tokenizer: hash of the trial's tokenizer
     """
     if (source.weights, source.tokenizer) != (weights, tokenizer):
         raise ModelError(
@@ -178,9 +178,9 @@ def check_trial(source: ModelSource, weights: str, tokenizer: str) -> None:
 
 
 def check_unchanged(source: ModelSource) -> None:
-    """Raises a ModelError if the weights, configuration or code of a source are not those that it was made of.
+    """Raises a ModelError if the weights, configuration or code of a source changed since it was resolved.
 
-    It costs a hash of the files the first time in a process, and afterwards a look at their sizes and times.
+    Hashes the files the first time in a process, and afterwards compares their sizes and times.
     """
     if not source.is_checkpoint:
         return
@@ -209,7 +209,7 @@ def check_unchanged(source: ModelSource) -> None:
 
 
 def hash_now(checkpoint: Checkpoint) -> str:
-    """The hash of the weights as they are now; files that look as they did when they were hashed are not read."""
+    """The current hash of the weights; files that look unchanged since they were hashed are not read."""
     place = str(checkpoint.folder), checkpoint.remote_code
     for read in (checkpoint, _read_again.get(place)):
         if read is not None and _is_unchanged(read):
@@ -219,7 +219,7 @@ def hash_now(checkpoint: Checkpoint) -> str:
 
 
 _read_again: dict[tuple[str, bool], Checkpoint] = {}
-"""By folder, and whether its code counts: what was read after a change."""
+"""Checkpoints that were read after a change, by folder and whether its code counts."""
 
 
 def _is_unchanged(read: Checkpoint) -> bool:
@@ -244,7 +244,7 @@ def encoder_of(source: ModelSource, keep_bf16: bool = False) -> tuple[Any, bool]
     import torch
 
     before = torch.get_rng_state()
-    _encoders.clear()  # first, or two of them would be there
+    _encoders.clear()  # first, or two would be in memory
     encoder, trained_pooler = source.checkpoint.load_encoder()
     check_unchanged(source)  # they may have been overwritten while they were read
     if torch.equal(before, torch.get_rng_state()) and not source.remote_code:

@@ -55,7 +55,7 @@ def of_loaded(
 def with_tokenizer(
     checkpoint: Path, tokenizer: PreTrainedTokenizerBase | str | Path, remote_code: bool
 ) -> Path:
-    """The weights of a checkpoint with another tokenizer; files are linked where that is possible."""
+    """The weights of a checkpoint with another tokenizer; files are linked where possible."""
 
     return _keep_folder(
         lambda folder: _link_weights(checkpoint, folder, remote_code), tokenizer, remote_code
@@ -68,12 +68,12 @@ def with_adapter(
     tokenizer: PreTrainedTokenizerBase | str | Path | None,
     remote_code: bool,
 ) -> tuple[Path, str]:
-    """The weights of a base beside an adapter that is merged when they are loaded, and which files these were.
+    """A folder with the weights of a base and an adapter that loading merges into them, and a revision naming both.
 
-    The sum is not saved: a file of it could hold what loading draws at random, such as a pooler.
+    Merged weights are not saved: they could include weights that loading draws at random, such as a pooler.
 
-    :param base: the reference of its base, which no file of the adapter decides
-    :param tokenizer: over those of the adapter and of the base
+    :param base: the reference of its base; no file of the adapter decides it
+    :param tokenizer: instead of those of the adapter and of the base
     """
     adapter.check(folder, base)
     place = locate_checkpoint(base, None, remote_code)
@@ -128,7 +128,7 @@ def _check_loaded(model: Any) -> None:
 def _keep_folder(
     fill: Callable[[Path], None], tokenizer: PreTrainedTokenizerBase | str | Path, remote_code: bool
 ) -> Path:
-    """A folder of the cache, named by its content; one with the same content stays as it is.
+    """A folder of the cache, named by its content; an existing one is kept.
 
     :param fill: writes weights and configuration
     """

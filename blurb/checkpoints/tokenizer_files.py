@@ -44,7 +44,7 @@ TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", *SENTENCEPIECE)
 def read_tokenizer_config(folder: Path) -> dict[str, Any]:
     """The content of tokenizer_config.json, {} without it, once all files of the tokenizer have been checked.
 
-    That of the others is not kept: a vocabulary may take 100 MB.
+    The content of the other files is not kept: a vocabulary may take 100 MB.
 
     :raises ModelError: if a file of the tokenizer is huge, no JSON object, has invalid ids, or lets texts grow
     """
@@ -101,7 +101,7 @@ def _ids_of_file(name: str, content: Mapping[str, Any]) -> Iterable[tuple[Any, A
 
 
 def _check_growth(folder: Path, content: Mapping[str, Any]) -> None:
-    """Steps one after another multiply: four that make a thousand letters of one would fill any memory."""
+    """Raises a ModelError if steps let texts grow: four that make a thousand letters of one would fill any memory."""
     every = [
         step
         for part in ("normalizer", "pre_tokenizer")
@@ -134,14 +134,14 @@ def iterate_steps(step: Any) -> Iterator[dict[str, Any]]:
 
 
 def _growth_of_steps(steps: Iterable[Mapping[str, Any]]) -> int:
-    """The letters that steps make of one, at most, but for the first form of Unicode."""
+    """The maximum number of letters that steps make of one; the first Unicode normalization does not count."""
     growth, forms = 1, 0
     for step in steps:
         kind = step.get("type")
         if isinstance(replacement := step.get("content"), str):
             pattern = step.get("pattern")
             letters = isinstance(pattern, dict) and bool(pattern.get("String"))
-            # A regular expression may match nothing at all, which is between all letters.
+            # A regular expression may match the empty text between all letters.
             growth *= max(1, len(replacement)) if letters else 1 + 2 * len(replacement)
         if isinstance(prefix := step.get("prepend"), str):
             growth *= 1 + len(prefix)
@@ -158,7 +158,7 @@ def _growth_of_steps(steps: Iterable[Mapping[str, Any]]) -> int:
 
 
 def _longest_replacement(charsmap: str) -> int:
-    """Of SentencePiece's table: the size of a trie in 4 bytes, the trie, then replacements, each with a zero."""
+    """The longest one of SentencePiece's table: 4 bytes with the size of a trie, the trie, replacements ended by 0."""
     with contextlib.suppress(binascii.Error, ValueError):
         table = base64.b64decode(charsmap)
         return max(1, *map(len, table[4 + int.from_bytes(table[:4], "little") :].split(b"\0")))

@@ -73,10 +73,10 @@ class Weights:
         return "bfloat16" if {kind for kind in kinds if "F" in kind} == {"BF16"} else "float32"
 
     def stamp(self, with_code: bool) -> Stamp:
-        """Of the files now, and of all that would change which files count.
+        """The stamp of the files now, and of all files that decide which weights count.
 
         :param with_code: whether Python files count
-        :raises OSError: if one is gone
+        :raises OSError: if a file is gone
         """
         patterns = (
             "config.json",
@@ -167,7 +167,7 @@ def _weight_map(folder: Path, index: str) -> dict[str, str]:
 def read_kinds(path: Path) -> dict[str, str]:
     """Name of each weight of a file -> type of its numbers ("F32", "BF16", "I8"), without reading the numbers.
 
-    Of files of torch the first letter is right; those of releases before 1.6 cannot be read in part, and show nothing.
+    For files of torch only the first letter is right; files of releases before 1.6 cannot be read in part and give {}.
     """
     if path.suffix == SAFE:
         from safetensors import safe_open
@@ -189,7 +189,7 @@ def read_kinds(path: Path) -> dict[str, str]:
 def check_header(folder: Path, path: Path) -> None:
     """Raises a ModelError if a file of weights is truncated, invalid, compressed or quantised; reads its header only.
 
-    torch never compresses, but unpacks what is: 200 KB may become 200 MB, or more than there is memory.
+    torch never compresses, but unpacks compressed files: 200 KB may become 200 MB, or exceed the memory.
     """
     members: list[zipfile.ZipInfo] = []
     with blame_folder(folder, f"cannot load the weights: {path.name}"):

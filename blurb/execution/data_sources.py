@@ -96,7 +96,7 @@ def _stamp_of_data(origin: DataSource) -> Stamp:
 def handed_over(origins: Iterable[DataSource]) -> Iterator[Path | None]:
     """A folder with the data that this process has read, for `receive`; None if it cannot be written.
 
-    A full disk never fails a run: a worker reads the data that it does not find itself.
+    A full disk never fails a run: a worker itself reads data that it does not find.
     """
     try:
         temporary = tempfile.TemporaryDirectory(prefix="blurb-")

@@ -1,4 +1,4 @@
-"""Engines say where the trials of a sweep run; one may be killed and started again, as the store has what is done."""
+"""Engines decide where the trials of a sweep run; one may be killed and restarted, as the store has finished trials."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Engine:
     """
 
     summary = ""
-    """One line for people who choose."""
+    """One line on the engine, for lists of engines."""
     hands_over = False
     """Whether `run` returns before the trials are done, as jobs of a scheduler run them, a part of the sweep each. Such
     trials are saved, since a job ends with its time, and the script of the jobs can be shown instead."""
@@ -63,7 +63,7 @@ class Engine:
     of_file: tuple[str, ...] = ()
     """Options that a run file may give: numbers and names, and nothing that leads to code or to another machine."""
     options_hint = ""
-    """A sentence for people who gave an option that there is not."""
+    """A sentence for people who gave an unknown option."""
     without_jobs = ""
     """The options that set how many trials run at a time, where `--jobs` has no effect."""
 
@@ -80,10 +80,10 @@ class Engine:
         return self.hands_over
 
     def check_there(self) -> None:
-        """Raises a BlurbError if what the engine needs is not on this machine; nothing is loaded for it."""
+        """Raises a BlurbError if this machine lacks what the engine needs; loads nothing for it."""
 
     def shortfalls(self, expected: Estimate) -> Iterator[str]:
-        """Sentences on what the machines of the trials lack of what is asked or predicted."""
+        """Sentences on what the machines of the trials lack for the requested or predicted needs."""
         yield from ()
 
     @classmethod
@@ -138,8 +138,8 @@ class Engine:
     def run_sweep(
         self, sweep: Sweep, on_finished: OnFinished, on_progress: OnProgress
     ) -> list[TrialOutcome]:
-        """Runs jobs of a sweep that is there. A job that another living process holds (`held`) is passed over, and
-        waited for at the end, until it is done or can be taken over.
+        """Runs jobs of an existing sweep. A job held by another living process (`held`) is passed over, and waited for
+        at the end, until it is done or can be taken over.
         """
         turns = JobQueue(sweep.jobs, self.order(sweep.jobs), on_finished, on_progress)
         self.work(sweep, turns)
@@ -150,5 +150,5 @@ class Engine:
         return longest_first(jobs)
 
     def work(self, sweep: Sweep, turns: JobQueue) -> None:
-        """Has every turn taken: `turns.next`, then `worker.execute_job` wherever it may be, then `turns.end`."""
+        """Takes every turn: `turns.next`, then `worker.execute_job` on any machine, then `turns.end`."""
         raise NotImplementedError(f"{type(self).__name__} has neither `work` nor `run`")

@@ -1,6 +1,6 @@
 """The software and hardware of a trial: stored with it, never part of its hash.
 
-Processes that blurb starts: they share cores and GPUs, and never find modules in the folder where somebody is.
+Processes started by blurb share cores and GPUs, and never import from the working folder.
 """
 
 from __future__ import annotations
@@ -84,18 +84,18 @@ def _commit_of_blurb() -> str | None:
 
 
 SAVING = 10.0
-"""Seconds, beside those of a step, that a process is given to save its trial before it is ended."""
+"""Seconds, in addition to those of a step, that a process has to save its trial before it is ended."""
 SAFE = "PYTHONSAFEPATH"
-"""Python's variable for -P: no module is imported from the working folder because it lies there."""
+"""Python's variable for -P: the working folder is not searched for modules."""
 
 
 @contextmanager
 def clean_start() -> Iterator[None]:
-    """While it lasts, new Python processes have nothing of their parent's that could change what they do.
+    """For the block, new Python processes inherit nothing of their parent that could change what they do.
 
-    They do not import from the working folder, where a file torch.py is not torch (those of multiprocessing get the
-    path of this process afterwards, as they need what it has imported); they do not run the script that called blurb
-    once more; and of the launcher of a training they know nothing.
+    They do not import from the working folder, where a file torch.py is not torch (processes of multiprocessing get the
+    path of this process afterwards, as they need its imports), do not run the script that called blurb again, and see
+    no variables of a launcher of trainings.
     """
     main = sys.modules["__main__"]
     before, hidden = os.environ.get(SAFE), {"__spec__": None, "__file__": None}

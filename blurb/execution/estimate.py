@@ -1,4 +1,4 @@
-"""What trials are expected to take: figures alone, made by `blurb.cost`, read by engines and displays.
+"""The expected cost of trials: figures only, made by `blurb.cost`, read by engines and displays.
 
 The time left of many trials follows from these, and from their own updates.
 """
@@ -54,7 +54,7 @@ class Estimate:
 
     @property
     def unknown(self) -> list[TrialEstimate]:
-        """The trials of whose time nothing is known; they count as nothing."""
+        """The trials of unknown time; they count as nothing."""
         return [trial for trial in self.waiting if not trial.basis]
 
     @property
@@ -95,7 +95,7 @@ def schedule_seconds(waiting: Iterable[float], workers: int) -> float:
 
 @dataclass
 class TimeLeft:
-    """Expects trials to take as long as they were predicted, times the median ratio of those that are over or run.
+    """Expects trials to take their predicted time, times the median ratio of those that have ended or are running.
 
     A trial without prediction takes as long as the median one of its model and task, else of all.
 
@@ -131,7 +131,7 @@ class TimeLeft:
         now = time.monotonic()
         own = {key: seconds for key, (_, seconds) in self.running.items() if seconds}
         measured = [*self.ended, *((key, self.groups.get(key), own[key]) for key in own)]
-        # Medians: one trial beside which the machine was busy must not stretch all that follow.
+        # Medians: one trial on a busy machine must not stretch all that follow.
         ratios = [x / self.predicted[key] for key, _, x in measured if self.predicted.get(key)]
         pace = statistics.median(ratios or [1.0])
         by_group = by_key((group, seconds) for _, group, seconds in measured)

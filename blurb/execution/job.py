@@ -1,4 +1,4 @@
-"""A trial with everything needed to run it on this machine, its unit of work, and what became of it."""
+"""Jobs: a trial with everything needed to run it on this machine, its progress and outcome, and a queue of jobs."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Job:
 
     @property
     def place(self) -> str:
-        """The device that it runs on: that asked for, or the CPU for what always runs there."""
+        """The device that it runs on: the requested one, or the CPU for learners that always run there."""
         return self.device if self.learner.on_device else "cpu"
 
     @functools.cached_property
@@ -74,7 +74,7 @@ class Job:
 class TrialOutcome:
     """The result of a job; `message` is the reason if it failed, and who has the trial if it is `held`.
 
-    "submitted": another machine will run it, `message` says where; `script` is what its scheduler was or can be given.
+    "submitted": another machine will run it, `message` says where; `script` is the script for its scheduler.
     """
 
     job: Job
@@ -125,7 +125,7 @@ def predictions_of(
         columns["prediction"] += predicted
         columns["majority"] += [formulation.constant(majority, row) for row in rows]
         columns["scores"] += scores if scores is not None else [None] * len(rows)
-        # As they are stored, so that whoever scores again gets the same figures.
+        # As they are stored, so that scoring again gives the same figures.
         known = losses is not None and split == "dev"
         columns[LOSS] += np.asarray(losses, np.float32).tolist() if known else [None] * len(rows)
     if columns[LOSS].count(None) == len(columns[LOSS]):
@@ -195,7 +195,7 @@ OnProgress = Callable[[Job, TrialProgress], None]
 LOOK = 2.0
 """Seconds between two looks whether a trial has become free."""
 SHARE = 10
-"""Minimum time between two looks, as a multiple of what one takes: a slow disk is not to be busy with them."""
+"""Minimum time between two looks, as a multiple of the time of one: they must not keep a slow disk busy."""
 
 
 class JobQueue:
@@ -222,7 +222,7 @@ class JobQueue:
         self._lock = threading.Lock()
 
     def next(self, wait: Callable[[float], object] = time.sleep) -> int | None:
-        """The next job: one that had no turn yet, else one that nobody holds any more, for which it waits.
+        """The next job: one without a turn so far, else one that nobody holds any more; waits for it.
 
         :param wait: sleeps for some seconds; true ends the turns
         :returns: None if there is none left
@@ -236,7 +236,7 @@ class JobQueue:
                 return None
 
     def next_free(self) -> int | None:
-        """The same without waiting; None also if others hold all that are left."""
+        """As `next` without waiting; None also if others hold all jobs that are left."""
         with self._lock:
             if self._first:
                 return self._first.popleft()
@@ -253,7 +253,7 @@ class JobQueue:
         return len(self._first) + len(self._held)
 
     def end(self, index: int, outcome: TrialOutcome) -> None:
-        """Notes how the turn of a job ended; one that another process holds has another turn."""
+        """Records the outcome of a job's turn; a job held by another process gets another turn."""
         if outcome.status == "held":
             with self._lock:
                 self._held.append(index)
@@ -273,10 +273,10 @@ class JobQueue:
 
 
 def is_free(job: Job) -> bool:
-    """Whether no other process runs a job; to wait for one, ask again and again."""
+    """Whether no other process runs a job; to wait for one, call it repeatedly."""
     try:
         return leases.remove_if_stale(Store(job.store).lease(job.path))
-    except OSError:  # the job itself fails by it, and says so
+    except OSError:  # the job itself fails with it, and says so
         return True
 
 

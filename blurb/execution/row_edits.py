@@ -1,7 +1,7 @@
 """Removes and renames rows of a store, without touching what other rows have.
 
-Rows of one model share trials, so only trials that no other row has are deleted. Whatever a kill leaves can be read,
-and the same command finishes it: trials are copied whole before their row is written, and deleted before their row is.
+Rows of one model share trials, so only trials that no other row has are deleted. After a kill the store can be read,
+and the same command finishes: trials are copied whole before their row is written, and deleted before their row is.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Removal:
     :param trials: its trials that no other row has
     :param shared: its trials that stay, as another row has them
     :param unlisted: trials that no row has, which go with the last row of their model
-    :param size: bytes of all that goes
+    :param size: bytes of all that is deleted
     """
 
     trials: tuple[Path, ...]
@@ -122,7 +122,7 @@ def _rows_beside(store: Store, row: RowTrials) -> list[RowTrials]:
 
 
 def _own_places(store: Store, row: RowTrials, beside: Iterable[RowTrials]) -> list[Path]:
-    """The places of the trials that no other row has, also of those that never ran."""
+    """The places of the trials that no other row has, including those that never ran."""
     others = {
         path
         for other in beside
@@ -171,10 +171,10 @@ def _search_trials(store: Store, row: RowTrials) -> Iterator[Path]:
 
 
 def _copy_trial(store: Store, path: Path, target: Path, model: str) -> None:
-    """Copies a trial with its kept model, or the reason why it failed, to another model; what is there stays."""
+    """Copies a trial with its kept model, or the reason why it failed, to another model; existing ones stay."""
     failure, copied = row_contents.failure_of(path), row_contents.failure_of(target)
     if failure.exists() and not copied.exists():
-        with contextlib.suppress(StoreError):  # a reason that cannot be read is none
+        with contextlib.suppress(StoreError):  # an unreadable reason is left out
             write_json(copied, read_json(failure))
     if not path.exists():
         return
@@ -224,7 +224,7 @@ def _remove_row(store: Store, row: RowTrials) -> None:
 
 
 def disown(store: Store, model: str) -> None:
-    """Gives the folder of a model up after its last row: deleted if nobody else has it."""
+    """Gives the folder of a model up after its last row; deletes it if no other model has it."""
     folder = store.root / store.folder(model)
     if not folder.is_dir() or any(row.model == model for row in rows.read(store, _ignore_damage)):
         return

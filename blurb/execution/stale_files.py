@@ -34,9 +34,9 @@ HIDDEN = re.compile(r"\.([0-9a-f]{16})\.")
 
 @dataclass(frozen=True)
 class Leftover:
-    """A file or folder that can go.
+    """A file or folder that can be removed.
 
-    :param trial: folder of the trial that it is of, if any
+    :param trial: folder of its trial, if any
     :param size: bytes
     """
 
@@ -47,15 +47,15 @@ class Leftover:
 
 
 def find(store: Store) -> list[Leftover]:
-    """Files that can be removed now: none of a trial that a living process has."""
+    """Files that can be removed now; none of a trial held by a living process."""
     found = [*find_trial_leftovers(store), *_stray_files(store)]
     return [Leftover(one.kind, one.path, one.trial, size_of(one.path)) for one in found]
 
 
 def remove(store: Store | None, found: Sequence[Leftover]) -> list[Leftover]:
-    """Removes them, and returns those that went; what a process has begun to use meanwhile stays.
+    """Removes leftovers, and returns the removed ones; those that a process has begun to use meanwhile stay.
 
-    :param store: None for those of a data folder
+    :param store: None for leftovers of a data folder
     """
     gone = []
     leases.wait_for_stale(file.path for file in found if file.kind == "stale lease")
@@ -69,7 +69,7 @@ def remove(store: Store | None, found: Sequence[Leftover]) -> list[Leftover]:
                 if lease is None:
                     continue
                 if file.kind == "temporary folder":
-                    store.clean(file.trial)  # one that was about to be replaced is put back first
+                    store.clean(file.trial)  # first restores a trial that was about to be replaced
                 else:
                     _delete_path(file.path)
         if not file.path.exists():
@@ -84,7 +84,7 @@ def waits(found: Sequence[Leftover]) -> bool:
 
 
 def find_trial_leftovers(store: Store) -> Iterator[Leftover]:
-    """What killed processes left of trials; without sizes."""
+    """Leftovers of trials from killed processes, without sizes."""
     for folder in sorted(
         path for path in store.root.glob("*/*") if path.is_dir() and path.name != rows.FOLDER
     ):
@@ -101,7 +101,7 @@ def find_trial_leftovers(store: Store) -> Iterator[Leftover]:
                 yield Leftover("temporary folder", file, path)
             done, unfinished = (path / "DONE.json").exists(), checkpoints.folder_of(path)
             for file in checkpoints.all_of(path):
-                if done or file != unfinished:  # which the trial goes on from
+                if done or file != unfinished:  # an unfinished trial goes on from that one
                     yield Leftover("checkpoint", file, path)
             if done and row_contents.failure_of(path).exists():
                 yield Leftover("reason of a failure", row_contents.failure_of(path), path)
@@ -120,7 +120,7 @@ def _stray_files(store: Store) -> Iterator[Leftover]:
     if (lease := store.root / ROWS_LEASE).exists() and leases.seems_held(lease) is False:
         yield Leftover("stale lease", lease)
     depths = ("", "*/", "*/*/", f"*/{rows.FOLDER}/")
-    # Of processes that were killed as they ended the lease of another that had been killed, or the right to do so.
+    # Of processes killed while they ended the lease of another killed process, or the right to do so.
     for path in sorted(
         path for depth in depths for path in store.root.glob(f"{depth}.*{LEASE}{leases.END}*")
     ):
@@ -128,7 +128,7 @@ def _stray_files(store: Store) -> Iterator[Leftover]:
             yield Leftover("stale lease", path)
     for path in _forgotten_files(store.root, depths):
         yield Leftover("temporary file", path)
-    with contextlib.suppress(OSError):  # a folder that may only be read
+    with contextlib.suppress(OSError):  # a read-only folder
         now = disk_time(store.root)
         for path in sorted((store.root / QUEUE).glob("*")):
             if now - path.stat().st_mtime > QUEUED:
@@ -142,10 +142,10 @@ def find_in_data(folder: Path) -> list[Leftover]:
 
 
 def _forgotten_files(folder: Path, depths: Sequence[str]) -> Iterator[Path]:
-    """The temporary files and folders of blurb at some depths that are older than any command needs them."""
+    """The temporary files and folders of blurb at some depths, older than any command needs them."""
     try:
         now = disk_time(folder)
-    except OSError:  # a folder that may only be read
+    except OSError:  # a read-only folder
         return
     for depth in depths:
         for path in sorted(folder.glob(f"{depth}.*.tmp")):

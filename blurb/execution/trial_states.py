@@ -1,4 +1,4 @@
-"""Where the trials of a store stand: done, running, failed or to run; from names of files, without reading trials."""
+"""The states of the trials of a store: done, running, failed or to run; from names of files, without reading trials."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ class TrialStanding:
 def read(store: Store, tell: Tell = tell_damage) -> list[TrialStanding]:
     """All trials that rows and sweeps of a store ask for, in the order of the rows.
 
-    A trial that is in its place counts as done: it was put there whole. Whether it still is, `blurb runs verify` tells.
+    A trial in its place counts as done, as it was put there whole; `blurb runs verify` checks that it still is.
 
-    :param tell: receives a message for each row and sweep that cannot be read; their trials are not among these
+    :param tell: receives a message for each row and sweep that cannot be read; their trials are left out
     """
 
     def tell_of_sweep(error: BlurbError) -> None:
-        if not isinstance(error, sweeps.NotAllowed):  # of code that may not run here a worker tells
+        if not isinstance(error, sweeps.NotAllowed):  # a worker reports code that may not run here
             tell(error)
 
     requested: dict[str, TrialStanding] = {}
@@ -96,9 +96,9 @@ def read(store: Store, tell: Tell = tell_damage) -> list[TrialStanding]:
 
 
 def _look_at(store: Store, trial: TrialStanding, names: dict[str, frozenset[str]]) -> TrialStanding:
-    """A trial as it stands.
+    """A trial with its current state.
 
-    :param names: what lies in the folders that were looked at
+    :param names: folder -> names in it, for the folders read so far; gets that of the trial
     """
     folder, _, hash_ = trial.folder.rpartition("/")
     if folder not in names:
@@ -122,7 +122,7 @@ def _look_at(store: Store, trial: TrialStanding, names: dict[str, frozenset[str]
 
 
 def seconds_left(trials: Sequence[TrialStanding]) -> float | None:
-    """Predicted seconds until all are done, with as many workers as now; None if nothing is known or nobody works."""
+    """Predicted seconds until all are done, with as many workers as now; None if one is not predicted or none runs."""
     running = [trial for trial in trials if trial.state == "running"]
     waiting = [trial for trial in trials if trial.state in ("running", "to run")]
     if not running or not all(trial.predicted for trial in waiting):

@@ -205,7 +205,7 @@ def _weighted_average(known: Mapping[str, Known], shares: Mapping[str, float]) -
 
 
 def within(value: Value, shares: Mapping[str, float]) -> Value:
-    """A value whose interval ends where the metrics of its datasets end."""
+    """A value with its interval cut at the bounds of its datasets' metrics."""
     if value.low is None or value.high is None:
         return value
     ends = [score_bounds(name) for name in shares]
@@ -220,7 +220,7 @@ KIND = "intervals"
 UNSEEN = 1.0
 """Seconds without a bar."""
 SAVED = 5.0
-"""Seconds between two writes, as whoever does not want to wait goes on there the next time."""
+"""Seconds between two writes, so that an interrupted command goes on from there the next time."""
 Ends = dict[str, tuple[float, float, str]]
 """Name of a number -> both ends of its interval, and `Value.basis`."""
 
@@ -265,7 +265,7 @@ def _with_bar(places: list[int]) -> Iterator[int]:
 
 
 class IntervalCache:
-    """The intervals of the rows of a store, in a file of the cache; one that is damaged counts as none.
+    """The intervals of the rows of a store, in a file of the cache; a damaged file counts as missing.
 
     A file has the last state of each row, so it does not grow with the trials.
     """
@@ -295,14 +295,14 @@ class IntervalCache:
                 }
 
     def find(self, row: Row) -> Ends | None:
-        """Those of a row whose trials are as they were; None if they are to be computed."""
+        """The intervals of a row whose trials have not changed; None if they must be computed."""
         known = self._rows.get(_cache_key(row))
         return known[1] if known is not None and known[0] == row.stamp and row.stamp else None
 
     def add(self, row: Row, values: Mapping[str, Value]) -> None:
-        """Keeps those of a row, unless its trials cannot be told from others.
+        """Keeps the intervals of a row, unless its trials cannot be told from others.
 
-        Nor those over seeds of a dataset with predictions: they may be damaged, which is to be told every time.
+        Nor if one is over seeds only, of a dataset with predictions: these may be damaged, to be reported every time.
         """
         damaged = any(values[name].basis == "seeds" for name in row.records if name in values)
         if row.stamp and not damaged:

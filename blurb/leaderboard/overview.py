@@ -39,12 +39,12 @@ def overview_table(
     columns: Sequence[str] | None = None,
     bold: Sequence[RankedRow] = (),
 ) -> Table:
-    """Rank, score with half of its 95 % interval, and the six means; columns that nobody has are left out.
+    """Rank, score with half of its 95 % interval, and the six means; columns without values are left out.
 
-    A line with its name stands above each group of rows that is ranked by itself, but above the protocols of papers.
+    A line with its name stands above each group of rows that is ranked by itself, except the protocols of papers.
 
     :param columns: these instead of score and means
-    :param bold: rows to show so
+    :param bold: rows to show in bold
     """
     wanted = columns or (*MEANS, *([] if sorted_by in MEANS else [sorted_by]))
     shown = [
@@ -77,7 +77,7 @@ def overview_table(
 
 
 def own_first(ranks: Sequence[Ranked], by: str) -> list[Ranked]:
-    """Groups of published rows alone after the others, each in the order that it has."""
+    """Moves groups of only published rows after the others; each group keeps its order."""
     own = {_part_of_row(ranked, by) for ranked in ranks if not ranked.entry.row.published}
     return sorted(
         ranks,
@@ -98,7 +98,7 @@ def heading(name: str) -> str:
 
 
 def datasets(rows: Sequence[RankedRow], width: int) -> list[Table]:
-    """A line a dataset, and for each row its score and skill; as many tables as the rows need at this width."""
+    """One line per dataset with score and skill of each row; as many tables as the rows need at this width."""
     there = {name for row in rows for name in row.values}
     names = [name for name in (*DATASETS, *sorted(there - {*DATASETS, *MEANS})) if name in there]
     room = max(1, (width - ROOM) // ROOM)
@@ -113,7 +113,7 @@ def without_means(row: RankedRow) -> bool:
 
 
 def beside_means(row: RankedRow) -> list[str]:
-    """Its datasets that are in no mean of the overview: of one's own, or of a task type that is not whole."""
+    """Its datasets that are in no mean of the overview: a user's own, or of a task type that is not whole."""
     means = {name for name, kind in _type_columns().items() if kind in row.values}
     return [name for name in row.values if name not in (*MEANS, *means)]
 
@@ -140,7 +140,7 @@ def _dataset_table(names: Sequence[str], rows: Sequence[RankedRow]) -> Table:
 
 
 class _Figure:
-    """Digits at the right of a cell; drawn as `Text`, those of a thousand rows would take twice the time."""
+    """Digits at the right of a cell; as `Text`, a thousand rows would take twice the time."""
 
     __slots__ = ("text",)
 
@@ -204,9 +204,9 @@ def with_neighbours(rows: Sequence[Row], others: Iterable[Row] = (), width: int 
     """The given rows among those of the store and the published ones.
 
     The columns are the means that a given row has, and, as far as they fit, datasets that are in none of them: first
-    the tasks of one's own, then those of types that are not whole.
+    a user's own tasks, then those of types that are not whole.
 
-    :param others: rows of the same store; those that were made otherwise are left out, as they are ranked apart
+    :param others: rows of the same store; rows made otherwise are left out, as they are ranked apart
     :param width: of the terminal
     """
     own_rows = [ranking.entry(row, resampled=False) for row in rows]
@@ -250,7 +250,7 @@ def _column_width(name: str) -> int:
 
 
 def _rows_near(ranks: Sequence[Ranked], mine: Sequence[RankedRow]) -> list[Ranked]:
-    """Those of `mine`, the rows next to them in their part, and its best one."""
+    """The rows of `mine`, their neighbours in their part, and its best row."""
     own = {id(row) for row in mine}
     parts = by_key((ranked.part, ranked) for ranked in ranks)
     rows = []

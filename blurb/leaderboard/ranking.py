@@ -239,7 +239,7 @@ def read_rows(
 
 
 def standing(row: Row, board: Board | None = None, together: bool = False) -> groups.Standing:
-    """The standing of one of these rows; beside those of a board, the rows of a table are what somebody says.
+    """The standing of one of these rows; beside the rows of a board, those of a table are only claimed.
 
     :param together: whether rows whose kind allows it are ranked with published ones
     """

@@ -46,7 +46,7 @@ def card(row: Row) -> RenderableType:
 
 
 def _is_of_blurb(row: Row) -> bool:
-    """Tasks of one's own have no score, and no release to be verified against."""
+    """Whether a row has tasks of BLURB; a user's own have no score, and no release to be verified against."""
     return any(name not in row.own_tasks for name in row.datasets)
 
 
@@ -62,7 +62,7 @@ def _notes_on_row(row: Row) -> list[str]:
 
 
 def _compact_table(rows: Sequence[Row], width: int) -> RenderableType:
-    """A line a row, with the mean on test of every dataset; what holds of several rows is said once."""
+    """One line per row, with the mean on test of every dataset; notes on several rows are shown once."""
     names = list(
         dict.fromkeys(task.name for task in tasks.all() for row in rows if row.seeds(task.name))
     )

@@ -32,7 +32,7 @@ kinds: Registry[LearnerKind] = Registry(
     "learner", "blurb.learners.kinds", "LEARNER", "blurb.learners", "blurb.learners:LearnerKind"
 )
 PREFIX = "baseline:"
-"""Begins a model reference that is the name of a kind, as well as the weights of its trials."""
+"""Prefix of a model reference that names a kind, and of the weights of its trials."""
 
 
 def is_named(model: object) -> bool:

@@ -75,7 +75,7 @@ class Predicted(NamedTuple):
     """Predictions of a learner for some units.
 
     :param answers: one per unit, as label names
-    :param scores: those behind each answer; None if there are none
+    :param scores: scores behind each answer; None without scores
     :param losses: `Formulation.losses` of the probabilities; None if there are none
     """
 
@@ -106,4 +106,4 @@ class Learner(ABC):
 
     @abstractmethod
     def predict(self, units: Subset) -> Predicted | Output:
-        """Predictions for `units.used` by name, and their scores; a plain pair if nothing is known of losses."""
+        """Predictions for `units.used` by name, and their scores; a plain pair without losses."""

@@ -57,7 +57,7 @@ def scored_items(formulation: Formulation, units: Sequence[Any]) -> int:
 
 
 def assign_folds(units: Sequence[Any]) -> Ints | None:
-    """The fold of each example; a document is never split. None of one document, which would leave nothing to fit."""
+    """The fold of each example; a document is never split. None for one document, which would leave nothing to fit."""
     names = [
         number if unit.get("doc_id") is None else unit["doc_id"]
         for number, unit in enumerate(units)
@@ -65,7 +65,7 @@ def assign_folds(units: Sequence[Any]) -> Ints | None:
     places = {name: place for place, name in enumerate(dict.fromkeys(names))}
     if len(places) < 2:
         return None
-    # Not in the order of the file, which may be that of the answers.
+    # Not in the order of the file, which may follow the answers.
     dealt = np.random.default_rng(0).permutation(len(places)) % min(FOLDS, len(places))
     return np.array([dealt[places[name]] for name in names], dtype=np.int64)
 
@@ -101,7 +101,7 @@ def best_shift(
 class Read:
     """The inputs of some units, and how rows of a design belong to them.
 
-    :param features: the inputs, as the formulation's `output` wants it
+    :param features: the inputs, as the formulation's `output` takes them
     :param layers: of a probe, for each of `frozen.encoder.LAYERS` the vectors of each of `frozen_features`
     """
 
@@ -116,7 +116,7 @@ class Read:
         return np.repeat(self.features.example_index, self.features.word_ids.lengths)
 
     def by_input(self, rows: Tensor) -> list[npt.NDArray[Any]]:
-        """Rows of the design as an array per input: that of its words, or its own row."""
+        """Rows of the design as an array per input: the rows of its words, or its own row."""
         if self.features.word_ids is None:
             return list(rows.numpy())
         return np.split(rows.numpy(), self.features.word_ids.offsets[1:-1])
@@ -149,7 +149,7 @@ class LinearLearner(Learner):
         )
 
     def _losses(self, units: Sequence[Any], read: Read, scores: Tensor) -> Sequence[float] | None:
-        """Of the fit as it is, whose probabilities a shift for the sake of a metric would distort."""
+        """The losses of the unshifted fit; a shift for a metric would distort its probabilities."""
         _, shares = decide_labels(self.problem.kind, scores)
         return self.formulation.losses(units, read.features, read.by_input(shares))
 

@@ -18,7 +18,7 @@ def kind_of(protocol: Protocol) -> LearnerKind:
 
 
 def load(name: Path | str) -> Protocol:
-    """Loads a protocol by name or from a file, and checks what it says to its learner; raises all that is wrong."""
+    """Loads a protocol by name or from a file, and checks it against its learner; raises all faults."""
     errors = ErrorCollector()
     protocol = check(protocol_files.read(str(name), errors), name, errors)
     errors.stop()

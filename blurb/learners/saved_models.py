@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 Restore = Callable[[Path, str, bool], tuple["Learner", dict[str, Any]]]
 FOLDER = "model"
-"""In the folder of a trial."""
+"""Name of the model's folder within that of a trial."""
 ABOUT = "blurb.json"
 LONGEST = 2**31
-"""In tokens; `max_length` is below."""
+"""Bound of `max_length`, in tokens."""
 
 
 def is_kept(trial: Path) -> bool:
@@ -64,7 +64,7 @@ def read_about(folder: Path, schema: int, fields: Mapping[str, type]) -> dict[st
 
 
 def copy_as(model: str, folder: Path, target: Path) -> None:
-    """Copies a kept model under the name of another model; one that is damaged is copied as it is.
+    """Copies a kept model under the name of another model; a damaged one is copied unchanged.
 
     :param target: is created
     """
@@ -77,7 +77,7 @@ def copy_as(model: str, folder: Path, target: Path) -> None:
 def load(folder: Path, device: str, remote_code: bool) -> tuple[Learner, dict[str, Any]]:
     """A kept model, ready to predict, and its `blurb.json`, which names the kind of learner (`learner`).
 
-    :param remote_code: whether a person allowed the Python files in it; what it says itself allows nothing
+    :param remote_code: whether a person allowed the Python files in it; its own content allows nothing
     :raises ModelError: if it is missing or damaged, or needs code that was not allowed
     """
     name = read_json(folder / ABOUT).get("learner", "") if (folder / ABOUT).is_file() else ""

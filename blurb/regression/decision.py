@@ -119,7 +119,7 @@ class Decision:
 
     @property
     def exit_code(self) -> int:
-        """That of `blurb check`: 0 pass, 1 regression, 2 cannot judge."""
+        """The exit code of `blurb check`: 0 pass, 1 regression, 2 cannot judge."""
         return int(self.outcome)
 
     @property
@@ -151,7 +151,7 @@ class Decision:
         return f"<p>{escape(repr(self)[1:-1])}</p>{table}"
 
     def to_junit(self) -> bytes:
-        """The decision as JUnit XML, a test case a finding."""
+        """The decision as JUnit XML, one test case per finding."""
         from blurb.regression.junit import junit_document
 
         return junit_document(self)

@@ -115,7 +115,7 @@ def _escape_markdown(text: str) -> str:
 def workflow_commands(decision: Decision) -> list[str]:
     """Workflow commands of GitHub Actions: an error per regression, a warning if something cannot be judged.
 
-    And a warning of scores that a constant answer has, as a pass says little there.
+    And a warning if a row has the score of a constant answer, as a pass says little there.
     """
     kinds = {Outcome.REGRESSION: "error", Outcome.CANNOT_JUDGE: "warning"}
     warned = (

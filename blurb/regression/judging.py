@@ -52,7 +52,7 @@ def decide_check(candidate: Row, baseline: Row, rules: Rules, turn: Turn | None 
     }
     if SCORE in lines:
         required.insert(0, SCORE)
-        refused = "" if turn is None else turn.refused  # which holds of all alike
+        refused = "" if turn is None else turn.refused  # the same for all
         unfit[SCORE] = refused or next(
             (f"{name}: {unfit[name]}" for name in dataset_weights() if unfit[name]), ""
         )
@@ -102,7 +102,7 @@ def required_of(baseline: Row, rules: Rules) -> list[str]:
 
 
 def compared_of(baseline: Row, rules: Rules) -> list[str]:
-    """The datasets that are compared: a limit of the score asks for all of its own, whatever else is asked for."""
+    """The datasets to compare: the required ones, and with a limit of the score all of its datasets."""
     required = required_of(baseline, rules)
     return (
         required
@@ -117,7 +117,7 @@ def _compare_datasets(
 ) -> dict[str, ScoreComparison]:  # fmt: skip
     """The comparisons by name; paired ones with as many draws as the level needs, where it could be reached.
 
-    The usual draws come first. Only where one of their p-values is near the level, more are drawn and decide alone: a
+    The usual draws come first. Only if one of their p-values is near the level, more are drawn and decide alone: a
     test that also asks for the first ones rejects no more often than its level.
     """
 
@@ -130,7 +130,7 @@ def _compare_datasets(
 
     lines = compared(RESAMPLES)
     tests = sum(name == SCORE or name in only for name in lines)
-    # As many as show a p-value that is below the level after the correction over the tests.
+    # Enough for a p-value that is below the level after the correction over the tests.
     draws = min(MOST_DRAWS, math.ceil(FINE * tests / level)) if level else 0
     if not has_paired(lines.values()) or draws <= RESAMPLES:
         return lines

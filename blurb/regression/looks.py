@@ -40,7 +40,7 @@ from blurb.tasks import Split
 
 VERSION = 1
 DIGITS = 4
-"""Of the scores of a `results.csv`, so that a row of a table and the same of a store are one."""
+"""Digits of the scores of a `results.csv`, so that a row has the same hash from a table and from a store."""
 NEW_FILE = (
     "begin a new file, whose looks have a level of their own, and say so wherever you report it"
 )
@@ -91,7 +91,7 @@ class LookSeries:
     def turn(self, candidate: str, baseline: str, where: Path, weights: Sequence[str] = ()) -> Turn:
         """The turn of a candidate, by its hash and that of the baseline that it is compared with.
 
-        :param weights: of both, whose runs are in the variance already and shall not count twice
+        :param weights: of both; their runs are in the variance already and must not count twice
         """
         earlier = [look.hash for look in self.looks]
         repeated = candidate in earlier
@@ -165,7 +165,7 @@ def start_series(rules: Rules, baseline: Row) -> LookSeries:
 
 
 def merge_rules(series: LookSeries, rules: Rules, where: Path) -> Rules:
-    """The rules with what the series has and they leave open; SettingsError where they say something else."""
+    """The rules, completed by those of the series; SettingsError if they contradict it."""
     plan = series.plan
     if rules.looks is not None and rules.looks < len(series.looks):
         raise SettingsError(
@@ -206,7 +206,7 @@ def write(path: Path, series: LookSeries) -> None:
 
 
 def read(path: Path) -> LookSeries:
-    """Reads a state file; StoreError, by its name, if it is no such file, or not as it was written."""
+    """Reads a state file; StoreError, with its name, if it is no such file, or was changed."""
     content = read_json(path)
     if "plan" not in content or "digest" not in content:
         raise StoreError(

@@ -18,7 +18,7 @@ from blurb.system import text_files
 
 NAME = "blurb-check.toml"
 VERSION = 1
-"""Of the keys of a rules file. A file without `version` has this one."""
+"""Version of the keys of a rules file. A file without `version` has this one."""
 Rule = Literal["or", "and", "noise"]
 """Rules by which a drop is a regression: beyond `max_drop` or noise, beyond both, or beyond noise alone."""
 RULES: tuple[Rule, ...] = get_args(Rule)
@@ -89,7 +89,7 @@ class Rules:
 
 
 def load_rules(path: Path) -> Rules:
-    """Reads the rules of a file; raises all that is wrong with it, by file and key.
+    """Reads the rules of a file; raises all its faults, by file and key.
 
     version = 1
     split = "dev"

@@ -14,15 +14,15 @@ from blurb.statistics.pooled import RunVariance, Squares, bartlett_p, pool_varia
 from blurb.tasks import Split
 
 UNEQUAL = 0.01
-"""Level below which Bartlett's test, corrected over the datasets, says that checkpoints differ in variance: a remark
-hangs on it and no decision, so it shall not come at every other series."""
+"""Level below which Bartlett's test, corrected over the datasets, says that checkpoints differ in variance. Only a
+remark depends on it, no decision, so it must not be frequent."""
 
 
 class Variances(NamedTuple):
     """Estimates of the variance between runs.
 
-    :param known: dataset -> variance; of others the two rows are all there is
-    :param text: a sentence for reports; "" if nothing is to be said
+    :param known: dataset -> variance; for others only the two rows tell it
+    :param text: a sentence for reports, or ""
     """
 
     known: Mapping[str, RunVariance]
@@ -38,9 +38,9 @@ def squares_of(row: Row, names: Sequence[str], split: Split) -> dict[str, Square
 def series_variances(
     candidate: Row, baseline: Row, names: Sequence[str], rules: Rules, turn: Turn | None
 ) -> Variances:
-    """Those of datasets in a series: pooled over its checkpoints, or stated where none has two runs.
+    """The variances of datasets in a series: pooled over its checkpoints, or stated if none has two runs.
 
-    Without a series, a stated one counts where both rows have a single run.
+    Without a series, a stated one counts if both rows have a single run.
     """
     if candidate.kind.paired or (turn is not None and turn.refused):
         return Variances({}, "")
@@ -63,7 +63,7 @@ def series_variances(
         if rules.sd is None
         else {name: stated_variance(rules.sd) for name in names if name not in estimated}
     )
-    if turn is None:  # what both rows say of their variances is the business of Welch's test
+    if turn is None:  # Welch's test uses the variances of both rows
         return Variances(others, _stated_for(rules, others, names))
     text = " ".join(
         filter(None, (_describe_pool(estimated, groups), _stated_for(rules, others, names)))

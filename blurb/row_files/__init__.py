@@ -1,1 +1,1 @@
-"""A row by its name, and as files: ids, labels and a manifest, written and read again; what its answers show."""
+"""Rows by name, rows as files (ids, labels and a manifest), and what their answers show."""

@@ -1,4 +1,4 @@
-"""Reads the files of a row of a stranger, which may be anything: nothing of them is believed or run."""
+"""Reads the row files of a stranger, which may be anything: nothing of them is trusted or run."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from blurb.system.files import check_types, read_bytes, read_json
 ROWS = "rows"
 """Folder of the rows of a board."""
 MOST_BYTES = 50_000_000
-"""Of a file; those of thirteen datasets and five seeds have five million together."""
+"""Maximum bytes of a file; the files of thirteen datasets and five seeds have five million together."""
 MOST_RUNS = 13 * 100
 MOST_EXAMPLES, MOST_ROWS = 100_000, 1_000_000
-"""Of a run, dev and test together; and of a file."""
+"""Maximum examples of a run, dev and test together, and rows of a file."""
 MOST_UNPACKED = 500_000_000
-"""Bytes of a file of predictions as it comes out."""
+"""Maximum unpacked bytes of a file of predictions."""
 NAME = re.compile(r"(?![=+@-])[^\x00-\x1f\x7f<>\"`]{1,200}")
 """Names of a model: no control characters, and nothing that is markup or begins a formula."""
 TEXT = re.compile(r"[^\x00-\x1f\x7f<>\"`]{0,1000}")
@@ -94,7 +94,7 @@ def read_row_files(folder: Path) -> RowFiles:
 
 
 def rows_in(folder: Path) -> list[RowFiles]:
-    """The rows in the folders of a folder, by name; DataError if one of them is none."""
+    """The rows in the folders of a folder, by name; DataError if a folder is no row."""
     _check_folder(folder)
     return [
         read_row_files(path)
@@ -104,12 +104,12 @@ def rows_in(folder: Path) -> list[RowFiles]:
 
 
 def rows_on(board: Path) -> list[RowFiles]:
-    """The rows of a board; none of one that has no folder for them yet."""
+    """The rows of a board; none if it has no folder for them yet."""
     return rows_in(board / ROWS) if os.path.lexists(board / ROWS) else []
 
 
 def manifest_of(row: Path) -> str:
-    """The hash by which all files of a row are known; DataError for what can be no manifest."""
+    """The hash of a row's manifest, which identifies all its files; DataError without a proper file."""
     path = row / MANIFEST
     if path.is_symlink() or not path.is_file() or path.stat().st_size > MOST_BYTES:
         raise DataError("is no manifest.", path)
@@ -144,7 +144,7 @@ TYPES, RUN_TYPES = stored_types(RowRecord), stored_types(RunRecord)
 
 
 def _read_about(path: Path) -> RowRecord:
-    content = {"trained_on": "unknown", **read_json(path)}  # before, no file said
+    content = {"trained_on": "unknown", **read_json(path)}  # older files lack it
     check_types(content, TYPES, path)
     missing = [name for name in TYPES if name not in content]
     if missing or content["schema"] != SCHEMA:
@@ -183,7 +183,7 @@ def _read_about(path: Path) -> RowRecord:
 
 
 def _check_texts(content: Any, path: Path) -> None:
-    """Raises a DataError for a text, wherever it is, that is no ordinary one."""
+    """Raises a DataError for a text, at any depth, that does not match `TEXT`."""
     parts = [content]
     while parts:
         part = parts.pop()
@@ -235,7 +235,7 @@ def _check_run(run: Any, path: Path) -> None:
 
 
 def _checked_content(path: Path, hashes: Mapping[str, str]) -> bytes:
-    """The content of a file, which is that of the manifest."""
+    """The content of a file; DataError if its hash is not that of the manifest."""
     content = read_bytes(path)
     if hashlib.sha256(content).hexdigest() != hashes[path.name]:
         raise DataError(f"the file is not the one whose hash is in {MANIFEST}.", path)

@@ -56,7 +56,7 @@ class RowName:
     print it, a model, a run for its checkpoints (`mine` for `mine@5000`), or of published rows a source (`gu2021`) or
     `SOURCE/MODEL`.
 
-    :param row: "" for all rows that are there
+    :param row: "" for all rows of the place
     :param place: store or table; None for the store of the command
     """
 
@@ -66,7 +66,7 @@ class RowName:
 
     @classmethod
     def parse(cls, text: str) -> RowName:
-        """Takes a name apart; DataError or SettingsError for a place that is not there, or holds no rows."""
+        """Parses a name; DataError or SettingsError for a place that does not exist, or holds no rows."""
         if text.startswith(f"{PUBLISHED}:"):
             return cls(text.partition(":")[2], published=True)
         if Path(text).name == ABOUT:
@@ -83,7 +83,7 @@ class RowName:
         return cls(text)
 
     def where(self, store: Path) -> str:
-        """Where it looks, for messages."""
+        """The place of its rows, for messages."""
         return "the list of published rows" if self.published else str(self.place or store)
 
     def rows(self, store: Path, tell: Tell = tell_damage) -> list[Row]:
@@ -110,7 +110,7 @@ def resolve(reference: str, store: Path, tell: Tell = tell_damage) -> Row:
     :raises SettingsError: or UnknownName with the closest name, if there is no such row, or several
     :raises DataError: (file, line) if a file is invalid
     """
-    if mine := _store_rows(store, reference, tell):  # whatever folders have its name
+    if mine := _store_rows(store, reference, tell):  # even if folders have its name
         return pick_row(mine, reference, str(store))
     name = RowName.parse(reference)
     return pick_row(name.rows(store, tell), name.row, name.where(store))
@@ -174,7 +174,7 @@ def fitting(rows: Sequence[Row], wanted: str) -> list[Row]:
 def pick_row(rows: Sequence[Row], requested: str, where: str) -> Row:
     """The one row that a name means; of a run that of its last checkpoint; the only row if no name is given.
 
-    :param where: what the rows are of, for messages
+    :param where: place of the rows, for messages
     """
     if not rows:
         fix = f"blurb run and blurb score --add make rows.{_describe_folder(requested)}"
@@ -207,7 +207,7 @@ def unknown_row(rows: Sequence[Row], wanted: str, kind: str = "row") -> UnknownN
 
 
 def _describe_folder(wanted: str) -> str:
-    """What a folder lacks that was taken for a row; "" if it is none."""
+    """What a folder that was taken for a row lacks; "" if it is no folder."""
     with suppress(OSError):  # longer than a path can be
         if wanted and Path(wanted).is_dir() and not _holds_rows(Path(wanted)):
             return (
@@ -276,7 +276,7 @@ def _typed_task(task: str) -> str:
 def table_rows(path: Path, errors: ErrorCollector = FIRST) -> list[Row]:
     """All rows of one table, whether it is a `results.csv`, a `leaderboard.csv` or an `external.csv`.
 
-    :param errors: gets all that is wrong with it (file, line); by default the first fault is raised
+    :param errors: gets all its faults (file, line); by default the first one is raised
     """
     columns, _ = head_of(path)
     if columns[: len(published.COLUMNS)] == published.COLUMNS:
@@ -317,7 +317,7 @@ def _runs_of(path: Path, lines: Sequence[Numbered]) -> list[Row] | None:
 
 
 def rows_of(rows: Sequence[RowReference], output: Path | str) -> list[Row]:
-    """The rows that are meant; all that is wrong with the references is one error."""
+    """The rows of references; all faults of these are one error."""
     hits = ErrorCollector()
     meant = []
     for row in rows:
@@ -328,7 +328,7 @@ def rows_of(rows: Sequence[RowReference], output: Path | str) -> list[Row]:
 
 
 def row_of(row: RowReference, output: Path | str, tell: Tell = tell_damage) -> Row:
-    """The row that is meant.
+    """The row of a reference.
 
     :param tell: receives messages about damage in a store
     """

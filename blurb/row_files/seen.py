@@ -1,4 +1,4 @@
-"""Seen and unseen of rows: their answers on a dataset, counted by whether train has their strings."""
+"""Seen and unseen answers of rows on a dataset, counted by whether train has their strings."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from blurb.tasks import ScoredSplit, Task
 
 Measure = Literal["precision", "recall", "f1"]
 FEWEST = 20
-"""Gold items of a class from which on its figures have an interval."""
+"""Minimum gold items of a class for figures with an interval."""
 UNSEEN = CLASSES.index("unseen")
 
 
 class Corpus(NamedTuple):
-    """What a dataset has of the strings of its answers.
+    """The strings of a dataset's answers.
 
     :param hashes: data hashes of the trials that may be counted by it
     :param examples: those of the scored split, by id
@@ -192,7 +192,7 @@ def unseen_scores(
 ) -> tuple[Row, dict[str, Clusters | None]]:
     """The row with F1 of unseen strings in place of its scores, and the examples of each dataset that has it.
 
-    Datasets are left out that have no such figure, or fewer than `FEWEST` unseen gold items.
+    Leaves out datasets without such a figure, or with fewer than `FEWEST` unseen gold items.
 
     :raises SettingsError: if none is left
     """

@@ -1,8 +1,8 @@
 """A row as files that can be passed on: `row.json`, the predictions of each dataset, and hashes of them all.
 
 Predictions are ids and predicted labels; there is no text and no gold answer, so the licences of the corpora allow it.
-Whoever has the data recomputes every figure from them but for the loss on dev, which comes from
-probabilities; of that there is the part of each example.
+With the data every figure can be recomputed from them except the loss on dev, which comes from probabilities; of that
+the files have the part of each example, where it is known.
 """
 
 from __future__ import annotations

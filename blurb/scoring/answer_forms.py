@@ -1,4 +1,4 @@
-"""What language models answer to: mentions, a label, labels or a number, by the column of the gold answers."""
+"""The answers of language models: mentions, a label, labels or a number, by the column of the gold answers."""
 
 from __future__ import annotations
 
@@ -16,16 +16,15 @@ Names = Mapping[str, str]
 
 
 class AnswerForm(NamedTuple):
-    """The answers to the tasks of some types.
+    """The form of the answers to the tasks of some types.
 
     :param key: of the JSON object
     :param schema: from the JSON Schema of a label's name to that of the value
     :param gold: the right value for an example, from it and the name of each label in the prompts
     :param classes: of an example, from which shots are drawn in turn
-    :param read: the answer of a value, from the task, the value and the label of each name; what it raises of
-        `UNREADABLE` is a value that the schema does not allow
-    :param unreadable: what stands for an answer that cannot be read: an empty one where there is such a thing, else a
-        wrong one
+    :param read: the answer from the task, the value and the label of each name; raises one of `UNREADABLE` for a value
+        that the schema does not allow
+    :param unreadable: replaces an answer that cannot be read: an empty one where possible, else a wrong one
     """
 
     key: str
@@ -45,7 +44,7 @@ def of(task: Task) -> AnswerForm:
 
 
 def closed(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema of an object with these keys and no others, as servers call it strict."""
+    """The schema of an object with these keys and no others, which servers call strict."""
     return {
         "type": "object",
         "properties": properties,

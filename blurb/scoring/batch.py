@@ -18,9 +18,9 @@ from blurb.system.text_files import HEAD_BYTES, decode_text, refuse_binary
 from blurb.table_files import FileLine
 
 LONGEST, SNIFFED = 50_000_000, 65_536
-"""Bytes of a line, at most (an answer of 100,000 tokens has half a million), and those that tell its kind."""
+"""Maximum bytes of a line (an answer of 100,000 tokens has half a million), and bytes read to tell a file's kind."""
 REPEATS = 10
-"""Answers to each request, at most, on average."""
+"""Maximum number of answers to each request, on average."""
 FINE, SHOWN = ("200", "201"), 3
 """Status codes of an answer, and lines that a message names."""
 AGAIN = "send this request again, and give its answer with the others."
@@ -30,7 +30,7 @@ class Reply(NamedTuple):
     """The answer to a request.
 
     :param content: what the model said; "" for nothing
-    :param fault: why there is nothing, if the service says it (`blurb.scoring.bodies`)
+    :param fault: why there is nothing, if the service says so (`blurb.scoring.bodies`)
     """
 
     line: FileLine
@@ -43,8 +43,8 @@ class Reply(NamedTuple):
 class Replies:
     """The answers to the requests of a task.
 
-    :param first: line of any of them
-    :param by_id: the first answer of each example
+    :param first: first line of all
+    :param by_id: the first answer of each example that has content, else the last one
     :param failed: requests that got an error of the server, and its place
     :param failure: the first of these errors
     :param twice: number of further answers
@@ -66,7 +66,7 @@ class Replies:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What a trial keeps of where its answers are from."""
+        """The origin of the answers, as trials keep it."""
         return {
             "server_model": self.model,
             "prompts": self.manifest.prompts,
@@ -79,14 +79,14 @@ class Replies:
 
 
 def batch_files(path: Path) -> list[Path]:
-    """The file, if it is of a batch service, or the files of a folder that have answers of one."""
+    """The file, if it is of a batch service; of a folder the files with answers of one."""
     if path.is_dir():
         return [each for each in sorted(path.iterdir()) if _kind_by_beginning(each) == "answers"]
     return [path] if _kind_by_beginning(path) else []
 
 
 def _kind_by_beginning(path: Path) -> str:
-    """What a file has by its first bytes: "answers", "requests" or neither, ""; also if its first line is cut."""
+    """The content of a file by its first bytes: "answers", "requests" or "", even if they cut its first line."""
     if not path.is_file():
         return ""
     with open(path, "rb", opener=open_ordinary) as file:
@@ -121,8 +121,8 @@ def _json_lines(path: Path) -> Iterator[tuple[FileLine, dict[str, Any]]]:
 def read(paths: Sequence[Path]) -> dict[str, Replies]:
     """The answers of files, or of all such files of folders, by the name of their task.
 
-    :raises DataError: (file, line) for what is no line of a batch service, answers other requests, or is an error of
-        the server that no other line makes good; for answers in a form that is not understood, after all were read
+    :raises DataError: (file, line) for a line that is not of a batch service, answers other requests, or is an error of
+        the server without an answer in another line; for answers in unknown forms, after all were read
     """
     by_digits: dict[str, Replies] = {}
     strange: list[tuple[FileLine, str]] = []
@@ -167,7 +167,7 @@ def read(paths: Sequence[Path]) -> dict[str, Replies]:
 
 
 def _all_files(paths: Sequence[Path]) -> list[Path]:
-    """The files of answers that were given, each once, or that are in the folders that were given."""
+    """The given files of answers, and those in the given folders; DataError if one is given twice."""
     taken = []
     for path in paths:
         present = batch_files(path)
@@ -193,12 +193,12 @@ def _all_files(paths: Sequence[Path]) -> list[Path]:
 
 
 def _error_with_value(error: Any) -> Any:
-    """The error of a service; some send one without a value beside each answer."""
+    """The error of a service; None for one without values, which some send with each answer."""
     return error if not isinstance(error, dict) or any(error.values()) else None
 
 
 def _take_line(replies: Replies, key: str, line: FileLine, content: Mapping[str, Any]) -> None:
-    """Takes a line of a batch service; what it raises, but a DataError, is a form that is not understood."""
+    """Takes a line of a batch service; any error but a DataError means an unknown form."""
     response = content.get("response") or {}
     status, body = response.get("status_code"), response.get("body")
     error = _error_with_value(content.get("error")) or (
@@ -215,7 +215,7 @@ def _take_line(replies: Replies, key: str, line: FileLine, content: Mapping[str,
     most = replies.manifest.requests
     if max(len(replies.by_id), len(replies.failed), replies.twice // REPEATS) > most:
         raise line.error(f"more answers than the {count_noun(most, 'request')}.")
-    body = body if isinstance(body, dict) else {}  # an error may have any
+    body = body if isinstance(body, dict) else {}  # that of an error may have any type
     usage, model = body.get("usage") or {}, _name_of_model(body.get("model"))
     if model and replies.model and model != replies.model:
         raise line.error(

@@ -1,7 +1,7 @@
-"""The body of an answer, in the forms that are understood; whatever else there is, is refused with its form.
+"""Reads the body of an answer in the known forms; any other is refused with its form.
 
-An answer without text is one only where a form that is understood says so: its text is null, empty or only thinking,
-the service filtered it, or the model refused.
+An answer without text counts only if a known form says so: its text is null, empty or only thinking, the service
+filtered it, or the model refused.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from typing import Any
 
 TOOL = "answer"
-"""What requests call the form of an answer, and the tool that a model may call with it."""
+"""Name of the form of an answer in requests, and of the tool that a model may call with it."""
 REFUSED, FILTERED = "refused", "content_filter"
-"""Why there is no text, where a body says it."""
+"""Reasons for a missing text that a body may state."""
 CUT = ("length", "max_tokens", "max_output_tokens", "model_length")
-"""Reasons to end that are the maximum of tokens."""
+"""Reasons to end that mean the maximum of tokens."""
 PARTS = {
     "text": "text",
     "output_text": "text",
@@ -33,7 +33,7 @@ MESSAGE = frozenset(
 BESIDE = frozenset({"role", "name", "type", "id", "status", "annotations"})
 """Keys that have none of these."""
 RESPONSES = frozenset({"message", "function_call", "reasoning", "completed", "incomplete", None})
-"""Types of the items of /v1/responses, and states of the whole that has an answer."""
+"""Types of the items of /v1/responses, and states of a body with an answer."""
 LOOKS = {
     "custom_id": "a request or a line of another service; give the file with the answers",
     "candidates": "an answer of Gemini",
@@ -47,7 +47,7 @@ LOOKS = {
 
 
 def read(body: Any) -> tuple[str, bool, str]:
-    """What a model said, "" for nothing, whether the maximum of tokens cut it, and why there is nothing.
+    """The text of an answer, "" for none, whether the maximum of tokens cut it, and why there is none.
 
     :returns: the last is `REFUSED` or `FILTERED`, else ""
     :raises LookupError: or TypeError or ValueError for a form that is not understood
@@ -76,7 +76,7 @@ def read(body: Any) -> tuple[str, bool, str]:
     if len(named) > 1 or (
         not (text or fault) and (unknown or MESSAGE.isdisjoint(message) or any(calls))
     ):
-        raise ValueError  # the answer may be in what is not understood, or is one of two
+        raise ValueError  # the answer may be in an unknown part, or there are two
     # The text may end with half an emoji.
     return ("" if fault else text.encode(errors="replace").decode(), reason in CUT, fault)
 

@@ -1,4 +1,4 @@
-"""The rule by which the column of predictions is chosen, the same for files, frames and records of Python.
+"""Chooses the column of predictions by one rule for files, frames and records of Python.
 
 Answers as a file or a script gives them, and the one place that reads the values of strangers.
 """
@@ -66,7 +66,7 @@ class AnswerFile:
 def reading_values(
     path: Path, line: int | None, what: Callable[[], str] = lambda: UNKNOWN
 ) -> Iterator[None]:
-    """The one place where whatever the values of strangers raise becomes an error with their file and line."""
+    """Turns whatever the values of strangers raise into an error with their file and line; the one place for it."""
     try:
         yield
     except BlurbError:
@@ -84,7 +84,7 @@ INPUTS = frozenset(
 )
 """Columns that tell which example it is, and hold no answer."""
 PREDICTION = "prediction"
-"""The column of answers in a file that leaves no question."""
+"""The column of answers in an unambiguous file."""
 MENTIONS = "mentions"
 """The column of entities as texts, instead of tags (`blurb.scoring.mentions`)."""
 SAMPLES = "filtered_resps"
@@ -160,7 +160,7 @@ class Records:
 
 
 def from_records(records: Records, task: Task, path: Path, column: str) -> AnswerFile:
-    """The answers of a table, with the ids, words and texts that it has beside."""
+    """The answers of a table, with its ids, words and texts."""
     answer = answer_column(records.names, path, column, task.task_type.columns.keys() - {*GOLD})
     others = [name for name in records.names if name != answer]
     by_name = {folded(name): name for name in others}
@@ -204,7 +204,7 @@ def from_records(records: Records, task: Task, path: Path, column: str) -> Answe
 
 
 def are_numbers(values: Sequence[str]) -> bool:
-    """Whether values count, from 0 or 1, each number once, in any order."""
+    """Whether values are the numbers from 0 or 1 on, each once, in any order."""
     return any(
         {*values} == {str(number + first) for number in range(len(values))} for first in (0, 1)
     )
@@ -217,7 +217,7 @@ NUMBER = re.compile(r"\A\D*?0*(\d+)(\.0)?\Z")
 def _numbering_column(
     rows: Sequence[tuple[int, Mapping[str, Any]]], names: Sequence[str], path: Path
 ) -> list[str]:
-    """The column that says by number, in another order than the file's, which example an answer belongs to."""
+    """The column that numbers the examples of the answers in another order than the file's; [] without one."""
     values = {
         name: [NUMBER.sub(r"\1", str(record.get(name)).strip()) for _, record in rows]
         for name in names
@@ -256,14 +256,14 @@ def is_header(cells: Sequence[str], task: Task, column: str = "") -> bool:
 
 
 PATH = Path("predictions")
-"""Their names in messages."""
+"""Stands for the file of predictions from Python in messages."""
 
 
 def from_python(given: Any, task: Task, column: str = "") -> AnswerFile:
     """The answers in a mapping from id to prediction, a sequence in the order of the examples, or a table.
 
     :param given: of tables: a frame of pandas, a dataset, records, or columns by name
-    :raises DataError: for what is none of these
+    :raises DataError: for anything else
     """
     with reading_values(PATH, None):
         if hasattr(given, "reset_index") and _has_ids(given):
@@ -292,7 +292,7 @@ def from_python(given: Any, task: Task, column: str = "") -> AnswerFile:
 
 
 def _has_ids(given: Any) -> bool:
-    """Whether the index of a frame or a column of pandas has ids, and does not only count."""
+    """Whether the index of a frame or a column of pandas has ids, and not only numbers."""
     return any(name is not None for name in given.index.names) or all(
         isinstance(name, str) for name in given.index
     )

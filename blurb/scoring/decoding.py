@@ -1,6 +1,6 @@
-"""Answers of language models, whatever may be wrong with them, as answers of a task.
+"""Turns answers of language models, with all their faults, into answers of a task.
 
-What is wrong with an answer is counted and never hidden; one that cannot be read is scored as empty or wrong
+Faults of answers are counted and never hidden; an unreadable answer is scored as empty or wrong
 (`blurb.scoring.answer_forms`).
 """
 
@@ -41,7 +41,7 @@ FAULTS = {
     SHORT: "fewer tags than words; O for the rest",
     OVERLAPPING: "mentions on words of others; left out",
 }
-"""What may be wrong with answers and mentions, and what is made of it."""
+"""Faults of answers and mentions -> how they are handled."""
 BEGINS = (
     r"<(?:seed:)?(?:think(?:ing)?|thought|reasoning)>|\[THINK\]|<\|START_THINKING\|>"
     r"|<\|channel\|>analysis<\|message\|>|\Aanalysis(?=.*assistantfinal)"
@@ -59,10 +59,10 @@ FENCE = re.compile(r"```\w*|<\|\w+\|>|[\s`*.]")
 def decode_answers(
     task: Task, replies: Replies, units: Sequence[Example], split: str, faults: Counter[str]
 ) -> list[Any]:
-    """One answer for each example, as the formulation of the task predicts it.
+    """One answer for each example, in the form that the task's formulation predicts.
 
     :param split: that is scored
-    :param faults: what is wrong with answers and mentions is counted here
+    :param faults: counts the faults of answers and mentions
     :raises DataError: (file, line) for answers on another split, or to requests that were made of other data
     """
     manifest = replies.manifest
@@ -105,9 +105,9 @@ def read(
 
 
 def _reply_and_fault(reply: Reply, task: Task, manifest: Manifest) -> tuple[Any, str]:
-    """What a model said, or None, and what is wrong with it.
+    """The answer in the text of a model, or None, and its fault.
 
-    It is the last whole object that has the key of the schema, behind what is marked as thoughts. A label or a number
+    It is in the last whole object with the key of the schema, after the parts marked as thoughts. A label or a number
     alone is read as such.
     """
     form, whole = answer_forms.of(task), reply.content.strip()
@@ -119,7 +119,7 @@ def _reply_and_fault(reply: Reply, task: Task, manifest: Manifest) -> tuple[Any,
             return form.read(task, bare, manifest.names), AROUND if bare != whole else ""
     inside = _last_object(text, form.key) or text[text.find("{") : text.rfind("}") + 1]
     if reply.cut_off and text == whole and FENCE.sub("", text.replace(inside, "", 1)):
-        return None, NO_JSON  # a draft, of which the answer would have come
+        return None, NO_JSON  # a draft; the answer would have followed
     try:
         said = json_object(inside, reply.line)
         around = AROUND if inside != whole else ""

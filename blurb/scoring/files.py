@@ -27,7 +27,7 @@ from blurb.table_files import (
 from blurb.tasks import Task
 
 LARGEST, MOST = 500_000_000, 1_000_000
-"""Bytes and lines of a file of predictions; the largest test set has some 130,000 words, a line each in CoNLL."""
+"""Maximum bytes and lines of a file of predictions; the largest test set has some 130,000 words, one per CoNLL line."""
 
 
 def read(path: Path, task: Task, form: str = "", column: str = "") -> AnswerFile:
@@ -148,7 +148,7 @@ def _read_table(table: Sequence[tuple[FileLine, list[str]]], task: Task, column:
 
 
 def _text_of_table(path: Path, task: Task, column: str) -> str:
-    """The text of a table, whose cells are not separated by semicolons.
+    """The text of a table; DataError if semicolons separate its cells.
 
     A `;` may also separate the labels of a document.
     """

@@ -1,4 +1,4 @@
-"""Finds the example of each answer: by id, or by order with everything compared that the file says of the examples."""
+"""Finds the example of each answer: by id, or by order; compares everything that the file says of the examples."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def match(file: AnswerFile, units: Sequence[Example], split: str) -> tuple[list[
 
 
 def by_sentence(file: AnswerFile, units: Sequence[Example]) -> AnswerFile:
-    """The tags of whole documents, as BLURB's submissions have those of EBM PICO, cut into those of their sentences.
+    """Cuts the tags of whole documents, as in BLURB's submissions of EBM PICO, into those of their sentences.
 
     :raises DataError: if a document has another number of words than tags
     """
@@ -80,7 +80,7 @@ def by_sentence(file: AnswerFile, units: Sequence[Example]) -> AnswerFile:
 
 
 def _are_numbers(file: AnswerFile, units: Sequence[Example], split: str) -> bool:
-    """Whether the "ids" only count the examples, and are none of them."""
+    """Whether the "ids" only number the examples, and are not their ids."""
     ids = [answer.id for answer in file.answers]
     return are_numbers(ids) and not _places_by_id(units, split).keys() >= {*ids}
 
@@ -197,7 +197,7 @@ def facts(task: Task, folder: Path) -> DataFacts:
 
 
 def _cache_key(task: Task, paths: Mapping[Split, Path]) -> str:
-    """Changes with the files, the declaration of the task, and the code that reads them."""
+    """A key that changes with the files, the declaration of the task, and the code that reads them."""
     stamps = []
     for path in paths.values():
         with contextlib.suppress(OSError):

@@ -15,7 +15,7 @@ from typing import Any
 from blurb.inputs import tagging
 
 MISSING, UNORDERED, OVERLAPPING = "not_in_text", "out_of_order", "overlapping"
-"""What may be wrong with a mention; one that is only out of order is taken."""
+"""Faults of a mention; one that is only out of order is taken."""
 
 
 def of_tags(words: Sequence[str], tags: Sequence[str]) -> list[dict[str, str]]:
@@ -51,11 +51,10 @@ class SearchedWords:
     ) -> list[tagging.Span]:
         """The words of mentions, in the order of the sentence.
 
-        The cursor stands behind the mention before. A mention is the first free place from there, else the first free
-        one anywhere.
+        A mention is at the first free place after the mention before, else at the first free place anywhere.
 
         :param mentions: `text` and `type` of each
-        :param faults: what is wrong with mentions is counted here
+        :param faults: counts the faults of mentions
         """
         spans, taken, cursor = list[tagging.Span](), set[int](), 0
         for mention in mentions:
@@ -78,7 +77,7 @@ class SearchedWords:
         return sorted(spans)
 
     def _at(self, place: tuple[int, int], text: str | None) -> list[tuple[int, int]]:
-        """The words at a place, which is in words without a text, else in characters of the words with blanks."""
+        """The words at a place: counted in words without a text, else in characters of the words joined by blanks."""
         (start, end), blank = place, text is not None
         ends = [*accumulate(len(word) + 1 if blank else 1 for word in self.words)]
         inside = [
@@ -89,7 +88,7 @@ class SearchedWords:
         return [(inside[0], inside[-1] + 1)] if inside else []
 
     def _places(self, letters: str) -> list[tuple[int, int]]:
-        """First word, and the one behind the last, of each occurrence from word border to word border."""
+        """First word, and the one after the last, of each occurrence from word border to word border."""
         places, at = [], self._text.find(letters) if letters else -1
         while at >= 0:
             if at in self._starts and at + len(letters) in self._ends:

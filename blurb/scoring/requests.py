@@ -1,7 +1,7 @@
 """Requests to a language model, as batch services and `vllm run-batch` take them (`blurb data export --format batch`).
 
-A file of requests has a line an example. What the requests of a task were made of stands in `manifest.json` beside
-them, and eight digits of its hash in each `custom_id`: answers to other requests are told by them.
+A file of requests has one line per example. `manifest.json` beside it records what the requests of a task were made
+of, and each `custom_id` has eight digits of its hash, by which answers to other requests are recognised.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from blurb.tasks import SCORED, ScoredSplit, Split, Task
 
 MANIFEST, CACHE, DIGITS = "manifest.json", "requests", 8
 SAMPLE_SEED = 1
-"""Of the examples that `--limit` draws: the same for all seeds of shots."""
+"""Seed of the examples that `--limit` draws: the same for all seeds of shots."""
 COUNT = Field(low=0, most=2**53)
 
 
@@ -48,13 +48,13 @@ class Manifest:
     :param prompts: name of the prompts
     :param prompts_hash: SHA-256 of their files
     :param shots: number of solved examples before the question
-    :param seed: that drew them from train
+    :param seed: of their draw from train
     :param shot_ids: their ids, in order
     :param names: name of a label in the prompts -> the task's
     :param requests: number of lines
     :param words: of all messages
-    :param tokens: upper bound of those of all messages: their bytes, as a token has at least one
-    :param answer_tokens: upper bound of those of all answers; 0 if the prompts set none
+    :param tokens: upper bound of the tokens of all messages: their bytes, as a token has at least one
+    :param answer_tokens: upper bound of the tokens of all answers; 0 if the prompts set none
     """
 
     task: str = declare_field(MISSING, Field())
@@ -90,21 +90,21 @@ class Manifest:
 
     @property
     def input_hash(self) -> str:
-        """Of all that decides how an example is put, but the draw of the shots."""
+        """Hash of all that decides how an example is put, except the draw of the shots."""
         return hashlib.sha256(
             json.dumps([self.prompts_hash, self.shots, self.version]).encode()
         ).hexdigest()
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Those of a protocol that choose the same examples."""
+        """The settings of a protocol that choose the same examples."""
         return {"max_eval": self.limit, "eval_seed": SAMPLE_SEED} if self.limit else {}
 
 
 def known(digits: str, near: Path) -> Manifest | None:
-    """The manifest of requests: beside their answers, or as the cache of the machine that wrote them has it.
+    """The manifest of requests, from beside their answers or from the cache of the machine that wrote them.
 
-    :raises DataError: for a file that is there and is none
+    :raises DataError: for a file that is no manifest
     """
     for path in (near / MANIFEST, cache_home() / CACHE / f"{digits}.json"):
         try:
@@ -123,7 +123,7 @@ def known(digits: str, near: Path) -> Manifest | None:
 def requested_examples(
     task: Task, folder: Path, split: Split, limit: int
 ) -> tuple[Formulation, list[Example]]:
-    """The examples of a split, or those of them that a limit draws."""
+    """The examples of a split, or those that a limit draws."""
     formulation = formulations.bind(task)
     units = matching.units_of(formulation, folder, split)
     return formulation, list(Subset.draw(units, "", limit, SAMPLE_SEED).used)
@@ -146,7 +146,7 @@ def export(
     :param path: a file or folder of prompts; None for those that come with blurb
     :param shots: solved examples before each question, drawn from train by `seed`
     :param limit: examples that are asked; 0 for all
-    :param model: as the server calls it; "" leaves it to who sends the requests
+    :param model: as the server calls it; "" leaves it to the sender of the requests
     :raises BlurbError: for prompts or data that do not fit, before anything is written
     """
     batches = []
@@ -175,7 +175,7 @@ def export(
 def shots_of(task: Task, train: Sequence[Example], count: int, seed: int) -> list[Example]:
     """Examples of train, the same for every model: classes in turn, the most frequent first.
 
-    Classes are labels, rounded scores, or whether a text has a mention, of which those with one come first.
+    Classes are labels, rounded scores, or whether a text has a mention; texts with mentions come first.
 
     :raises SettingsError: if train has fewer
     """
@@ -202,7 +202,7 @@ def shots_of(task: Task, train: Sequence[Example], count: int, seed: int) -> lis
 class TaskRequests:
     """The requests of a task.
 
-    :param model: as the server calls it; "" leaves it to who sends them
+    :param model: as the server calls it; "" leaves it to their sender
     """
 
     task: Task

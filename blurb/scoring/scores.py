@@ -1,4 +1,4 @@
-"""The score of predictions of any tool: BLURB's metric with its interval, and what stands beside it."""
+"""The score of predictions of any tool: BLURB's metric with its interval, and the facts shown with it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from blurb.tasks import SCORED, Split, Task
 RELEASED, ORDER = ("identical", "counts only"), "by order"
 """Verdicts on the release, and how answers were matched if by nothing but their order."""
 RESAMPLES = 2_000
-"""Of the test examples; enough for the digits that are shown."""
+"""Resamples of the test examples; enough for the digits that are shown."""
 
 
 @dataclass(frozen=True)
@@ -120,8 +120,8 @@ class MatchedAnswers:
     :param answers: one a unit, in the order of the units
     :param matched: how they were found, as words
     :param gold_column: the column that they were read from, if its name is that of gold answers; else ""
-    :param faults: what is wrong with them, and how often
-    :param replies: of a language model, which they are from
+    :param faults: their faults, and how often
+    :param replies: of the language model that they are from
     """
 
     formulation: Formulation
@@ -232,7 +232,7 @@ def replied(task: Task, replies: Replies, folder: Path, split: Split) -> Matched
 
 
 def score(matched_answers: MatchedAnswers, file: Path, resamples: int = RESAMPLES) -> Score:
-    """The score of predictions, with everything that stands beside it.
+    """The score of predictions, with all facts shown with it.
 
     :param resamples: for the interval; 0 for none
     """
@@ -284,7 +284,7 @@ def _interval_of(found: MatchedAnswers, resamples: int) -> tuple[float, float]:
 
 
 def _all_classes(task: Task, columns: Mapping[str, Sequence[Any]]) -> AllClasses | None:
-    """For tasks whose metric leaves one class out."""
+    """Accuracy over all classes, if the task's metric leaves one out."""
     negative = task.metric_options.get("negative")
     if not isinstance(negative, str):
         return None

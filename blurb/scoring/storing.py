@@ -23,7 +23,7 @@ from blurb.system import leases
 from blurb.system.files import write_json
 
 UNKNOWN = ""
-"""The precision: nobody here has seen what made the predictions."""
+"""The precision, as nobody here has seen how the predictions were made."""
 UNSEEN = "whether the model saw the test sets in its training is unknown"
 """The note of answers of a language model."""
 HISTORY = "epoch,loss,learning_rate,dev\n"
@@ -39,16 +39,16 @@ def add(
     dev: Mapping[str, MatchedAnswers],
     trained_on: str = "",
 ) -> frozenset[str]:
-    """Writes predictions as finished trials, and the row that has them; returns where others stood in the row before.
+    """Writes predictions as finished trials, and their row; returns the tasks for which the row had others before.
 
     A trial is identified by its predictions. Other predictions of the same model and seed take its place in the row.
 
     :param root: of the store
-    :param model: name that the predictions go by
+    :param model: name of the model in the store
     :param predictions: on test, with their `scores`
-    :param dev: dataset -> predictions on dev, of those that have them
-    :param trained_on: what the model had met before (`TRAINED_ON`); "" leaves what the row says
-    :raises SettingsError: for a name that would be something else
+    :param dev: dataset -> predictions on dev, if there are any
+    :param trained_on: what the model had met before (`TRAINED_ON`); "" keeps that of the row
+    :raises SettingsError: for an invalid name, or data that lacks a split
     """
     _check_names(model, predictions)
     like, store = _row_of(model, suite, [*predictions, *dev.values()]), Store(root)
@@ -87,7 +87,7 @@ def add(
 def _row_of(model: str, suite: str, predictions: Sequence[MatchedAnswers]) -> row_trials.RowTrials:
     """The row of some predictions, without its trials.
 
-    Its weights are a claim, as nobody here has seen them. Of a language model the prompts stand in the place of the
+    Its weights are a claim, as nobody here has seen them. For a language model the prompts take the place of the
     tokenizer: they decide what is read.
 
     :raises SettingsError: if not all were made alike
@@ -157,8 +157,8 @@ def _make_trial(
 ) -> Trial:
     """The trial of some predictions.
 
-    :param row: that it belongs to
-    :param predictions: their hash
+    :param row: the row of the trial
+    :param predictions: hash of the predictions
     """
     formulation, replies = answers.formulation, answers.replies
     task, settings = (

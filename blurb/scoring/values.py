@@ -1,4 +1,4 @@
-"""Turns what a file says into answers of a task: tags in BIO, a label, labels, or a number."""
+"""Turns the values of a file into answers of a task: tags in BIO, a label, labels, or a number."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ QUOTED = 40
 """Characters of an answer that a message quotes."""
 TYPES = ("type", "label", "entity_group", "entity", "tag")
 BESIDE = frozenset({"text", "word", "start", "end", "score", "confidence", "index"})
-"""Keys of a mention that may say its type, and those that say nothing of it."""
+"""Keys of a mention that may hold its type, and keys that say nothing of it."""
 ROUNDED = 0.02
 """How far from 1 the sum of rounded probabilities may be."""
 
@@ -65,7 +65,7 @@ def shape_answers(task: Task, file: AnswerFile) -> AnswerFile:
 def read(task: Task, file: AnswerFile, written: Reading) -> list[Any]:
     """The answer of each entry of a `shape_answers` file, as the task's formulation predicts it.
 
-    :raises DataError: (file, line) for one that is none
+    :raises DataError: (file, line) for an entry that is no answer
     :raises SettingsError: if the mapping of names leads to no label of the task
     """
     unknown = sorted(set(written.names.values()) - {*task.labels, "O"})
@@ -98,7 +98,7 @@ def _read_label(task: Task, file: AnswerFile, answer: Answer) -> str:
 
 
 def _read_labels(task: Task, file: AnswerFile, answer: Answer) -> list[str]:
-    """A list, a text with `|`, `;` or `,` between labels, or those that are rather right by their probabilities."""
+    """A list, a text with `|`, `;` or `,` between labels, or the labels with a probability above 0.5."""
     given = answer.value
     if isinstance(given, dict):
         return [
@@ -108,7 +108,7 @@ def _read_labels(task: Task, file: AnswerFile, answer: Answer) -> list[str]:
         ]
     if not isinstance(given, str) or given.strip().startswith("["):
         return [label_text(each) for each in _read_list(given)]
-    if given.strip() in task.labels:  # which may have a comma in its name
+    if given.strip() in task.labels:  # whose name may have a comma
         return [trim_label(given)]
     return [
         part.strip()
@@ -128,7 +128,7 @@ def _read_tags(task: Task, file: AnswerFile, answer: Answer) -> list[str]:
 
 
 def _read_entities(task: Task, file: AnswerFile, answer: Answer) -> list[dict[str, Any]]:
-    """Entities with their texts or places, and what their keys say of their types."""
+    """Entities with their texts or places, and the types that their keys state."""
     mentions: list[dict[str, Any]] = []
     for each in _read_list(answer.value):
         entity = {"text": each} if isinstance(each, str) else {**each}
@@ -151,7 +151,7 @@ def _read_entities(task: Task, file: AnswerFile, answer: Answer) -> list[dict[st
             and before.get("place")
             and place[0] - before["place"][1] <= 1
         ):
-            before["place"] = (before["place"][0], place[1])  # a token behind others of an entity
+            before["place"] = (before["place"][0], place[1])  # a further token of an entity
         else:
             mentions.append(
                 {
@@ -166,7 +166,7 @@ def _read_entities(task: Task, file: AnswerFile, answer: Answer) -> list[dict[st
 
 
 def read_mentions(task: Task, file: AnswerFile, written: Reading) -> list[list[dict[str, Any]]]:
-    """Mentions with the types of the task; those that `O` is the name of are left out."""
+    """Mentions with the types of the task; those whose type is `O` are left out."""
     typed = (
         [
             {**each, "type": _type_of_mention(task, file, answer, each, written.names)}
@@ -184,7 +184,7 @@ def _type_of_mention(
     mention: Mapping[str, Any],
     names: Mapping[str, str],
 ) -> str:
-    """The type of a mention: what one of its keys says that is a label, a tag or a name of `--map`."""
+    """The type of a mention: the value of a key that is a label, a tag or a name of `--map`."""
     types = mention["types"]
     kinds = [
         names.get(each) or names.get(each[2:], each[2:] if each[:2] in ("B-", "I-") else each)
@@ -213,7 +213,7 @@ def _read_probabilities(
     """The probability of each label.
 
     :param whole: whether just one label is right, so that the probabilities have the sum 1
-    :raises DataError: (file, line) for what is no probability, such as a percentage
+    :raises DataError: (file, line) for a value that is no probability, such as a percentage
     """
     shares = {}
     for name, given in value.items():
@@ -337,7 +337,7 @@ def tags(task: Task, file: AnswerFile, written: Reading) -> list[list[str]]:
 
 
 def _typed_tag(task: Task, tag: str, scheme: str, names: Mapping[str, str]) -> str | None:
-    """A tag with a type of the task; None if it is none of the scheme."""
+    """A tag with a type of the task; None if it is not of the scheme."""
     if tag in OUTSIDE or names.get(tag) == "O":
         return "O"
     if names.get(tag, tag) in task.labels:  # a type without prefix, each word for itself
@@ -371,10 +371,10 @@ def _no_tag(
 
 
 class Form(NamedTuple):
-    """How answers are read that have the column of a gold answer.
+    """How answers are read, for one column of the gold answers.
 
     :param noun: what an answer is, with the name of the task
-    :param shape: the final form of a value; whatever it raises is an error of the file (`blurb.scoring.columns`)
+    :param shape: the final form of a value; any error it raises is one of the file (`blurb.scoring.columns`)
     :param read: the answers of all entries
     """
 

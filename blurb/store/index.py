@@ -1,8 +1,8 @@
-"""What tables need of finished trials, kept in the user's cache so that their files are not read and hashed again.
+"""Facts of finished trials for tables, kept in the user's cache so that their files are not read and hashed again.
 
-One table of SQLite a store, which whoever reads trials fills. The folders stay the truth: an entry counts only while
-size and time of every file are as they were. An index that is locked, read-only, damaged or of another version is
-passed by: nobody waits for it, and all trials are read from their folders.
+One SQLite table per store, filled by every reader of trials. The folders stay the truth: an entry counts only while
+size and time of every file are unchanged. An index that is locked, read-only, damaged or of another version is
+ignored: nobody waits for it, and all trials are read from their folders.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ KEEP = "INSERT OR REPLACE INTO trials_1 VALUES (?, ?, ?)"
 
 @dataclass(frozen=True)
 class TrialFacts:
-    """What tables need of a finished trial.
+    """The facts of a finished trial for tables.
 
     :param stamp: changes with every file of the trial
     :param metrics: as in `metrics.json`, all figures as floating-point numbers
@@ -61,9 +61,9 @@ def key_of(path: Path) -> str:
 
 
 def find_facts(store: Store, keys: Iterable[str]) -> dict[str, TrialFacts]:
-    """The facts of those of these trials that are as they were when they were read; no file is opened."""
+    """The facts of the trials that have not changed since they were read; no file of a trial is opened."""
     stored: list[tuple[str, Any]] = []
-    # Another process writes, the file is damaged, there is none, or no cache folder: the folders have it all.
+    # Another process writes, the file is damaged or missing, or there is no cache folder: the folders have it all.
     with (
         contextlib.suppress(sqlite3.Error, OSError, BlurbError),
         contextlib.closing(sqlite3.connect(_file_of(store), timeout=0)) as table,
@@ -78,7 +78,7 @@ def find_facts(store: Store, keys: Iterable[str]) -> dict[str, TrialFacts]:
 
 
 def read_facts(store: Store, keys: Iterable[str], tell: Tell) -> dict[str, TrialFacts]:
-    """The facts of those of these trials that are finished; what the index lacks is read, and kept.
+    """The facts of the finished ones of some trials; facts that the index lacks are read and added to it.
 
     :param tell: receives messages about damaged trials
     """
@@ -93,7 +93,7 @@ def read_facts(store: Store, keys: Iterable[str], tell: Tell) -> dict[str, Trial
 
 
 def _keep_entries(store: Store, entries: list[tuple[str, bytes, bytes]]) -> None:
-    """Writes entries, or does nothing where that fails."""
+    """Writes entries; does nothing if that fails."""
     with contextlib.suppress(OSError, BlurbError):
         file = _file_of(store)
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -115,7 +115,7 @@ def _file_of(store: Store) -> Path:
 
 
 def _state(folder: str) -> bytes:
-    """Size and time of a trial's folder and of every file in it; of a file that is missing, none."""
+    """Size and time of a trial's folder and of every file in it; nothing for a missing file."""
     parts = []
     for name in ("", *FILES, "DONE.json"):
         try:
@@ -144,7 +144,7 @@ def read_folder(store: Store, key: str, tell: Tell) -> tuple[bytes, bytes] | Non
             return None
         record = Record(str(path))
         trial, provenance, metrics = record.trial, record.provenance, record.metrics
-        # Whoever adds seconds up relies on them: a stranger's file may have 10**400.
+        # Sums of seconds rely on them: a stranger's file may have 10**400.
         _ = provenance.train_seconds, provenance.predict_seconds
         figures = {
             **metrics,
@@ -166,7 +166,7 @@ def read_folder(store: Store, key: str, tell: Tell) -> tuple[bytes, bytes] | Non
 
 
 def _check_figures(task: str, figures: SplitFigures) -> dict[str, dict[str, float]]:
-    """The figures of a trial by split; ValueError for one that is none, or that its metric cannot give."""
+    """The figures of a trial by split; ValueError for a value that is no number or that its metric cannot give."""
     checked: dict[str, dict[str, float]] = {split: {} for split in SCORED}
     for split in SCORED:
         for name, value in figures[split].items():

@@ -48,7 +48,7 @@ def formulation_hash(task: Task) -> str:
 
 
 Typed = Mapping[str, Mapping[str, Path | None]]
-"""Setting -> name of a plug-in -> its file, None for that of a module."""
+"""Setting -> name of a plug-in -> its file, None for a plug-in of a module."""
 
 
 def typed() -> Typed:

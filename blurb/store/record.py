@@ -1,8 +1,8 @@
-"""The files of a finished trial, each read when it is asked for, and checked.
+"""The files of a finished trial, each read when needed, and checked.
 
-Which figures there can be: a number outside the range of its metric is damage, wherever it is read.
+A number outside the range of its metric is damage, wherever it is read.
 
-Whether stored predictions can be answers to their task: a stranger may declare the task as of another type.
+Stored predictions must be possible answers to their task: a stranger may declare the task as of another type.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from blurb.tasks import SCORED, ScoredSplit, Split, Task
 
 
 def check(task: Task, columns: Mapping[str, Sequence[Any]], path: Path) -> None:
-    """Raises a StoreError if ids or answers are not of the form that the type of a task gives them.
+    """Raises a StoreError if ids or answers do not have the form of the task's type.
 
-    Whatever reads answers may then rely on it. A type of a plug-in, with columns of its own, may have any.
+    Code that reads answers may then rely on it. A type of a plug-in, with columns of its own, may have any form.
 
     :param columns: `id`, `doc_id`, `gold`, `prediction`
     :param path: of the trial
@@ -155,7 +155,7 @@ LOSS = "loss"
 
 @dataclass(frozen=True)
 class Record:
-    """A finished trial; what a file of it says is read when it is asked for, as views need little of many trials.
+    """A finished trial; each of its files is read when needed, as views need little of many trials.
 
     :param folder: of the trial
     """
@@ -184,7 +184,7 @@ class Record:
 
     @property
     def task(self) -> Task:
-        """Its task, of a task file as it was declared then; UnknownName for that of a plug-in that is gone."""
+        """Its task, from a task file as declared then; UnknownName if its plug-in is gone."""
         return self.provenance.task(self.trial.task)
 
     def predictions(self, split: Split) -> dict[str, list[Any]]:
@@ -220,7 +220,7 @@ def read_spec(path: Path) -> Trial:
 
 
 def foreign_files(path: Path) -> list[str]:
-    """The file by which a trial is another than that which its folder is named after, if somebody put it there."""
+    """The file, if any, that shows that a trial is not the one that its folder is named after."""
     try:
         spec = read_spec(path)
     except StoreError:
@@ -229,7 +229,7 @@ def foreign_files(path: Path) -> list[str]:
     hash_ = path.name.removeprefix(".").partition(".")[0]
     if (spec.task, spec.hash) != (path.parent.name, hash_):
         return ["spec.json"]
-    with contextlib.suppress(StoreError):  # which whoever reads it tells
+    with contextlib.suppress(StoreError):  # its reader reports it
         declared = read_provenance(path).declaration
         return [PROVENANCE] if declared and declared.get("name") != spec.task else []
     return []

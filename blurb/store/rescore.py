@@ -72,7 +72,7 @@ def figures(formulation: Formulation, columns: Mapping[str, Sequence[Any]]) -> F
 def is_done(store: Store, path: Path) -> bool:
     """Whether a trial is finished; recomputes its metrics if they are of another version.
 
-    A trial of the index is believed if size and time of all its files are as they were; of others the files are hashed.
+    A trial of the index is trusted if size and time of all its files are unchanged; for others the files are hashed.
     The caller holds the lease of the trial.
     """
     for facts in index.find_facts(store, [index.key_of(path)]).values():
@@ -108,7 +108,7 @@ def refresh(store: Store, path: Path) -> bool:
 
 
 def _are_alike(stored: Any, computed: Any) -> bool:
-    """Whether figures are alike but for the last bits, in which sums of two processors may differ."""
+    """Whether figures are equal except for the last bits, in which sums of two processors may differ."""
     if isinstance(stored, Mapping) and isinstance(computed, Mapping):
         return stored.keys() == computed.keys() and all(
             _are_alike(stored[name], computed[name]) for name in computed
@@ -126,8 +126,8 @@ def rescore_store(store: Store, tell: Tell = tell_damage) -> tuple[int, int]:
     :param tell: receives messages about other damage, which is left for `blurb run`
     """
     scored = changed = 0
-    # Leases that nobody may have any more are watched together, not two minutes for each. Those that were not written
-    # for so long are free at once.
+    # Leases that may be abandoned are watched together, not two minutes for each. Those not written for that long are
+    # free at once.
     there = [lease for path in store.trial_folders() if (lease := store.lease(path)).exists()]
     damaged = [
         lease for lease in there if leases.read(lease) is None and not leases.remove_if_stale(lease)

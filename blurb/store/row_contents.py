@@ -46,7 +46,7 @@ class TrialState:
         )
 
     def score(self, split: ScoredSplit) -> float | None:
-        """The score times 100, where it has one: predictions from elsewhere may be of test alone."""
+        """The score times 100; None if there is none: predictions from elsewhere may be of test only."""
         record = self.record
         return None if record is None or not record.metrics[split] else 100 * record.score(split)
 
@@ -63,7 +63,7 @@ def trials(store: Store, row: RowTrials) -> list[TrialState]:
 
 
 def paths(store: Store, row: RowTrials) -> list[Path]:
-    """The folders of the trials of a row, whether they are there or not."""
+    """The folders of the trials of a row, whether they exist or not."""
     return [
         store.path(row.model, task, hash_)
         for task, seeds in row.trials.items()
@@ -72,7 +72,7 @@ def paths(store: Store, row: RowTrials) -> list[Path]:
 
 
 def unlisted(store: Store, rows: Iterable[RowTrials]) -> list[Path]:
-    """The trials that none of the rows has: those of searches, and seeds whose row has newer ones."""
+    """The trials in none of the rows: those of searches, and seeds replaced by newer ones."""
     listed = {path for row in rows for path in paths(store, row)}
     return [path for path in store.trial_folders() if path not in listed]
 
@@ -80,7 +80,7 @@ def unlisted(store: Store, rows: Iterable[RowTrials]) -> list[Path]:
 def is_running(store: Store, path: Path) -> bool:
     """Whether a process holds the lease of a trial, as far as one look can tell.
 
-    In a store that may only be read, that of another machine counts unless the trial is there.
+    In a read-only store, a lease of another machine counts unless the trial exists.
     """
     held = leases.seems_held(store.lease(path))
     return not path.exists() if held is None else held

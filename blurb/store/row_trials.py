@@ -135,7 +135,7 @@ def read(store: Store, tell: Tell = tell_damage, near: str = "") -> list[RowTria
     """All rows of a store, in a fixed order.
 
     :param tell: receives a message for each file that cannot be read; such files are skipped
-    :param near: the name of a row or of its model: only those that it may be of, and all of equal names
+    :param near: the name of a row or of its model: only rows that it may mean are read, and all of equal names
     """
     rows: list[RowTrials] = []
     for model in sorted(_names_in(store.root), key=names.by_number):
@@ -152,7 +152,7 @@ def read(store: Store, tell: Tell = tell_damage, near: str = "") -> list[RowTria
 
 
 def _names_in(folder: Path) -> list[str]:
-    """What is in a folder; nothing of one that is not there, as a model may have no rows."""
+    """The names in a folder; none if it does not exist, as a model may have no rows."""
     try:
         return os.listdir(folder)
     except OSError:
@@ -163,7 +163,7 @@ def write(store: Store, row: RowTrials, tell: Tell = tell_damage, *, met: str = 
     """Adds a row, or trials to an existing row; the caller holds the lock of the store.
 
     :param tell: receives a message if the file of this row is damaged; it is renamed and rebuilt from its trials
-    :param met: its `trained_on` where nobody has said it
+    :param met: its `trained_on` if none was stated
     """
     begin_store(store.root)
     store.claim(row.model)
@@ -185,7 +185,7 @@ def write(store: Store, row: RowTrials, tell: Tell = tell_damage, *, met: str = 
 
 
 def remove(store: Store, row: RowTrials) -> None:
-    """Removes a row, and leaves its trials where they are; the caller holds the lock of the store."""
+    """Removes a row and keeps its trials; the caller holds the lock of the store."""
     _row_path(store, row).unlink(missing_ok=True)
 
 
@@ -241,7 +241,7 @@ def _row_from_content(content: dict[str, Any], path: Path) -> RowTrials:
     if f"{row.key}.json" != path.name:
         raise ValueError("the file name does not match the content")
     _check_row(row, path)
-    # A dataset that lost its trials would be one that nobody asked for, and a check would pass without it.
+    # A dataset without trials would look as if nobody had asked for it, and a check would pass without it.
     if lost := [task for task in families if not trials.get(task)]:
         raise ValueError(f"no trials of {', '.join(lost)}, which it has planned")
     return row

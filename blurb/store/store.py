@@ -23,7 +23,7 @@ OWNERS = "models.json"
 """File in a model's folder with the names of the models that have claimed it."""
 LEASE = ".lease"
 ROWS_LEASE = ".rows.lease"
-"""In the root of a store: of whoever changes its rows."""
+"""Lease in the root of a store, held by a process that changes its rows."""
 QUEUE = ".queue"
 """In the root of a store: the checkpoints that a `BlurbCallback` keeps until they are scored."""
 NEW, OLD = "new", "old"
@@ -47,7 +47,7 @@ class Store:
         self._folders: dict[str, str] = {}
 
     def path(self, model: str, task: str, hash_: str) -> Path:
-        """Folder of a trial; StoreError for what would be another place (a stranger's sweep names tasks)."""
+        """Folder of a trial; StoreError for an invalid task or hash (a stranger's sweep names tasks)."""
         if not (names.TASK.fullmatch(task) and names.HASH.fullmatch(hash_)):
             raise StoreError(f"'{task}/{hash_}' is no name of a task and a trial.", where=self.root)
         return self.root / self.folder(model) / task / hash_
@@ -125,7 +125,7 @@ class Store:
             shutil.rmtree(aside, ignore_errors=True)
 
     def clean(self, path: Path) -> None:
-        """Removes what processes without the lease of a trial left beside its folder; the caller holds the lease."""
+        """Removes what other processes left beside the folder of a trial; the caller holds its lease."""
         self.recover(path)
         for left in leftover_folders(path):
             shutil.rmtree(left, ignore_errors=True)
@@ -136,8 +136,8 @@ class Store:
         """Seals the files of a trial in a temporary folder, and moves it to its place by one rename.
 
         :param lease: of the trial, None if nobody else can know of it
-        :param replace: whether it takes the place of a trial that is finished and undamaged
-        :returns: False if a finished trial is there, and stays
+        :param replace: whether to replace a trial that is finished and undamaged
+        :returns: False if a finished trial exists and is kept
         :raises leases.Lost: if another process has taken the lease over; then nothing is moved
         """
         self.seal(aside)
@@ -165,7 +165,7 @@ class Store:
                 shutil.rmtree(old, ignore_errors=True)
 
     def recover(self, path: Path) -> None:
-        """Puts a finished trial back that a process was about to replace when it was killed.
+        """Restores a finished trial that a killed process was about to replace.
 
         The caller holds the trial's lease.
         """
@@ -193,7 +193,7 @@ class Store:
         return record
 
     def hash_folders(self) -> list[Path]:
-        """Folders with the name of a trial, in a fixed order, also of one whose spec.json is missing."""
+        """Folders with the name of a trial, in a fixed order, also without a spec.json."""
         return sorted(
             path
             for path in self.root.glob("*/*/*")
@@ -210,7 +210,7 @@ class Store:
 
 
 def leftover_folders(path: Path) -> list[Path]:
-    """Temporary folders of a trial: of processes at work, or of such as were killed."""
+    """Temporary folders of a trial, of running or killed processes."""
     return sorted(
         {
             left
@@ -222,7 +222,7 @@ def leftover_folders(path: Path) -> list[Path]:
 
 
 def left_out(path: Path, damage: Sequence[str]) -> StoreError:
-    """The error of a damaged trial (`Store.damage`), which nothing that reads many trials raises."""
+    """The error of a damaged trial (`Store.damage`); code that reads many trials does not raise it."""
     fix = (
         "blurb rescore repairs it."
         if list(damage) == ["metrics.json"]

@@ -127,7 +127,7 @@ PROVENANCE = "provenance.json"
 
 @dataclass(frozen=True)
 class Provenance:
-    """The content of `provenance.json`; what nobody said is empty.
+    """The content of `provenance.json`; unknown fields are empty.
 
     :param data_verdict: on the data: "identical" to the release, or what else (`blurb.data.loading`)
     :param parameters: of the encoder
@@ -156,12 +156,12 @@ class Provenance:
 
     @property
     def train_seconds(self) -> float | None:
-        """Of the whole fit, choosing on dev included."""
+        """Seconds of the whole fit, selection on dev included."""
         return self._number("train_seconds")
 
     @property
     def predict_seconds(self) -> float | None:
-        """Of dev and test at the end."""
+        """Seconds of the predictions of dev and test at the end."""
         return self._number("predict_seconds")
 
     @property
@@ -171,7 +171,7 @@ class Provenance:
         return None if count is None else int(count)
 
     def truncated(self, split: tasks.Split) -> int | None:
-        """Inputs of a split that lost text; None for what reads none, a baseline."""
+        """Number of inputs of a split that lost text; None if unknown, as for a baseline."""
         inputs = self.facts.get(f"{split}_inputs", {})
         count = inputs.get("truncated") if isinstance(inputs, dict) else None
         return count if type(count) is int else None
@@ -218,7 +218,7 @@ def stored_types(kind: type) -> Mapping[str, tuple[type, ...]]:
 
 
 def from_json(kind: type[T], content: Any, file: Path) -> T:
-    """A data class from what somebody else, or another version of blurb, may have written.
+    """Makes a data class of JSON that somebody else, or another version of blurb, may have written.
 
     :raises StoreError: with the key, if one is missing, unknown, or of another type
     """
@@ -244,7 +244,7 @@ OF_PROVENANCE = {
 
 
 def read_provenance(path: Path) -> Provenance:
-    """The provenance in the folder of a trial; StoreError if it is none."""
+    """The provenance in the folder of a trial; StoreError if it is invalid."""
     file = path / PROVENANCE
     content = read_json(file)
     known = {
@@ -254,7 +254,7 @@ def read_provenance(path: Path) -> Provenance:
     }
     check_types(known, OF_PROVENANCE, file)
     if "started" in known:
-        known["started"] = str(known["started"])  # an ornament
+        known["started"] = str(known["started"])  # only shown
     if "configuration" in known:
         known["configuration"] = from_json(Configuration, known["configuration"], file)
     return Provenance(**known)

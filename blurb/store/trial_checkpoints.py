@@ -1,8 +1,8 @@
 """Checkpoints of unfinished trials (`--resume-trials`), beside the trial's folder: `.HASH.checkpoint/STEPS/`.
 
-They are no part of a trial: one that cannot be written or used costs time, never the trial, and all are removed when
-it is finished. A checkpoint is written into the temporary folder of the trial, sealed, and renamed into place; then the
-one before it is removed.
+They are no part of a trial: a checkpoint that cannot be written or used costs time, never the trial. All are removed
+when the trial is finished. A checkpoint is written into the temporary folder of the trial, sealed, and renamed into
+place; then the one before is removed.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class TrialCheckpoints:
     lease: Lease | None = None
 
     def read(self) -> tuple[dict[str, dict[str, Tensor]], dict[str, Any]] | None:
-        """Tensors by file and name, and values, of the newest checkpoint; one that cannot be used is set aside."""
+        """Tensors by file and name, and values, of the newest checkpoint; an unusable one is set aside."""
         from safetensors import SafetensorError
         from safetensors.torch import load_file
 
@@ -57,11 +57,11 @@ class TrialCheckpoints:
                 values = read_json(folders[-1] / VALUES)
                 reason = self._foreign(values.get("about"))
             if not reason:
-                # Copies, as what is read is mapped from the files, and these are removed with the next checkpoint.
+                # Copies, as tensors are mapped from the files, which are removed with the next checkpoint.
                 return {
                     file.stem: {name: value.clone() for name, value in load_file(file).items()}
                     for file in folders[-1].glob("*.safetensors")
-                    if file.is_file()  # a pipe would be waited for
+                    if file.is_file()  # reading a pipe would wait for ever
                 }, values  # type: ignore[possibly-undefined]
         except (BlurbError, OSError, SafetensorError) as error:
             reason = safe_message(error)
@@ -99,7 +99,7 @@ class TrialCheckpoints:
                 shutil.rmtree(other, ignore_errors=True)
 
     def set_aside(self, reason: str) -> None:
-        """Renames the checkpoint, for whoever wants to look at it before the trial is finished."""
+        """Renames the checkpoint, so that it can be examined until the trial is finished."""
         place = folder_of(self.path)
         aside = place.with_name(f"{place.name}-aside")
         shutil.rmtree(aside, ignore_errors=True)
@@ -132,7 +132,7 @@ def folder_of(path: Path) -> Path:
 
 
 def all_of(path: Path) -> Iterator[Path]:
-    """The folders of a trial's checkpoints that are there, with the one that was set aside."""
+    """The existing folders of a trial's checkpoints, including the one that was set aside."""
     place = folder_of(path)
     return (each for each in (place, place.with_name(f"{place.name}-aside")) if each.is_dir())
 
@@ -145,5 +145,5 @@ def remove(path: Path) -> None:
 
 def _warn_once(text: str) -> None:
     log.warning(text)
-    # The log of a trial is a file; whoever waits should see it, too.
+    # The log of a trial is a file; a waiting user should see it, too.
     warnings.warn(text, stacklevel=3)

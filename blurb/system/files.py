@@ -34,7 +34,7 @@ FORGOTTEN = 3600
 def open_ordinary(path: str, flags: int) -> int:
     """The `opener` of every file that may be somebody else's: a pipe waits for ever, and a device has no end.
 
-    :raises OSError: for what is neither a file nor a folder, of which `open` itself tells
+    :raises OSError: for anything but a file or a folder; `open` itself refuses a folder
     """
     handle = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # opening a pipe would wait, too
     kind = os.fstat(handle).st_mode
@@ -51,7 +51,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def copy_file(source: str, target: str) -> str:
-    """The `copy_function` with which `shutil.copytree` refuses what is no file; it would copy a device for ever."""
+    """A `copy_function` for `shutil.copytree` that copies only files; a device would be copied for ever."""
     if not os.path.isfile(source):
         raise DataError(f"{NO_FILE}", Path(source), fix="remove it.")
     return shutil.copy2(source, target)
@@ -68,7 +68,7 @@ def write_whole(path: Path, content: bytes) -> None:
 
 @contextlib.contextmanager
 def writing_whole(path: Path) -> Iterator[Path]:
-    """A temporary path for the content of `write_whole`, where that is too long to be held in memory."""
+    """A temporary path for the content of `write_whole`, if it is too large for the memory."""
     try:
         with replacing_file(path) as aside:
             aside.touch()
@@ -92,7 +92,7 @@ def remove_forgotten(path: Path, now: float) -> None:
 def write_json(path: Path, content: object) -> None:
     """Writes a JSON file atomically.
 
-    :raises StoreError: for a number that JSON has not: 1e999, which a file may say, is infinite when it is read
+    :raises StoreError: for a number that JSON lacks: 1e999 in a file is infinite once it is read
     """
     try:
         text = json.dumps(content, indent=1, allow_nan=False)
@@ -102,9 +102,9 @@ def write_json(path: Path, content: object) -> None:
 
 
 def read_json(path: Path, with_nan: bool = False) -> dict[str, Any]:
-    """Reads a JSON object; StoreError if that fails. Characters that would command a terminal come as escapes.
+    """Reads a JSON object; StoreError if that fails. Characters that command a terminal are escaped.
 
-    :param with_nan: whether NaN and Infinity may be in it, which are no JSON: a Trainer writes them
+    :param with_nan: whether to accept NaN and Infinity, which are no JSON: a Trainer writes them
     """
     try:
         text = read_bytes(path).decode("utf-8")
@@ -120,14 +120,14 @@ def read_json(path: Path, with_nan: bool = False) -> dict[str, Any]:
 
 
 def _no_constant(name: str) -> None:
-    """Refuses NaN and Infinity, which are no JSON and which no file of ours has."""
+    """Refuses NaN and Infinity: they are no JSON, and no file of ours has them."""
     raise ValueError(f"it has the number {name}")
 
 
 def check_types(
     values: Mapping[str, Any], types: Mapping[str, type | tuple[type, ...]], path: Path | str
 ) -> None:
-    """Raises a StoreError for a value that is not of its type; one that is missing is left to whoever needs it."""
+    """Raises a StoreError for a value that is not of its type; missing values are left to the caller."""
     for name, kinds in types.items():
         kinds = kinds if isinstance(kinds, tuple) else (kinds,)
         if name in values and type(values[name]) not in kinds:
@@ -147,12 +147,12 @@ def _escape_values(value: Any) -> Any:
 
 
 def hidden_name(path: Path, kind: str = "tmp") -> Path:
-    """A new name beside a path, hidden. It has no process id: those of two machines or containers may be alike."""
+    """A new hidden name beside a path. It has no process id: two machines or containers may have the same."""
     return path.with_name(f".{path.name.removeprefix('.')}.{secrets.token_hex(8)}.{kind}")
 
 
 def disk_time(folder: Path) -> float:
-    """The time by the clock of a folder's disk, as those of its files are; OSError if nothing can be written there."""
+    """The time by the clock of a folder's disk, like those of its files; OSError if nothing can be written there."""
     probe = hidden_name(folder / ".clock")
     probe.touch(exist_ok=False)
     try:
@@ -165,11 +165,11 @@ def disk_time(folder: Path) -> float:
 def replacing_file(path: Path) -> Iterator[Path]:
     """A temporary path to write a file to, which then replaces `path`; removed after an error.
 
-    :raises OSError: if that is a pipe or a device, which would be gone for all (`--leaderboard /dev/null`, as root)
+    :raises OSError: for a pipe or a device, which would be gone for all (`--leaderboard /dev/null`, as root)
     """
     if not path.name:  # `.` and `/`, beside which no file has a name
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    if path.exists() and not (path.is_file() or path.is_dir()):  # of a folder the rename tells
+    if path.exists() and not (path.is_file() or path.is_dir()):  # for a folder the rename fails
         raise OSError(errno.EINVAL, NO_FILE, str(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     aside = hidden_name(path)
@@ -177,7 +177,7 @@ def replacing_file(path: Path) -> Iterator[Path]:
         yield aside
         aside.replace(path)
     except OSError as error:
-        if error.filename is None:  # of a full disk the system does not say which file
+        if error.filename is None:  # for a full disk the system names no file
             error.filename = str(path)
         raise
     finally:
@@ -230,7 +230,7 @@ def _hash_files(folder: Path) -> dict[str, str]:
 
 
 def nearest_existing(path: Path) -> Path:
-    """The path itself, or the nearest of its parents that is there; a link to nowhere is there, too."""
+    """The path itself, or its nearest existing parent; a link to nowhere counts as existing."""
     return next(
         place
         for place in (path.absolute(), *path.absolute().parents)
@@ -239,7 +239,7 @@ def nearest_existing(path: Path) -> Path:
 
 
 def size_of(path: Path) -> int:
-    """Bytes of a file, or of all files in a folder; links, and what cannot be looked at or is gone, count nothing."""
+    """Bytes of a file, or of all files in a folder; links and files that cannot be looked at count nothing."""
     total = 0
     for file in path.rglob("*") if path.is_dir() else [path]:
         with contextlib.suppress(OSError):

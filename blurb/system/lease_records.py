@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 SIZE = 1024
-"""Bytes of a lease file, always as many, so that it is rewritten in place by one write."""
+"""Bytes of every lease file, so that one write replaces its content in place."""
 PROC = Path("/proc")
 
 
@@ -27,7 +27,7 @@ class LeaseRecord:
     :param namespace: in which `pid` counts: containers of one machine have their own
     :param started: when the process began, in ticks of the machine's own clock, as process numbers are used again
     :param since: when the lease was taken, by the clock of that machine: to be shown, never to be compared
-    :param beats: so many beats since then
+    :param beats: number of beats since then
     :param news: progress of its trial: epoch, epochs, done, total and dev (`blurb.execution.job.TrialProgress`)
     """
 
@@ -50,7 +50,7 @@ class LeaseRecord:
 
     @classmethod
     def parse(cls, content: bytes) -> LeaseRecord | None:
-        """Reads the content of a lease file; None if it is empty, torn, or none of a lease."""
+        """Reads the content of a lease file; None if it is empty, torn, or no lease."""
         try:
             values: dict[str, Any] = json.loads(content)
             holder = cls(**values)
@@ -74,7 +74,7 @@ class LeaseRecord:
 
     @property
     def is_here(self) -> bool:
-        """Whether it is of this start of this machine, with the same process numbers."""
+        """Whether its process is of this start of this machine, and in the same process namespace."""
         return bool(self.boot) and (self.host, self.boot, self.namespace) == _this_machine()
 
     @property
@@ -106,8 +106,8 @@ def _this_machine() -> tuple[str, str, str]:
 
 
 def _start_of_process(pid: int) -> int | None:
-    """When a process began, in ticks since the start of the machine; 0 if it has ended and nobody has asked how, None
-    if that cannot be read."""
+    """When a process began, in ticks since the start of the machine; 0 if it has ended and is a zombie, None if that
+    cannot be read."""
     try:
         values = (
             (PROC / str(pid) / "stat")

@@ -2,8 +2,8 @@
 
 Network disks may have no locks, and clocks of machines differ. So the owner of a lease changes its file every `BEAT`
 seconds, and a lease that did not change for `LIMIT` seconds of an observer's own clock is stale; that of a process of
-this machine is stale as soon as the process is gone. A stale lease is taken over. Its owner may have slept only, and
-then sees that it has lost the lease: whatever a lease protects is therefore put in place by one rename, before which
+this machine is stale as soon as the process is gone. A stale lease is taken over. Its owner may only have slept, and
+then sees that it has lost the lease: therefore whatever a lease protects is put in place by one rename, before which
 the owner asks (`Lease.check`).
 """
 
@@ -48,7 +48,7 @@ class Busy(StoreError):
 class Lease:
     """A lease that this process has; it beats in a thread of its own until it is released or lost.
 
-    :param news: what the next beats tell those who look (`LeaseRecord.news`)
+    :param news: progress that the next beats write (`LeaseRecord.news`)
     """
 
     def __init__(self, path: Path, holder: LeaseRecord) -> None:
@@ -64,7 +64,7 @@ class Lease:
         threading.Thread(target=self._beats, name=f"lease {path.name}", daemon=True).start()
 
     def is_held(self) -> bool:
-        """Looks whether this process still has the lease; once lost is lost for good."""
+        """Looks whether this process still has the lease; a lost lease stays lost."""
         record = _read_lease(self.path)
         if record is None:  # another may have renamed it by mistake, and puts it back at once
             time.sleep(PAUSES[0])
@@ -153,8 +153,8 @@ def trying(path: Path) -> Iterator[Lease | None]:
 def held(path: Path, wait: bool = True) -> Iterator[Lease]:
     """Takes a lease for the block, and waits for it.
 
-    :param wait: for a living process, too; else only until it is seen whether the process lives
-    :raises Busy: if it does and is not waited for
+    :param wait: also for a living process; otherwise only until it is known whether the process lives
+    :raises Busy: if the process lives, without `wait`
     """
     start, notified, pause = time.monotonic(), False, PAUSES[0]
     first = None if wait else read(path)
@@ -180,7 +180,7 @@ def held(path: Path, wait: bool = True) -> Iterator[Lease]:
 
 
 def remove_if_stale(path: Path) -> bool:
-    """Removes a stale lease; returns whether nobody has it now. To wait for one, ask again and again."""
+    """Removes a stale lease; returns whether nobody has it now. To wait for one, call it repeatedly."""
     now = time.monotonic()  # before the disk is read, which may take long
     content = _read_lease(path)
     if content is None:
@@ -190,7 +190,7 @@ def remove_if_stale(path: Path) -> bool:
 
 
 def wait_for_stale(paths: Iterable[Path]) -> list[Path]:
-    """Looks at leases together until nobody can have renewed the rest, some two minutes; returns those that are held.
+    """Removes stale leases, watched together for up to some two minutes; returns those that are held.
 
     One look tells only of processes of this machine.
     """
@@ -203,9 +203,9 @@ def wait_for_stale(paths: Iterable[Path]) -> list[Path]:
 
 
 def seems_held(path: Path) -> bool | None:
-    """Whether a process has a lease, by one look, for display: None if that cannot be told in a folder of others.
+    """Whether a process has a lease, by one look, for display; None if that cannot be told, as in a read-only folder.
 
-    Of a process of another machine it counts when the file was last written, by the clock of the disk.
+    For a process of another machine the time of the last write counts, by the clock of the disk.
     """
     try:
         content, beaten = read_bytes(path), path.stat().st_mtime
@@ -249,8 +249,8 @@ def _is_stale(path: Path, content: bytes, now: float) -> bool:
     holder = LeaseRecord.parse(content)
     if holder is not None and holder.is_gone:
         return True
-    # The next beat of an owner mends a lease that cannot be read, so one that nobody wrote for long has no owner. That
-    # is what `blurb gc` and `status` see by one look; to watch it for two minutes would tell no more.
+    # The next beat of an owner mends an unreadable lease, so one that was not written for long has no owner. `blurb gc`
+    # and `status` see that by one look; watching it for two minutes would tell no more.
     if holder is None and seems_held(path) is False:
         return True
     last = _seen.get(path)
@@ -281,7 +281,7 @@ def _right_to_end(path: Path) -> Path:
 
 
 def _remove_if_right(path: Path, is_right: Callable[[bytes], bool]) -> bool:
-    """Removes a lease by a rename, after which is seen which it was: one that is not meant is put back."""
+    """Removes a lease by a rename, then looks which one it was; a wrong one is put back."""
     away = hidden_name(path)
     try:
         path.rename(away)
@@ -301,7 +301,7 @@ def _remove_if_right(path: Path, is_right: Callable[[bytes], bool]) -> bool:
 
 
 def _create_lease(path: Path) -> Lease | None:
-    """A new lease, or None if there is a file; it appears with its content, where the disk has hard links."""
+    """A new lease, or None if the file exists; it appears with its content if the disk has hard links."""
     holder = LeaseRecord.me()
     aside = hidden_name(path)
     try:

@@ -1,4 +1,4 @@
-"""Reads Parquet files of strangers: what is limited is what comes out, as a kilobyte may hold a gigabyte."""
+"""Reads Parquet files of strangers; limits the unpacked size, as a kilobyte may hold a gigabyte."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from pyarrow.parquet import ParquetFile
 
 MOST_ROWS = 10_000_000
-"""More than any file of predictions has; a reader that knows better says so."""
+"""Default maximum, more than any file of predictions has."""
 MOST_BYTES = 2_000_000_000
-"""Of the content as Python has it."""
+"""Default maximum size of the content in Python."""
 ANSWERS = 500_000_000
 """Maximum size of somebody's answers; those to a test set take a few million bytes."""
 UNREADABLE = (
@@ -33,7 +33,7 @@ UNREADABLE = (
 )
 """Errors of `columns` for a file that cannot be read: Arrow's, and those of dates beyond Python's."""
 CELL = 32
-"""Bytes that Python needs for a value at least."""
+"""Minimum bytes of a value in Python."""
 BATCH = 10_000
 TOO_LARGE = "it holds more than {:,} bytes when it is unpacked"
 

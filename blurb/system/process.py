@@ -1,8 +1,8 @@
 """This process: its garbage collection, its memory, and the variables of a launcher of trainings.
 
 A trial is one process, whatever launched it (torchrun, accelerate, MPI): accelerate would join the process group of
-the training, or take its accumulation of gradients, which no hash has. What a scheduler says (`SLURM_JOB_ID`), devices
-and threads stay.
+the training, or take its accumulation of gradients, which no hash has. Variables of a scheduler (`SLURM_JOB_ID`), of
+devices and of threads stay.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def gc_disabled() -> Iterator[None]:
-    """No garbage collection: of very many new objects all stay, and it would go through them in vain."""
+    """Turns garbage collection off: if very many new objects all stay, it would go through them in vain."""
     was = gc.isenabled()
     gc.disable()
     try:
@@ -29,14 +29,14 @@ def gc_disabled() -> Iterator[None]:
 
 
 def own_process() -> None:
-    """Says that this process is a command or a worker of blurb's: what it holds is blurb's to leave to the end."""
+    """Marks this process as a command or a worker of blurb's, whose objects may stay until its end."""
     _own.append(True)
 
 
 def freeze_gc() -> None:
-    """Leaves what is there now out of later collections, once a process: libraries are a million objects, and of these
-    a collection finds nothing in a fifth of a second. To be called when what is held stays to the end. Does nothing in
-    a process of somebody else, whose objects in cycles would stay for ever."""
+    """Excludes all current objects from later collections, once per process: libraries are a million objects, in which
+    a collection finds nothing in a fifth of a second. Call it when these objects stay until the end. Does nothing in a
+    process of somebody else, whose objects in cycles would stay for ever."""
     if _own and not _settled:  # not gc.get_freeze_count(): it counts them one by one
         gc.freeze()
         _settled.append(True)
@@ -57,15 +57,15 @@ VARIABLES = re.compile(
     r"(LOCAL_|NODE_|GROUP_|ROLE_|CROSS_)?(RANK|WORLD_SIZE)|ROLE_NAME|MASTER_(ADDR|PORT)"
     r"|(TORCHELASTIC|ACCELERATE|FSDP|PARALLELISM_CONFIG|PMI|PMIX|OMPI|MV2|MPI)_\w+"
 )
-"""Names that say which of many processes this one is, or how all of them train."""
+"""Variables that say which of many processes this one is, or how all of them train."""
 RECORDED = re.compile(
     r"SLURM_(JOB_ID|ARRAY_(JOB|TASK)_ID)|[A-Z]+_VISIBLE_DEVICES|(OMP|MKL|OPENBLAS)_NUM_THREADS"
 )
-"""Names of what may change time and rounding, for the provenance."""
+"""Variables that may change time and rounding, for the provenance."""
 
 
 def launcher_free_environment() -> dict[str, str]:
-    """The environment of a process that is none of many."""
+    """The environment without the variables of a launcher."""
     return {name: value for name, value in os.environ.items() if not VARIABLES.fullmatch(name)}
 
 
@@ -76,7 +76,7 @@ def recorded_variables() -> dict[str, str]:
 
 @contextmanager
 def one_process() -> Iterator[None]:
-    """While it lasts, this process and those that it starts are none of many."""
+    """Removes the variables of a launcher for the block, also for processes that it starts."""
     taken = {name: value for name, value in os.environ.items() if VARIABLES.fullmatch(name)}
     for name in taken:
         del os.environ[name]

@@ -1,4 +1,4 @@
-"""Signals that ask a process to end: the step of a training that saves itself ends first, then an exception leaves."""
+"""Signals that ask a process to end: a training that saves itself ends its step first, then an exception is raised."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def on_first(
 
 
 def end_with_parent(parent: int) -> None:
-    """Ends this process once its parent is gone: it would hold leases, memory and cores of those who come next."""
+    """Ends this process once its parent is gone: it would keep leases, memory and cores from later processes."""
 
     def look() -> None:
         while os.getppid() == parent:
@@ -69,7 +69,7 @@ def end_with_parent(parent: int) -> None:
 
 @contextmanager
 def step() -> Iterator[None]:
-    """Puts off what `on_first` hears until the end of the block, at most `STEP_LIMIT` seconds."""
+    """Delays the signals of `on_first` until the end of the block, at most `STEP_LIMIT` seconds."""
     _Steps.running = True
     try:
         yield

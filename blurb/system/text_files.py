@@ -1,4 +1,4 @@
-"""Text files from users: refuses what is no text, decodes it, and reads TOML (tasks, protocols, rules, runs)."""
+"""Text files from users: refuses binary files, decodes text, and reads TOML (tasks, protocols, rules, runs)."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def decode_text(raw: bytes, path: Path, first: int = 1) -> str:
 
 
 def refuse_separators(header: str, path: Path, marks: str, separator: str) -> None:
-    """Raises a DataError for a line that other characters cut into cells, as Excel does it in most of Europe.
+    """Raises a DataError for a line with other separators between its cells, as Excel writes in most of Europe.
 
     :param marks: these characters
     :param separator: what should separate the cells

@@ -55,8 +55,8 @@ class Batch:
 def copy_at_once(tensors: Mapping[str, Tensor], device: torch.device) -> dict[str, Tensor]:
     """Copies of tensors of a CPU, views of one piece of memory.
 
-    Eight copies from pageable memory would each wait until a card has done all that it was given before; one from
-    pinned memory waits for nothing.
+    Each of eight copies from pageable memory would wait until a GPU has done all its earlier work; one from pinned
+    memory waits for nothing.
     """
     pieces = [value.reshape(-1).view(torch.uint8) for value in tensors.values()]
     packed = torch.cat([pad(piece, (0, -len(piece) % 8)) for piece in pieces])  # aligned to int64

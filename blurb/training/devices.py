@@ -1,4 +1,4 @@
-"""Names of devices and precisions, and what this machine cannot have; without torch, as a typo must cost no import."""
+"""Names of devices and precisions, and what this machine lacks; without torch, as a typo must cost no import."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ GPU_FILES = ("nvidia[0-9]*", "nvidiactl", "dxg", "kfd", "nvhost*", "nvmap")
 
 
 def check_name(wanted: str) -> None:
-    """Raises a SettingsError for what is no device of any machine."""
+    """Raises a SettingsError for a name that is no device of any machine."""
     if not re.fullmatch(r"auto|cpu|mps|cuda(:\d+)?", wanted):
         raise SettingsError(
             f"{opt('device')} must be one of auto, cpu, cuda, cuda:N, mps (got '{wanted}')."
@@ -21,7 +21,7 @@ def check_name(wanted: str) -> None:
 
 
 def check_precision(wanted: str) -> None:
-    """Raises a SettingsError for what is no precision."""
+    """Raises a SettingsError for a name that is no precision."""
     if wanted not in ("auto", "fp32", "bf16", "fp16"):
         raise SettingsError(
             f"{opt('precision')} must be one of auto, fp32, bf16, fp16 (got '{wanted}')."
@@ -46,7 +46,7 @@ def no_fp16() -> SettingsError:
 
 
 def check_here(device: str, precision: str) -> None:
-    """Raises a SettingsError for what this machine has not, if that can be told without torch."""
+    """Raises a SettingsError for a device or precision that this machine lacks, if that can be told without torch."""
     check_name(device)
     check_precision(precision)
     if not _has_no_gpu():

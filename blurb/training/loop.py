@@ -61,7 +61,7 @@ class Trainer:
     :param tracking: receives the results of every epoch
     :param checkpointing: whether the activations of layers are computed again instead of kept ("on", "off"); "auto" if
         one input does not fit otherwise. No bit changes
-    :param checkpoints: where a training that is interrupted is kept, and goes on from
+    :param checkpoints: keeps an interrupted training, which goes on from there
     :ivar state: how far the training is
     :ivar resumed: step and seconds after which it went on
     """
@@ -166,7 +166,7 @@ class Trainer:
         return state.history
 
     def _recompute(self, error: RuntimeError) -> None:
-        """Checkpoints activations if one input does not fit; raises a TrainingError if that is done or not possible."""
+        """Checkpoints activations if one input does not fit; TrainingError if that is done, off or impossible."""
         if self.checkpointing != "auto" or not checkpoint_activations(self.network.encoder):
             raise _too_long() from error
         self.checkpointing = "on"

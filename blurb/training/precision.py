@@ -36,7 +36,7 @@ def has_bf16(device: torch.device) -> bool:
 
 def encoder_autocast(device: torch.device, precision: Precision) -> AbstractContextManager[object]:
     """The context in which an encoder runs: its products are in bf16 or fp16, its weights stay in float32."""
-    check_precision(precision)  # of a kept model it is what a file says
+    check_precision(precision)  # for a kept model it comes from a file
     if precision == "fp32":
         return nullcontext()
     return torch.autocast(device.type, DTYPES[precision])

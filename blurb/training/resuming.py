@@ -36,7 +36,7 @@ class Checkpoints(Protocol):
         """Writes a checkpoint; a failure is no error."""
 
     def set_aside(self, reason: str) -> None:
-        """Puts a checkpoint away that cannot be used."""
+        """Puts an unusable checkpoint away."""
 
 
 class Resumption:
@@ -75,7 +75,7 @@ class Resumption:
             self.inside_step = False
 
     def save(self) -> None:
-        """Writes a checkpoint, if there shall be any."""
+        """Writes a checkpoint, if any are kept."""
         if self.checkpoints is None:
             return
         state, trainer = self.state, self.trainer
@@ -146,7 +146,7 @@ class Resumption:
         log.info("resumed after step %d, epoch %d", state.done, len(state.history) + 1)
 
     def _misfit(self, tensors: Mapping[str, Weights]) -> str:
-        """Why tensors are not those of this network, or ""; looked at first, as half of them would do harm."""
+        """Why tensors are not those of this network, or ""; checked first, as restoring half of them would do harm."""
         shapes = {name: value.shape for name, value in changing(self.trainer.network).items()}
         for file in tensors.keys() & {"network", "best"}:
             if {name: value.shape for name, value in tensors[file].items()} != shapes:
@@ -158,7 +158,7 @@ class Resumption:
         return ""
 
     def _parameters(self) -> list[torch.Tensor]:
-        """In the order of the optimizer's state."""
+        """The parameters in the order of the optimizer's state."""
         return [parameter for group in self.optimizer.param_groups for parameter in group["params"]]
 
     def _restore_optimizer(self, saved: Weights) -> None:
@@ -231,7 +231,7 @@ class LoopState:
         return self.best is None or score > self.best.score
 
     def end_epoch(self, epoch: Epoch, weights: Weights | None) -> None:
-        """Takes note of an epoch.
+        """Records an epoch.
 
         :param weights: of the network, if the epoch is the best so far
         """
@@ -252,7 +252,7 @@ def learning_parameters(network: nn.Module) -> dict[str, nn.Parameter]:
 
 
 def changing(network: nn.Module) -> Weights:
-    """All weights but frozen ones, which are what they were."""
+    """All weights except frozen ones, which do not change."""
     frozen = (
         dict(network.named_parameters(remove_duplicate=False)).keys()
         - learning_parameters(network).keys()
@@ -261,12 +261,12 @@ def changing(network: nn.Module) -> Weights:
 
 
 def weights_of(network: nn.Module) -> Weights:
-    """A copy of them on the CPU."""
+    """A copy of the weights of `changing` on the CPU."""
     return {name: value.detach().to("cpu", copy=True) for name, value in changing(network).items()}
 
 
 def restore_weights(network: nn.Module, weights: Mapping[str, torch.Tensor]) -> None:
-    """Takes what `weights_of` gave; a RuntimeError if one is missing or has no place."""
+    """Loads weights of `weights_of`; RuntimeError if one is missing or unexpected."""
     missing, unexpected = network.load_state_dict(weights, strict=False)
     if wrong := sorted({*learning_parameters(network)} & {*missing} | {*unexpected}):
         raise RuntimeError(f"weights are missing or unexpected: {', '.join(wrong)}")

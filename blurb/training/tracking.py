@@ -106,7 +106,7 @@ class Tracking:
         except Exception as error:  # noqa: BLE001 - a tracker must not cost anybody a training
             message = f"{self.tracker} failed; the trial continues without it: {type(error).__name__}: {error}"
             log.warning(message)
-            # The log of a trial is a file; whoever waits should see it, too.
+            # The log of a trial is a file; a waiting user should see it, too.
             warnings.warn(message, stacklevel=2)
             accelerator, self.accelerator = self.accelerator, None
             for tracker in accelerator.trackers if accelerator is not None else []:
