@@ -286,9 +286,10 @@ def lines(families: Iterable[Family], protocol: str, split: Split) -> Iterator[L
 def written(line: Line) -> dict[str, str]:
     """A line of the file: scores with two digits, losses and figures with four; without figures that are unknown."""
     digits = 2 if line["measure"] == Measure.SCORE else 4
-    known = {name: value for name, value in line.items() if value is not None}
-    cells = {
-        name: f"{value:.{digits}f}" if isinstance(value, float) else str(value)
-        for name, value in known.items()
-    }
-    return cells | {"constant": "yes" if line["constant"] else ""}
+
+    def written_cell(value: object) -> str:
+        if isinstance(value, bool):
+            return "yes" if value else ""
+        return f"{value:.{digits}f}" if isinstance(value, float) else str(value)
+
+    return {name: written_cell(value) for name, value in line.items() if value is not None}
