@@ -284,12 +284,12 @@ def lines(families: Iterable[Family], protocol: str, split: Split) -> Iterator[L
 
 
 def written(line: Line) -> dict[str, str]:
-    """A line of the file: scores with two digits, losses and figures with four; without figures that are unknown."""
+    """A line of the file: scores with two digits, losses and figures with four; unknown figures are empty."""
     digits = 2 if line["measure"] == Measure.SCORE else 4
+    return {name: _cell(value, digits) for name, value in line.items()}
 
-    def written_cell(value: object) -> str:
-        if isinstance(value, bool):
-            return "yes" if value else ""
-        return f"{value:.{digits}f}" if isinstance(value, float) else str(value)
 
-    return {name: written_cell(value) for name, value in line.items() if value is not None}
+def _cell(value: object, digits: int) -> str:
+    if value is None or isinstance(value, bool):
+        return "yes" if value else ""
+    return f"{value:.{digits}f}" if isinstance(value, float) else str(value)
