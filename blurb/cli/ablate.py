@@ -29,8 +29,9 @@ def command(
     from the first cell is significant. Finished trials are not repeated: run the same command again to resume, or with
     --plot to plot finished results. Exit codes are those of blurb run.
     """
-    goes_on()
     options = AblateOptions(model=model, **given)
+    if not options.dry_run:
+        goes_on()
     done = ablate(options, plot)
     if done is None:
         return

@@ -52,7 +52,8 @@ def command(
     }
     typed |= {"model": model} if model else {}
     options = RunOptions(**run_file.with_file(typed))
-    goes_on(unfinished=options.resume_trials)
+    if not options.dry_run:
+        goes_on(unfinished=options.resume_trials)
     if options.check:
         mark_as_gate()
     if form == "toml":

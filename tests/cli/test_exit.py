@@ -59,6 +59,31 @@ def half_written(folder: Path) -> list[Path]:
     return found + list(folder.rglob("*.failed.json"))
 
 
+@pytest.mark.parametrize(
+    ("command", "call"),
+    [
+        ("run scratch:tiny", "blurb.api.running.execute"),
+        pytest.param(
+            "ablate scratch:tiny --axis head",
+            "blurb.cli.ablate.ablate",
+            marks=pytest.mark.extensions,
+        ),
+    ],
+)
+@pytest.mark.parametrize("dry", [False, True])
+def test_only_a_command_that_trains_says_that_it_resumes(
+    command: str, call: str, dry: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(call, interrupted)
+    arguments = [*shlex.split(command), "--suite", "demo", *["--dry-run"] * dry]
+    code, _, said = blurb(arguments, tmp_path)
+    assert (code, said.startswith("Interrupted.")) == (130, True)
+    assert ("Run the same command again" in said) is not dry
+
+
 @pytest.mark.costly
 @pytest.mark.parametrize(
     ("number", "group", "jobs", "code"),
