@@ -1,6 +1,6 @@
 """What `blurb run --dry-run` says, beside what then happens: seconds of a trial, and memory of its process.
 
-    OMP_NUM_THREADS=1 python benchmarks/estimates.py --model FOLDER --data DATA [--cases 1,4]
+    OMP_NUM_THREADS=1 python -m benchmarks.estimates --model FOLDER --data DATA [--cases 1,4]
 
 The cases are of several types of task, settings and sizes of encoder (random ones with the tokenizer of --model). Each
 is estimated without history, from one timed step, and run in a process of its own. Seconds are

@@ -1,9 +1,9 @@
 r"""An oracle for the loop: a plain Hugging Face recipe at one setting (quick-1.toml), beside blurb's own trials.
 
-    python benchmarks/oracle.py recipe --model FOLDER --data FOLDER --out recipe.csv   # resumable, a line a run
+    python -m benchmarks.oracle recipe --model FOLDER --data FOLDER --out recipe.csv   # resumable, a line a run
     blurb run FOLDER --name NAME --data FOLDER --protocol benchmarks/quick-1.toml --seeds 3 \
         --tasks ncbi-disease,gad,biosses,pubmedqa
-    python benchmarks/oracle.py table --out recipe.csv --results results.csv --name NAME
+    python -m benchmarks.oracle table --out recipe.csv --results results.csv --name NAME
 
 The recipe shares with blurb the readers and the drawn training examples, and nothing else: transformers' own classes,
 tokenisation by words, `Trainer` with its collators, schedule and selection, and seqeval, scikit-learn and scipy

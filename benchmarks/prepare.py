@@ -1,6 +1,6 @@
 """How long `blurb data prepare` and `blurb data verify` take, and how much memory.
 
-    python benchmarks/prepare.py --raw ORIGINALS
+    python -m benchmarks.prepare --raw ORIGINALS
 
 Where EBM PICO's original is not below --raw, one of its size is invented (4,993 documents of 275 words), so that twelve
 datasets are prepared. Commands are run as a user runs them, in a process of their own.

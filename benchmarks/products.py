@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from benchmarks.bench import machine
-from benchmarks.profile import peak
+from benchmarks.step_profile import peak
 from blurb import data, formulations, tasks
 from blurb.learners import building
 from blurb.learners.finetuning.network import EncoderLearner

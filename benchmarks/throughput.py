@@ -1,6 +1,6 @@
 """Our loop beside the plain Hugging Face recipe, on the same model, sentences, batch size and machine, in one run.
 
-    python benchmarks/throughput.py --model FOLDER --data FOLDER [--task ncbi-disease] [--batches 100]
+    python -m benchmarks.throughput --model FOLDER --data FOLDER [--task ncbi-disease] [--batches 100]
 
 The recipe is what its documentation shows for token classification: `Trainer`, `DataCollatorForTokenClassification`,
 its default optimizer; then with `bf16`, then with `bf16` and batches grouped by length (the tuned recipe). Every

@@ -15,7 +15,7 @@ def throughput(model: str, data: Path) -> Any:
 
 
 def profile(model: str, data: Path) -> Any:
-    from benchmarks.profile import measure
+    from benchmarks.step_profile import measure
 
     return measure(
         Namespace(

@@ -11,6 +11,7 @@ from benchmarks.device import (
     measure_loop,
     measure_memory,
     measure_prediction,
+    measure_recorded,
     measure_resume,
     measure_rows,
     measure_steps,
@@ -42,6 +43,15 @@ PARTS = {
             measure_loop.COLUMNS,
             measure_loop.rows,
             measure_loop.NOTE,
+        ),
+        Part(
+            "recorded",
+            6,
+            "Whole trials in recorded steps",
+            measure_recorded.cells,
+            measure_recorded.COLUMNS,
+            measure_recorded.rows,
+            measure_recorded.NOTE,
         ),
         Part(
             "workers",

@@ -4,7 +4,7 @@ Forward pass, loss and backward pass are recorded as one graph (`torch.cuda.grap
 outside. `torch.cuda.make_graphed_callables` is not used: it returns gradients in buffers of its own, which later steps
 overwrite. On a CPU the same object runs as a plain function, which is what the tests compare with the loop.
 
-A prototype: the loop of `blurb` gets it only if a card shows at least 1.5 times the speed of the tuned recipe.
+A prototype: `recorded_trainer` trains whole trials with it, and says when it becomes the loop.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ COMMANDS = {
     "gate": "--worlds 100",
     "long_series": "--help",  # it trains in processes of `blurb series`, which has tests of its own
     "pretraining": "--seconds 1",
-    "profile": f"{MODEL} {DATA} --batches 2",
+    "step_profile": f"{MODEL} {DATA} --batches 2",
     "rows": f"{MODEL} {DATA} --work OUT --tasks gad",
     "scale": "100",
     "study": f"{MODEL} {DATA} --work OUT",
@@ -73,6 +73,12 @@ def test_every_command_of_a_page_is_tried() -> None:
     }
     assert {"calibration", "throughput"} <= found
     assert found <= COMMANDS.keys() | TRIED_ELSEWHERE.keys() | {"X"}
+
+
+def test_no_benchmark_hides_a_module_of_python() -> None:
+    """`python benchmarks/X.py` searches its own folder first: torch imported our `profile` in place of Python's."""
+    named = {path.stem for path in (code.ROOT / "benchmarks").glob("*.py")}
+    assert not named & sys.stdlib_module_names
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,6 @@
 """Where a training step and a prediction spend their time.
 
-    python -m benchmarks.profile --model FOLDER --data FOLDER [--task ncbi-disease] [--batches 60] [--json FILE]
+    python -m benchmarks.step_profile --model FOLDER --data FOLDER [--task ncbi-disease] [--batches 60] [--json FILE]
 
 The phases are measured with a clock around each of them, without a profiler; the kinds of operations with torch's
 profiler in another pass, as shares of its own total. The peak is that of a bf16 product of the same shapes as the
