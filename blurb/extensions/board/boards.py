@@ -93,12 +93,15 @@ def verify_board(
     for name in (*(reruns or {}), *(reruns or {}).values()):
         if name not in by_name:
             raise UnknownName("row", name, by_name)
-    again = {name: by_name[other] for name, other in (reruns or {}).items()}
+    again = {
+        name: Reproduction(by_name[name], by_name[other], data=data)
+        for name, other in (reruns or {}).items()
+    }
     rows = [
         BoardRow(
             row=name,
             model=each.row.about["model"],
-            level=_level(each, recorded, again, data),
+            level=_level(each, recorded, again),
             recorded=recorded[name].level if name in recorded else "",
             unseen=each.unseen,
             signals=list(map(str, each.signals)),
@@ -114,9 +117,9 @@ def verify_board(
         and row["recorded"] in (Level.RECOMPUTED, Level.REPRODUCED)
     ]
     problems += [
-        f"{name}: not reproduced by {rerun.row.folder.name}: {'; '.join(objections)}"
-        for name, rerun in again.items()
-        if (objections := Reproduction(by_name[name], rerun, data=data).content["objections"])
+        f"{name}: not reproduced by {each.rerun.row.folder.name}: {'; '.join(objections)}"
+        for name, each in again.items()
+        if (objections := each.content["objections"])
     ]
     return VerifiedBoard(
         rows=rows, new=[f"{entry.row}: {sentence(entry)}" for entry in new], problems=problems
@@ -133,10 +136,7 @@ def fails(verified: VerifiedBoard) -> bool:
 
 
 def _level(
-    row: RowVerification,
-    recorded: Mapping[str, LedgerEntry],
-    reruns: Mapping[str, RowVerification],
-    data: Path,
+    row: RowVerification, recorded: Mapping[str, LedgerEntry], reruns: Mapping[str, Reproduction]
 ) -> Level:
     """As somebody recorded it who knew that two parties were two, or as a rerun says that is named now.
 
@@ -146,12 +146,11 @@ def _level(
     if row.level is Level.CLAIMED:
         return row.level
     if name in reruns:
-        return Reproduction(row, reruns[name], data=data).level
+        return reruns[name].level
     last = recorded.get(name)
-    known = (
-        last is not None and last.level == Level.REPRODUCED and last.manifest == row.row.manifest
-    )
-    return Level.REPRODUCED if known else row.level
+    if last and (last.level, last.manifest) == (Level.REPRODUCED, row.row.manifest):
+        return Level.REPRODUCED
+    return row.level
 
 
 def submit(board: Path, row: Path, name: str, by: str, date: str) -> Path:
@@ -165,8 +164,11 @@ def submit(board: Path, row: Path, name: str, by: str, date: str) -> Path:
     """
     place = board / ROWS / name
     if not FOLDER.fullmatch(name):
-        what = "the name must be letters, digits, '.', '_' and '-', and a folder's on every system"
-        raise SettingsError(f"{what} (got '{name[:40]}').", where=place)
+        raise SettingsError(
+            "the name must be letters, digits, '.', '_' and '-', and a folder's on every system "
+            f"(got '{name[:40]}').",
+            where=place,
+        )
     with ledger.changing(board):
         manifest, files = read_row_files(row).manifest, sorted(row.iterdir())
         recorded = ledger.entries_on(board)
@@ -179,11 +181,10 @@ def submit(board: Path, row: Path, name: str, by: str, date: str) -> Path:
                 f"the name is on the board already (got '{name[:40]}').", where=place
             )
         if name in recorded and recorded[name].manifest != manifest:
-            fix = "withdraw it first, or submit the files that it had."
             raise SettingsError(
                 f"the ledger has a row '{name}' of other files, which are gone",
                 where=place,
-                fix=fix,
+                fix="withdraw it first, or submit the files that it had.",
             )
         for other in rows_on(board):
             if other.manifest == manifest:
@@ -239,8 +240,12 @@ def record(board: Path, verified: VerifiedBoard, by: str, date: str) -> tuple[in
             name, manifest = row["row"], row["manifest"]
             place = board / ROWS / name
             before = recorded.get(name)
-            is_same = before is not None and before.manifest == manifest and place.is_dir()
-            if before is None or not is_same or manifest_of(place) != manifest:
+            if (
+                before is None
+                or before.manifest != manifest
+                or not place.is_dir()
+                or manifest_of(place) != manifest
+            ):
                 changed.append(name)
                 continue
             signals = tuple(

@@ -88,11 +88,13 @@ def signals(row: RowFiles) -> Iterator[Signal]:
     for run in about["runs"]:
         metric = run["metric"]
         if run["dev"] and run["test"] and run["test"][metric] >= 1 > run["dev"][metric]:
-            count = len(list(run_predictions(row, run, "test")))
+            count = len(run_predictions(row, run, "test"))
             if count >= MANY:
-                dev = f"{100 * run['dev'][metric]:.2f}"
-                what = f"all {count} answers on test are right, and dev has {dev}"
-                yield Signal(SignalKind.GAP, name_run(run), what)
+                yield Signal(
+                    SignalKind.GAP,
+                    name_run(run),
+                    f"all {count} answers on test are right, and dev has {100 * run['dev'][metric]:.2f}",
+                )
     for task in dict.fromkeys([*about["planned"], *(run["task"] for run in about["runs"])]):
         yield from _dataset_signals(
             about, task, [run for run in about["runs"] if run["task"] == task]
@@ -142,12 +144,12 @@ def _trial_signals(row: RowFiles) -> Iterator[Signal]:
         )
     elif known:
         run, hash_ = known[0]
-        count = f"{len(wrong)} of {count_noun(len(runs), 'trial')}"
-        what = (
-            f"{count} have another hash than the row gives them; it says {run['trial']}, and its content gives "
-            f"{hash_}"
+        yield Signal(
+            SignalKind.TRIAL,
+            name_run(run),
+            f"{len(wrong)} of {count_noun(len(runs), 'trial')} have another hash than the row gives them; "
+            f"it says {run['trial']}, and its content gives {hash_}",
         )
-        yield Signal(SignalKind.TRIAL, name_run(run), what)
     elif wrong:
         yield Signal(
             SignalKind.TRIAL,
@@ -195,24 +197,28 @@ def _protocol_signals(about: RowRecord) -> Iterator[Signal]:
     named = Configuration(about["protocol"], about["protocol_hash"], {}, "", "")
     name = named.protocol.partition("@")[0]
     shipped = protocol.load_protocol_file(name) if name in protocol.protocol_names() else None
-    if shipped is not None and shipped.name != named.protocol:
-        shipped = None  # of another version
-    if shipped is not None and shipped.hash != named.protocol_hash:
-        differing = (
-            f"its hash is {named.protocol_hash[:12]}, that of {shipped.name} is {shipped.hash[:12]}"
-        )
-        yield Signal(SignalKind.PROTOCOL, named.protocol, differing)
-    elif shipped is not None:
-        for run in about["runs"]:
-            yield from _settings_signals(about, run, shipped)
+    if shipped is not None and shipped.name == named.protocol:  # else of another version
+        if shipped.hash == named.protocol_hash:
+            for run in about["runs"]:
+                yield from _settings_signals(about, run, shipped)
+        else:
+            yield Signal(
+                SignalKind.PROTOCOL,
+                named.protocol,
+                f"its hash is {named.protocol_hash[:12]}, that of {shipped.name} is {shipped.hash[:12]}",
+            )
     elif named.from_file and not named.protocol_hash.startswith(named.protocol.rpartition("@")[2]):
-        differing = f"its hash is {named.protocol_hash[:12]}, which is not that in its name"
-        yield Signal(SignalKind.PROTOCOL, named.protocol, differing)
-    else:
-        what = (
-            f"hash and settings of the protocol '{named.protocol}', which this blurb does not have"
+        yield Signal(
+            SignalKind.PROTOCOL,
+            named.protocol,
+            f"its hash is {named.protocol_hash[:12]}, which is not that in its name",
         )
-        yield Signal(SignalKind.UNCHECKED, WHOLE, what)
+    else:
+        yield Signal(
+            SignalKind.UNCHECKED,
+            WHOLE,
+            f"hash and settings of the protocol '{named.protocol}', which this blurb does not have",
+        )
 
 
 def _settings_signals(about: RowRecord, run: RunRecord, shipped: Protocol) -> Iterator[Signal]:
@@ -227,8 +233,11 @@ def _settings_signals(about: RowRecord, run: RunRecord, shipped: Protocol) -> It
     for name, value in run["settings"].items():
         if expected and not any(_equal(name, value, given) for given in expected.get(name, ())):
             usual = " or ".join(dict.fromkeys(map(str, expected.get(name, ("no such setting",)))))
-            told = f"{name} is {value!s:.40}, and {about['protocol']} with the overrides of the row has {usual}"
-            yield Signal(SignalKind.PROTOCOL, run["task"], told)
+            yield Signal(
+                SignalKind.PROTOCOL,
+                run["task"],
+                f"{name} is {value!s:.40}, and {about['protocol']} with the overrides of the row has {usual}",
+            )
 
 
 def _expected(about: RowRecord, run: RunRecord, shipped: Protocol) -> Mapping[str, Sequence[Any]]:
@@ -236,18 +245,15 @@ def _expected(about: RowRecord, run: RunRecord, shipped: Protocol) -> Mapping[st
     task, kinds = tasks.get(run["task"]), kinds_of(about)
     if not kinds:
         return {}
-    limits = [shipped.lr_by_size[0]] if shipped.lr_by_size else []
-    limits += [shipped.small[0]] if shipped.small else []
-    sizes = [0, *(round(limit * 1e6) for limit in limits)]
+    sizes = [0, *(round(rate[0] * 1e6) for rate in (shipped.lr_by_size, shipped.small) if rate)]
     tables = {kind.name if kind.own_training else "" for kind in kinds}
     found = [
         vars(shipped.settings(task, about["overrides"], size, table))
         for size in sizes
         for table in tables
     ]
-    values = {name: [each[name] for each in found] for name in found[0]}
     searched = shipped.axes(about["overrides"], task.name)
-    return {name: [*given, *searched.get(name, ())] for name, given in values.items()}
+    return {name: [*(each[name] for each in found), *searched.get(name, ())] for name in found[0]}
 
 
 def _equal(name: str, value: Any, given: Any) -> bool:
@@ -259,23 +265,23 @@ def _equal(name: str, value: Any, given: Any) -> bool:
 def _dataset_signals(about: RowRecord, task: str, runs: Sequence[RunRecord]) -> Iterator[Signal]:
     """Seeds that are missing or were not planned, runs that were not made alike, and missing answers on dev."""
     planned, seeds = set(about["planned"].get(task, ())), {run["seed"] for run in runs}
+    is_claimed = learners.row_kind(about["learner"]).claimed
     if planned - seeds:
-        count = f"{len(planned & seeds)} of {count_noun(len(planned), 'planned seed')}"
-        yield Signal(SignalKind.SEEDS, task, count)
+        yield Signal(
+            SignalKind.SEEDS,
+            task,
+            f"{len(planned & seeds)} of {count_noun(len(planned), 'planned seed')}",
+        )
     if seeds - planned:
         yield Signal(SignalKind.UNPLANNED, task, ", ".join(map(str, sorted(seeds - planned))))
-    if (
-        planned
-        and max(planned) - min(planned) >= len(planned)
-        and not learners.row_kind(about["learner"]).claimed
-    ):
+    if planned and max(planned) - min(planned) >= len(planned) and not is_claimed:
         listed = ", ".join(map(str, sorted(planned)))
         yield Signal(SignalKind.UNPLANNED, task, f"seeds {listed} were planned; blurb plans 1 to N")
     for name in ("settings", "plugins", "data"):
         if any(dict(run)[name] != dict(runs[0])[name] for run in runs):
             yield Signal(SignalKind.UNEQUAL, task, f"its runs differ in their {name}")
     without = [str(run["seed"]) for run in runs if not run["dev"]]
-    if without and not learners.row_kind(about["learner"]).claimed:
+    if without and not is_claimed:
         yield Signal(
             SignalKind.NO_DEV, task, f"seeds {', '.join(without)}; every run of blurb has them"
         )

@@ -137,19 +137,11 @@ def _entry(line: str, path: Path, number: int) -> LedgerEntry:
     if content.get("event") not in list(Event):
         raise DataError(f"event must be one of {', '.join(Event)}.", path, number)
     event = Event(content["event"])
-    if missing := [
-        name for name in ("date", "row", "by", *WANTED[event]) if content.get(name) in ("", None)
-    ]:
+    required = ("date", "row", "by", *WANTED[event])
+    if missing := [name for name in required if content.get(name) in ("", None)]:
         raise DataError(f"{event}: {missing[0]} is missing.", path, number)
-    known = {
-        "date",
-        "event",
-        "row",
-        "by",
-        *WANTED[event],
-        *(["signals"] if event is Event.VERIFIED else []),
-    }
-    if odd := sorted(content.keys() - known):
+    optional = ["signals"] if event is Event.VERIFIED else []
+    if odd := sorted(content.keys() - {"event", *required, *optional}):
         raise DataError(f"{event}: an entry of this kind has no {odd[0]}.", path, number)
     if event is Event.VERIFIED and content["level"] not in list(Level):
         raise DataError(f"level must be one of {', '.join(Level)}.", path, number)
@@ -215,7 +207,7 @@ def problems(board: Path, since: Path | None = None) -> Iterator[str]:
     """
     entries = read(board / FILE)
     for number, earlier in enumerate(read(since) if since else (), 1):
-        if number > len(entries) or entries[number - 1] != earlier:
+        if entries[number - 1 : number] != [earlier]:
             named = f"{earlier.row} ({earlier.event}, {earlier.date})"
             yield f"{FILE}:{number}: the entry of {named} is gone or was changed"
             break

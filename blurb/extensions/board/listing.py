@@ -45,11 +45,13 @@ class BoardListing:
     @property
     def verified(self) -> LedgerEntry | None:
         """Its last verification, if it was of these files, since they were put on the board."""
-        last = self.history[-1] if self.history else None
-        return (
-            last
-            if last is not None and (last.event, last.manifest) == (Event.VERIFIED, self.manifest)
-            else None
+        return next(
+            (
+                last
+                for last in self.history[-1:]
+                if (last.event, last.manifest) == (Event.VERIFIED, self.manifest)
+            ),
+            None,
         )
 
     @property
@@ -137,9 +139,10 @@ class BoardFolder:
 
     def withdrawn(self) -> list[str]:
         """The rows that were taken from it, a sentence each, earliest first; also those that were added again."""
-        entries = ledger.read(self.folder / ledger.FILE)
         return [
-            f"{entry.row}: {sentence(entry)}" for entry in entries if entry.event is Event.WITHDRAWN
+            f"{entry.row}: {sentence(entry)}"
+            for entry in ledger.read(self.folder / ledger.FILE)
+            if entry.event is Event.WITHDRAWN
         ]
 
 

@@ -8,15 +8,14 @@ Runs are one run where they have the same predictions, or nearly the same ones.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import product
+from itertools import product, starmap
 from pathlib import Path
-from statistics import fmean, stdev
-from typing import Any
+from statistics import fmean, mode, stdev
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,7 +88,7 @@ def _answers(row: RowFiles, task: str, seed: int, data: Path | None) -> RunAnswe
             right = {key for key, gold, prediction in cells if gold == prediction}
     pairs = run_predictions(row, run, "test")
     texts = [plain(answer) for _, answer in pairs]
-    most = Counter(texts).most_common(1)[0][0] if texts else ""
+    most = mode(texts) if texts else ""
     ids = np.array([hash(key) for key, _ in pairs], dtype=np.int64)
     order = np.argsort(ids)
     return RunAnswers(
@@ -135,14 +134,15 @@ def equal_share(row: RowFiles, other: RowFiles, task: str, data: Path | None = N
 
     :param data: a data folder, by which runs are told from copies that agree on what is right
     """
-    seeds = [
-        [run["seed"] for run in side.about["runs"] if run["task"] == task] for side in (row, other)
+    answers = [
+        [
+            _answers(side, task, run["seed"], data)
+            for run in side.about["runs"]
+            if run["task"] == task
+        ]
+        for side in (row, other)
     ]
-    shares = (
-        alike(_answers(row, task, first, data), _answers(other, task, second, data))
-        for first, second in product(*seeds)
-    )
-    return max(shares, default=0.0)
+    return max(starmap(alike, product(*answers)), default=0.0)
 
 
 def shown(share: float) -> str:
@@ -172,6 +172,7 @@ FIGURES = {
     SignalKind.GAP: "test minus dev is",
     SignalKind.LEAKED: "test examples whose input occurs in train add to the score",
 }
+T = TypeVar("T")
 Measured = Mapping[tuple[str, str], float]
 """(dataset, data hash) -> a figure of a row."""
 
@@ -198,10 +199,11 @@ class Beside:
             SignalKind.LEAKED: self._beside(self.leaked),
         }
         share = self.rate / max(1, sum(map(len, measures.values())) + len(self._pooled()))
-        excessive = (
-            signal for kind, pairs in measures.items() for signal in _excessive(kind, pairs, share)
-        )
-        return [*excessive, *self._pooled_signals(share), *self._answer_signals()]
+        return [
+            *(each for kind, pairs in measures.items() for each in _excessive(kind, pairs, share)),
+            *self._pooled_signals(share),
+            *self._answer_signals(),
+        ]
 
     def _beside(
         self, measure: Callable[[RowFiles], Measured]
@@ -209,27 +211,13 @@ class Beside:
         """Dataset -> a figure of the row, and of each other row on the same data; with enough of these."""
         if len(self.others) < ENOUGH:
             return {}
-        mine, others = measure(self.row), [measure(other) for other in self.others]
-        figures = {
-            key: (value, [each[key] for each in others if key in each])
-            for key, value in mine.items()
-        }
-        return {task: pair for (task, _), pair in figures.items() if len(pair[1]) >= ENOUGH}
+        others = by_key(figure for other in self.others for figure in measure(other).items())
+        return _with_enough(measure(self.row), others)
 
     def _pooled(self) -> Mapping[str, tuple[list[float], list[float]]]:
         """Dataset -> test scores of the row's runs, and of enough runs of other rows of its recipe."""
-        about = dict(self.row.about)
-        alike = [
-            other
-            for other in self.others
-            if all(dict(other.about)[name] == about[name] for name in RUNS)
-        ]
-        mine, others = _scores(self.row), [_scores(other) for other in alike]
-        pools = {
-            key: (value, [score for each in others for score in each.get(key, ())])
-            for key, value in mine.items()
-        }
-        return {task: pair for (task, _), pair in pools.items() if len(pair[1]) >= ENOUGH}
+        alike = [other for other in self.others if _share(self.row, other, RUNS)]
+        return _with_enough(_scores([self.row]), _scores(alike))
 
     def _pooled_signals(self, share: float) -> Iterator[Signal]:
         """Student's test, as honest runs of one recipe have one variance: Welch's is too free with three runs of ours.
@@ -243,10 +231,12 @@ class Beside:
             error = deviation * math.sqrt(1 / len(own) + 1 / len(pool))
             difference = fmean(own) - fmean(pool)
             if difference > t_critical(freedom, 2 * share) * error:
-                usual = (
-                    f"{difference:+.2f} beside {len(pool)} runs of these weights under this recipe"
+                yield Signal(
+                    SignalKind.BETTER,
+                    task,
+                    f"{fmean(own):.2f}, {difference:+.2f} beside {len(pool)} runs of these weights "
+                    "under this recipe",
                 )
-                yield Signal(SignalKind.BETTER, task, f"{fmean(own):.2f}, {usual}")
 
     def _answer_signals(self) -> Iterator[Signal]:
         """Predictions of a row of another model, or of this one."""
@@ -255,8 +245,7 @@ class Beside:
         for task in dict.fromkeys(run["task"] for run in self.row.about["runs"]):
             for other in self.others:
                 # Another row of this model, by a kind of learner whose seed changes nothing, is no copy.
-                again = all(dict(self.row.about)[name] == dict(other.about)[name] for name in MODEL)
-                if again and not self.row.varies:
+                if _share(self.row, other, MODEL) and not self.row.varies:
                     continue
                 if share := equal_share(self.row, other, task, self.data):
                     yield Signal(
@@ -272,14 +261,21 @@ def _excessive(
         error = max(stdev(others), SMALLEST) * math.sqrt(1 + 1 / len(others))
         highest = fmean(others) + t_critical(len(others) - 1, 2 * share) * error
         if figure > highest:
-            usual = f"{len(others)} other rows {fmean(others):+.2f}, at most {highest:+.2f}"
-            yield Signal(kind, task, f"{FIGURES[kind]} {figure:+.2f}; of {usual}")
+            yield Signal(
+                kind,
+                task,
+                f"{FIGURES[kind]} {figure:+.2f}; of {len(others)} other rows {fmean(others):+.2f}, "
+                f"at most {highest:+.2f}",
+            )
 
 
 def _gap(row: RowFiles) -> Measured:
     """Mean of test minus dev over the runs that have both, times 100."""
-    pairs = [(run, run["metric"]) for run in row.about["runs"] if run["dev"] and run["test"]]
-    return _means((run, 100 * (run["test"][metric] - run["dev"][metric])) for run, metric in pairs)
+    return _means(
+        (run, 100 * (run["test"][run["metric"]] - run["dev"][run["metric"]]))
+        for run in row.about["runs"]
+        if run["dev"] and run["test"]
+    )
 
 
 def _means(points: Iterable[tuple[RunRecord, float]]) -> Measured:
@@ -291,11 +287,30 @@ def _by_data(points: Iterable[tuple[RunRecord, float]]) -> dict[tuple[str, str],
     return by_key(((run["task"], run["data"]), value) for run, value in points)
 
 
-def _scores(row: RowFiles) -> dict[tuple[str, str], list[float]]:
-    """(dataset, data hash) -> scores on test, times 100."""
+def _scores(rows: Iterable[RowFiles]) -> dict[tuple[str, str], list[float]]:
+    """(dataset, data hash) -> scores of runs on test, times 100."""
     return _by_data(
-        (run, 100 * run["test"][run["metric"]]) for run in row.about["runs"] if run["test"]
+        (run, 100 * run["test"][run["metric"]])
+        for row in rows
+        for run in row.about["runs"]
+        if run["test"]
     )
+
+
+def _share(row: RowFiles, other: RowFiles, names: Iterable[str]) -> bool:
+    """Whether these fields are the same of both rows."""
+    return all(dict(row.about)[name] == dict(other.about)[name] for name in names)
+
+
+def _with_enough(
+    mine: Mapping[tuple[str, str], T], others: Mapping[tuple[str, str], list[float]]
+) -> dict[str, tuple[T, list[float]]]:
+    """Dataset -> what a row has, and the figures of others on the same data, where these are enough."""
+    return {
+        key[0]: (own, others[key])
+        for key, own in mine.items()
+        if len(others.get(key, ())) >= ENOUGH
+    }
 
 
 @cache
@@ -310,9 +325,9 @@ def added(row: RowFiles, data: Path) -> Mapping[tuple[str, str], float]:
             formulation = formulations.bind(tasks.get(run["task"]), run["settings"])
             ids = _leaked(run["task"], tuple(sorted(formulation.options.items())), data)
             if ids and run["test"]:
-                metric = run["metric"]
                 scores = [
-                    figures_of(row, run, "test", data, without)[metric] for without in ((), ids)
+                    figures_of(row, run, "test", data, without)[run["metric"]]
+                    for without in ((), ids)
                 ]
                 points.append((run, 100 * (scores[0] - scores[1])))
     return _means(points)

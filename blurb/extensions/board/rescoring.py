@@ -73,8 +73,8 @@ def rescore(board: Path, name: str, data: Path, by: str, date: str) -> LedgerEnt
         if entries and entries[-1].event is Event.RESCORED and entries[-1].manifest == manifest:
             entry = entries[-1]  # a kill before the renames
         elif entries and entries[-1].manifest == manifest_of(place):
-            old, new = _mean(row), _mean(RowFiles(place, about, row.predictions))
-            entry = LedgerEntry(date, Event.RESCORED, name, by, manifest, old=old, new=new)
+            new = _mean(RowFiles(place, about, row.predictions))
+            entry = LedgerEntry(date, Event.RESCORED, name, by, manifest, old=_mean(row), new=new)
             append(board, entry)
         else:
             shutil.rmtree(aside)

@@ -145,10 +145,15 @@ def verify_row(row: RowFiles, data: Path) -> RowVerification:
     ]
     signals += consistency.signals(row)
     by_task = by_key((run["task"], run) for run in row.about["runs"]) if row.varies else {}
-    for task_name, runs in by_task.items():
-        for first, second, share in plausibility.equal_seed_pairs(row, runs, data):
-            what = f"seeds {first} and {second} have {plausibility.shown(share)}"
-            signals.append(Signal(SignalKind.SAME_RUNS, task_name, what))
+    signals += [
+        Signal(
+            SignalKind.SAME_RUNS,
+            name,
+            f"seeds {first} and {second} have {plausibility.shown(share)}",
+        )
+        for name, runs in by_task.items()
+        for first, second, share in plausibility.equal_seed_pairs(row, runs, data)
+    ]
     return RowVerification(row, figures, list(dict.fromkeys(signals)))
 
 
@@ -157,10 +162,10 @@ def beside_others(
 ) -> RowVerification:
     """The verification of a row, with its oddities beside other rows; those only claimed are no measure."""
     rows = [other.row for other in others if other.level is not Level.CLAIMED or other.unseen]
-    beside = plausibility.Beside(
+    odd = plausibility.Beside(
         found.row, rows, data=data, leaked=lambda each: plausibility.added(each, data)
-    )
-    return replace(found, signals=list(dict.fromkeys([*found.signals, *beside.signals()])))
+    ).signals()
+    return replace(found, signals=list(dict.fromkeys([*found.signals, *odd])))
 
 
 def _data_signals(row: RowFiles, run: RunRecord, data: Path) -> Iterator[Signal]:
@@ -173,15 +178,21 @@ def _data_signals(row: RowFiles, run: RunRecord, data: Path) -> Iterator[Signal]
             f"its data hash is {run['data'][:12]}, yours {known.hash[:12]}",
         )
     elif row.about["suite"] != DEMO and run["verdict"] != known.verdict:
-        told = f"it says that its data are {run['verdict'] or 'not known'}, and they are {known.verdict}"
-        yield Signal(SignalKind.DATA, run["task"], told)
+        yield Signal(
+            SignalKind.DATA,
+            run["task"],
+            f"it says that its data are {run['verdict'] or 'not known'}, and they are {known.verdict}",
+        )
     elif row.about["suite"] != DEMO and known.verdict == "differs":
         yield Signal(
             SignalKind.SUBSTITUTE, run["task"], "your data and its are the same, and not BLURB's"
         )
     if run["metrics_version"] != metrics.VERSION:
-        version = f"{run['metrics_version']}, this blurb has {metrics.VERSION}"
-        yield Signal(SignalKind.METRICS, name_run(run), version)
+        yield Signal(
+            SignalKind.METRICS,
+            name_run(run),
+            f"{run['metrics_version']}, this blurb has {metrics.VERSION}",
+        )
 
 
 def _checked_split(
@@ -200,15 +211,18 @@ def _checked_split(
         figures = figures_of(row, run, split, data)
     except DataError as error:
         return checked, [Signal(SignalKind.EXAMPLES, name_run(run), error.what)]
-    signals = []
     checked["recomputed"] = 100 * figures[run["metric"]] if run["metric"] in figures else None
-    for name in {*figures, *claimed}:
+    return checked, [
+        Signal(
+            SignalKind.FIGURE,
+            f"{name_run(run)}, {name} on {split}",
+            f"claimed {_shown(claimed, name)}, its predictions give {_shown(figures, name)}",
+        )
+        for name in {*figures, *claimed}
         if not math.isclose(
             figures.get(name, math.nan), claimed.get(name, math.nan), rel_tol=SAME, abs_tol=SAME
-        ):
-            told = f"claimed {_shown(claimed, name)}, its predictions give {_shown(figures, name)}"
-            signals.append(Signal(SignalKind.FIGURE, f"{name_run(run)}, {name} on {split}", told))
-    return checked, signals
+        )
+    ]
 
 
 def _shown(figures: Mapping[str, float], name: str) -> str:
@@ -267,25 +281,23 @@ class Reproduction:
     @cached_property
     def content(self) -> Reproduced:
         """As it is printed."""
-        parts = {}
-        for task, (mine, others) in self._scores().items():
-            parts[task] = (
-                welch_test(mine, others)
-                if self.row.row.varies
-                else WelchComparison(fmean(mine) - fmean(others), 0.0)
-            )
+        parts = {
+            task: welch_test(mine, others)
+            if self.row.row.varies
+            else WelchComparison(fmean(mine) - fmean(others), 0.0)
+            for task, (mine, others) in self._scores().items()
+        }
         mean = combine_tests([(share, parts[task]) for task, share in shares_of(parts).items()])
-        scores = [
-            RerunScore(
-                task=task, difference=part.difference or 0.0, within=equivalence_margin(part)
-            )
-            for task, part in parts.items()
-        ]
         return Reproduced(
             margin=self.margin,
             difference=mean.difference,
             within=equivalence_margin(mean),
-            datasets=scores,
+            datasets=[
+                RerunScore(
+                    task=task, difference=part.difference or 0.0, within=equivalence_margin(part)
+                )
+                for task, part in parts.items()
+            ],
             objections=[*self._recipe_doubts(), *self._score_doubts(parts, mean)],
         )
 
@@ -318,16 +330,16 @@ class Reproduction:
         there = self._scores() if self.row.row.varies else {}
         if single := [task for task, sides in there.items() if min(map(len, sides)) < 2]:
             yield f"fewer than two runs a side, so that their variance is unknown: {', '.join(single)}"
-        shares = {
-            task: plausibility.equal_share(self.row.row, self.rerun.row, task, self.data)
+        copied = {
+            task: share
             for task in there
+            if (share := plausibility.equal_share(self.row.row, self.rerun.row, task, self.data))
         }
-        if copied := [task for task, share in shares.items() if share]:
+        if copied:
             yield (
-                f"{plausibility.shown(min(shares[task] for task in copied))} as in the row: {', '.join(copied)}; "
+                f"{plausibility.shown(min(copied.values()))} as in the row: {', '.join(copied)}; "
                 "a copy, or the same seeds in the same environment. Run it with other seeds"
             )
-
         reached = equivalence_margin(mean)
         if not parts:
             yield "no dataset in common"

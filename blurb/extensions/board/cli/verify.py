@@ -105,13 +105,13 @@ def verify(
             Column("recomputed", number=".2f"),
         ]
         print_records(form, VerifiedRow, result.figures, figures)
-        for text in group_reasons(
-            (signal.where, f"{signal.kind}: {signal.what}") for signal in result.signals
+        odd = ((signal.where, f"{signal.kind}: {signal.what}") for signal in result.signals)
+        for text in (
+            *group_reasons(odd),
+            *(sentences(again.content) if again else ()),
+            f"{result.row.about['model']}: {level}",
         ):
             print_sentence(text)
-        for text in sentences(again.content) if again else ():
-            print_sentence(text)
-        print_sentence(f"{result.row.about['model']}: {level}")
     if level is not (Level.REPRODUCED if rerun else Level.RECOMPUTED):
         click.get_current_context().exit(1)
 
@@ -128,14 +128,13 @@ def _board(verified: VerifiedBoard, folder: Path, by: str | None, form: str) -> 
             Column("signals", lambda row: len(row["signals"]), ","),
         ]
         print_records(form, BoardRow, verified["rows"], table)
-        for text in group_reasons(
-            (each["row"], signal) for each in verified["rows"] for signal in each["signals"]
+        odd = ((each["row"], text) for each in verified["rows"] for text in each["signals"])
+        for text in (
+            *group_reasons(odd),
+            *(f"New in the ledger: {entry}." for entry in verified["new"]),
+            *(f"Problem: {problem}." for problem in verified["problems"]),
         ):
             print_sentence(text)
-        for entry in verified["new"]:
-            print_sentence(f"New in the ledger: {entry}.")
-        for problem in verified["problems"]:
-            print_sentence(f"Problem: {problem}.")
     changed: list[str] = []
     if by is not None and not verified["problems"]:
         count, changed = boards.record(folder, verified, by, ledger.today())
