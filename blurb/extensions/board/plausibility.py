@@ -188,7 +188,6 @@ class Beside:
 
     row: RowFiles
     others: Sequence[RowFiles]
-    rate: float = RATE
     data: Path | None = None
     leaked: Callable[[RowFiles], Measured] = field(default=lambda row: {})
 
@@ -198,7 +197,7 @@ class Beside:
             SignalKind.GAP: self._beside(_gap),
             SignalKind.LEAKED: self._beside(self.leaked),
         }
-        share = self.rate / max(1, sum(map(len, measures.values())) + len(self._pooled()))
+        share = RATE / max(1, sum(map(len, measures.values())) + len(self._pooled()))
         return [
             *(each for kind, pairs in measures.items() for each in _excessive(kind, pairs, share)),
             *self._pooled_signals(share),

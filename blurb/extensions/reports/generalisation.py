@@ -149,10 +149,11 @@ def generalisation(
 def seen_lines(row: Row, name: str, counted: SeenScores) -> Iterator[SeenRecord]:
     """A line for each class."""
     whole = sum(counted.gold(place) for place in range(len(CLASSES)))
-    sums = None
-    if counted.shared:
-        random = bootstrap.generator(name)
-        sums = bootstrap.resampled_sums(counted.clusters, random, RESAMPLES)
+    sums = (
+        bootstrap.resampled_sums(counted.clusters, bootstrap.generator(name), RESAMPLES)
+        if counted.shared
+        else None
+    )
     for place, strings in enumerate(CLASSES):
         gold = counted.gold(place)
         # Of each run: the mean of runs would count one without predictions as a precision of 0.
@@ -166,14 +167,13 @@ def seen_lines(row: Row, name: str, counted: SeenScores) -> Iterator[SeenRecord]
             else:
                 fewest = min(gold, predicted) if figure == "precision" else gold
                 figures += resampled_figures(units, name, None if fewest < FEWEST else sums)
-        share = 100 * gold / whole if whole else None
         yield SeenRecord(
             row.name,
             name,
             strings,
             counted.strings.unit,
             gold,
-            share,
+            100 * gold / whole if whole else None,
             counted.other_type,
             counted.clusters.runs,
             counted.capped,

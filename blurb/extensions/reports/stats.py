@@ -183,10 +183,7 @@ def lengths(sizes: Sequence[int], ids: Sequence[str]) -> Sizes:
 def label_counts(task: Task, rows: Sequence[Example]) -> dict[str, int]:
     """Frequency of each label in the gold answers, in declared order; a document has the labels of its parts."""
     counts = task.task_type.label_counts(rows)
-    return {
-        label: counts[label]
-        for label in (*task.labels, *(name for name in counts if name not in task.labels))
-    }
+    return {label: counts[label] for label in dict.fromkeys((*task.labels, *counts))}
 
 
 def adjacent(rows: Sequence[Example]) -> int:

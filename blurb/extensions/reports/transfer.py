@@ -22,6 +22,7 @@ from blurb.data.schema import Example
 from blurb.extensions.reports.audit.duplicates import sentence_keys
 from blurb.extensions.reports.errors.entities import pairs
 from blurb.extensions.reports.generalisation import RESAMPLES, Figures, resampled_figures
+from blurb.grouping import by_key
 from blurb.inputs.tagging import Span, decode_spans
 from blurb.learners.base import Subset
 from blurb.learners.saved_models import is_kept
@@ -133,11 +134,19 @@ def transfer(
     chosen = [each for each in known.all() if each.name in names or {"all", each.type} & types]
     lines: list[TransferRecord] = []
     # A model has a row in each suite, and one of its sets may be the home of another.
-    by_model: dict[tuple[str, ...], list[Row]] = {}
-    for row in meant:
-        made = row.configuration
-        key = row.model, row.weights, made.text, made.protocol_hash, made.precision
-        by_model.setdefault(key, []).append(row)
+    by_model = by_key(
+        (
+            (
+                row.model,
+                row.weights,
+                row.configuration.text,
+                row.configuration.protocol_hash,
+                row.configuration.precision,
+            ),
+            row,
+        )
+        for row in meant
+    )
     for alike in by_model.values():
         folder, _ = find_folders(
             alike[0].suite, Path(data) if data else None, None, [], has_suite=False
@@ -159,22 +168,24 @@ class _ModelTransfer:
             learners.is_named(row.weights) and learners.get_named(row.weights).deterministic
         )
         self.read: dict[tuple[str, str], list[Example]] = {}
+        # The runs with a kept model, or all of a baseline that is one fit.
         self.records = {
             task.name: runs
             for task in self.tasks
             for row in rows
-            if (runs := self._usable(row, task.name))
+            if (
+                runs := {
+                    seed: record
+                    for seed, record in row.records_of(task.name).items()
+                    if self.refits or is_kept(record.path)
+                }
+            )
         }
         if not self.records:
             raise SettingsError(
                 f"{row.name} has no model of a task with an entity",
                 fix=f"run it with {opt('keep-model', 'best')} on tasks such as ncbi-disease and bc5-disease.",
             )
-
-    def _usable(self, row: Row, name: str) -> dict[int, Record]:
-        """The runs with a kept model, or all of a baseline that is one fit."""
-        kept = row.records_of(name).items()
-        return {seed: record for seed, record in kept if self.refits or is_kept(record.path)}
 
     def examples(self, task: Task, split: known.Split) -> list[Example]:
         """The examples of a split."""
@@ -231,8 +242,10 @@ class _ModelTransfer:
         else:
             model = load_model(record.path, self.device)
         for other in others:
-            rows = self.examples(other, "test")
-            blank = [{**row, "tags": ["O"] * len(row["tags"])} for row in rows]  # types of its own
+            # Without the gold answers, whose types are its own.
+            blank = [
+                {**row, "tags": ["O"] * len(row["tags"])} for row in self.examples(other, "test")
+            ]
             yield other, [each["prediction"] for each in model.of_examples(blank)]
 
     def _line(
@@ -251,12 +264,10 @@ class _ModelTransfer:
             return None
         units = _count_spans(word, task, other, tested, kept, answers[task.name, other.name])
         sums = bootstrap.resampled_sums(units, bootstrap.generator(other.name), RESAMPLES)
-        overlapping = replace(units, metric=OVERLAPPING)
         drop: Figures = None, None, None
         if task is not other and (other.name, other.name) in answers:
-            own_answers = answers[other.name, other.name]
-            own_units = _count_spans(word, other, other, tested, kept, own_answers)
-            drop = _drop(own_units, units, other.name)
+            own = _count_spans(word, other, other, tested, kept, answers[other.name, other.name])
+            drop = _drop(own, units, other.name)
         return TransferRecord(
             self.name,
             word,
@@ -268,7 +279,7 @@ class _ModelTransfer:
             len(tested) - len(kept),
             near,
             *resampled_figures(units, other.name, sums),
-            *resampled_figures(overlapping, other.name, sums),
+            *resampled_figures(replace(units, metric=OVERLAPPING), other.name, sums),
             *drop,
         )
 
@@ -290,9 +301,10 @@ def _lower(row: Example) -> tuple[str, ...]:
 
 
 def _spans_of_word(tags: Sequence[str], task: Task, word: str) -> list[Span]:
-    spans = decode_spans(tags) if {*tags} != {"O"} else []
     return [
-        Span(span.start, span.end, word) for span in spans if task.entity.get(span.type) == word
+        Span(span.start, span.end, word)
+        for span in decode_spans(tags)
+        if task.entity.get(span.type) == word
     ]
 
 
@@ -305,8 +317,9 @@ def _count_spans(
     answers: Sequence[Sequence[Sequence[str]]],
 ) -> Clusters:
     """Six sums of each sentence: found, predicted and gold spans, exact and overlapping."""
-    sums, names = [], list[str]()
-    kind = "sentences"
+    rows = [tested[place] for place in kept]
+    ids, documents = [str(row["id"]) for row in rows], [row.get("doc_id") for row in rows]
+    runs = []
     for tags in answers:
         counts = np.zeros((len(kept), 6))
         for at, place in enumerate(kept):
@@ -315,13 +328,10 @@ def _count_spans(
             matched = [kind for kind, a, b in pairs(gold, given) if a is not None and b is not None]
             both = len(given), len(gold)
             counts[at] = matched.count("correct"), *both, len(matched), *both
-        rows = [tested[place] for place in kept]
-        of_run, names, documented = sum_clusters(
-            counts, [str(row["id"]) for row in rows], [row.get("doc_id") for row in rows]
-        )
-        sums.append(of_run)
-        kind = "documents" if documented else "sentences"
-    return Clusters(EXACT, np.stack(sums), tuple(names), kind)
+        runs.append(sum_clusters(counts, ids, documents))
+    _, names, documented = runs[-1]
+    kind = "documents" if documented else "sentences"
+    return Clusters(EXACT, np.stack([sums for sums, *_ in runs]), tuple(names), kind)
 
 
 def _drop(own: Clusters, units: Clusters, name: str) -> Figures:

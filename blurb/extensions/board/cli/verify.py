@@ -88,8 +88,7 @@ def verify(
             "--since, --submitted, --reproduced and --record are for a board.", where=folder
         )
     result = verified(folder, place, beside)
-    other = verified(rerun, place) if rerun else None
-    again = Reproduction(result, other, margin or MARGIN, place) if other else None
+    again = Reproduction(result, verified(rerun, place), margin or MARGIN, place) if rerun else None
     level = again.level if again else result.level
     if form == "json":
         printed = cast(VerifiedRow, records.of(VerificationRecord, result))

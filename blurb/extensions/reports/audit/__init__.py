@@ -25,5 +25,7 @@ ACROSS = (shared,)
 
 def audit(corpora: Sequence[AuditedTask]) -> list[AuditFinding]:
     """All findings, ordered by check, then by task."""
-    findings = [finding for check in CHECKS for corpus in corpora for finding in check(corpus)]
-    return findings + [finding for across in ACROSS for finding in across(corpora)]
+    return [
+        *(finding for check in CHECKS for corpus in corpora for finding in check(corpus)),
+        *(finding for across in ACROSS for finding in across(corpora)),
+    ]

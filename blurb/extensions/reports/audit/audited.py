@@ -100,7 +100,6 @@ def gather(
                 splits[split] = read_split(task, folder, split)
             except DataError as error:
                 # The message may quote the file; it goes to the terminal only.
-                line = f"line {error.line}" if error.line is not None else "as a whole"
                 unreadable.append(
                     AuditFinding(
                         "unreadable",
@@ -108,7 +107,7 @@ def gather(
                         split,
                         1,
                         "not audited, and cannot be run",
-                        kind=line,
+                        kind="as a whole" if error.line is None else f"line {error.line}",
                     )
                 )
                 notes.append(str(error))
@@ -130,13 +129,12 @@ def gather(
                 f"{task.name}: its files do not name documents; repeated ones (8528200) only show in the original "
                 f"release ({opt('raw')} with NCBItrainset_corpus.txt)."
             )
-        readings = {}
-        if read is not None:  # the checks only need words and entities
-            readings = {
-                split: read(task, rows)
-                for split, rows in splits.items()
-                if rows[0].keys() & {"tokens", "head"}
-            }
+        readings = {
+            split: read(task, rows)
+            for split, rows in splits.items()
+            # The checks only need words and entities.
+            if read is not None and rows[0].keys() & {"tokens", "head"}
+        }
         corpora.append(AuditedTask(task, splits, originals, readings, headers, files))
     # LinkBERT's files name no documents.
     nameless = [
@@ -157,7 +155,8 @@ def _headers(task: Task, raw: Path | None) -> dict[str, list[str]]:
     """PubMed ids in the original files of a task below `raw`, in order."""
     if raw is None or task.name not in HEADERS:
         return {}
-    found = sorted(
-        path for path in raw.rglob("*.txt") if re.fullmatch(HEADERS[task.name], path.name)
-    )
-    return {path.name: TITLE.findall(decode_text(read_bytes(path), path)) for path in found}
+    return {
+        path.name: TITLE.findall(decode_text(read_bytes(path), path))
+        for path in sorted(raw.rglob("*.txt"))
+        if re.fullmatch(HEADERS[task.name], path.name)
+    }

@@ -31,19 +31,16 @@ def _copies(
 ) -> Iterator[AuditFinding]:
     """The finding of a check about examples, if there are any; `twins` are those that they duplicate."""
     if rows:
-        ids, others = (tuple(str(row["id"]) for row in side) for side in (rows, twins))
-        longer = sum(count_words(row) >= LONG for row in rows)
-        task = corpus.task.name
         yield AuditFinding(
             check,
-            task,
+            corpus.task.name,
             where,
             len(rows),
             effect,
-            ids,
-            others,
+            tuple(str(row["id"]) for row in rows),
+            tuple(str(row["id"]) for row in twins),
             distinct=len(group_by_input(rows)),
-            long=longer,
+            long=sum(count_words(row) >= LONG for row in rows),
         )
 
 
@@ -68,15 +65,8 @@ def between(corpus: AuditedTask) -> Iterator[AuditFinding]:
             if key in known
             for row in rows
         ]
-        rows = [row for row, _ in pairs]
-        yield from _copies(
-            "between splits",
-            corpus,
-            f"{later} in {earlier}",
-            rows,
-            effect,
-            (twin for _, twin in pairs),
-        )
+        rows, twins = [row for row, _ in pairs], [twin for _, twin in pairs]
+        yield from _copies("between splits", corpus, f"{later} in {earlier}", rows, effect, twins)
 
 
 def conflicts(corpus: AuditedTask) -> Iterator[AuditFinding]:
@@ -112,15 +102,27 @@ def documents(corpus: AuditedTask) -> Iterator[AuditFinding]:
     task = corpus.task.name
     for where, names in places.items():
         if again := tuple(sorted(name for name, times in Counter(names).items() if times > 1)):
-            count = sum(Counter(names)[name] - 1 for name in again)
-            effect = "its sentences count twice"
             yield AuditFinding(
-                "documents", task, where, count, effect, again, kind="twice", distinct=len(again)
+                "documents",
+                task,
+                where,
+                len(names) - len(set(names)),
+                "its sentences count twice",
+                again,
+                kind="twice",
+                distinct=len(again),
             )
     for later, earlier, _ in PAIRS:
         if both := tuple(sorted(set(in_split.get(later, ())) & set(in_split.get(earlier, ())))):
-            where, effect = f"{later} in {earlier}", "one document on both sides"
-            yield AuditFinding("documents", task, where, len(both), effect, both, kind="in both")
+            yield AuditFinding(
+                "documents",
+                task,
+                f"{later} in {earlier}",
+                len(both),
+                "one document on both sides",
+                both,
+                kind="in both",
+            )
 
 
 SENTENCE_END = re.compile(r"(?<=[.?!])\s+")
@@ -139,23 +141,21 @@ def shared(corpora: Sequence[AuditedTask]) -> Iterator[AuditFinding]:
     for corpus in corpora:
         tests = sentence_keys(_rows(corpus, "test"))
         for other, train in trains.items():
-            common = tests.keys() & train.keys() if other != corpus.task.name else set()
-            if common:
+            common = tests.keys() & train.keys()
+            if common and other != corpus.task.name:
                 # test input -> first train input with the sentence, in file order
                 matches: dict[str, str] = {}
                 for key, ids in tests.items():
                     for id_ in ids if key in common else ():
                         matches.setdefault(id_, train[key][0])
-                where, task = f"test in train of {other}", corpus.task.name
-                twins = tuple(matches.values())
                 yield AuditFinding(
                     "between tasks",
-                    task,
-                    where,
+                    corpus.task.name,
+                    f"test in train of {other}",
                     len(matches),
                     EFFECT,
                     tuple(matches),
-                    twins,
+                    tuple(matches.values()),
                     distinct=len(common),
                 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -13,6 +13,7 @@ from blurb.data.schema import Example, input_texts
 from blurb.extensions.reports.audit.audited import AuditedTask, AuditFinding
 from blurb.grouping import by_key
 from blurb.inputs import tagging
+from blurb.tasks import Split
 
 BLANKS = "may not be read as a blank"
 UNSEEN = "no sub-token, or an unknown one"
@@ -46,24 +47,33 @@ def characters(corpus: AuditedTask) -> Iterator[AuditFinding]:
         ids_by_kind = by_key((kind, str(row["id"])) for row in rows for kind in kinds(row))
         for kind, ids in ids_by_kind.items():
             effect = KINDS[kind][1] if kind in KINDS else OTHER
-            yield AuditFinding(
-                "encoding", corpus.task.name, split, len(ids), effect, tuple(ids), kind=kind
-            )
+            yield from _cases("encoding", corpus, split, kind, effect, ids)
         raw = corpus.files.get(split, b"")
         for kind, count in (
             ("byte order mark", raw.startswith(b"\xef\xbb\xbf")),
             ("CR LF", raw.count(b"\r\n")),
         ):
             if count:
-                effect = "none: left out in reading"
                 yield AuditFinding(
                     "encoding",
                     corpus.task.name,
                     split,
                     int(count),
-                    effect,
+                    "none: left out in reading",
                     kind=f"file with {kind}",
                 )
+
+
+def _cases(
+    check: str, corpus: AuditedTask, split: Split, kind: str, effect: str, ids: Sequence[str]
+) -> Iterator[AuditFinding]:
+    """The finding of one kind of cases, if there are any.
+
+    :param ids: of the example of each case
+    """
+    if ids:
+        distinct = tuple(dict.fromkeys(ids))
+        yield AuditFinding(check, corpus.task.name, split, len(ids), effect, distinct, kind=kind)
 
 
 def kinds(row: Example) -> list[str]:
@@ -99,18 +109,8 @@ def illegal(corpus: AuditedTask) -> Iterator[AuditFinding]:
             for before, tag in pairwise(("O", *row.get("tags", ())))
             if tag[0] == "I" and before[2:] != tag[2:]
         ]
-        if orphans:
-            effect = NER if corpus.task.task_type.borders else PICO
-            ids = tuple(dict.fromkeys(orphans))
-            yield AuditFinding(
-                "illegal tags",
-                corpus.task.name,
-                split,
-                len(orphans),
-                effect,
-                ids,
-                kind="I without B",
-            )
+        effect = NER if corpus.task.task_type.borders else PICO
+        yield from _cases("illegal tags", corpus, split, "I without B", effect, orphans)
 
 
 def entities(corpus: AuditedTask) -> Iterator[AuditFinding]:
@@ -141,11 +141,7 @@ def entities(corpus: AuditedTask) -> Iterator[AuditFinding]:
             ("word without sub-token", "predicted O: the entity is missed", dropped),
             ("border within a sub-token", "one feature for two tags", glued),
         ):
-            if sentences:
-                ids = tuple(dict.fromkeys(sentences))
-                yield AuditFinding(
-                    "alignment", corpus.task.name, split, len(sentences), effect, ids, kind=kind
-                )
+            yield from _cases("alignment", corpus, split, kind, effect, sentences)
 
 
 def windows(corpus: AuditedTask) -> Iterator[AuditFinding]:
@@ -180,11 +176,8 @@ def windows(corpus: AuditedTask) -> Iterator[AuditFinding]:
                 last > before + reading.room,
             ),
         ):
-            if which.any():
-                ids = tuple(
-                    str(corpus.splits[split][reading.long[row]]["id"])
-                    for row in np.flatnonzero(which).tolist()
-                )
-                yield AuditFinding(
-                    "windows", corpus.task.name, split, len(ids), effect, ids, kind=kind
-                )
+            ids = [
+                str(corpus.splits[split][reading.long[row]]["id"])
+                for row in np.flatnonzero(which).tolist()
+            ]
+            yield from _cases("windows", corpus, split, kind, effect, ids)

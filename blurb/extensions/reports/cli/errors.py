@@ -90,8 +90,8 @@ def command(
         (each for each in report.examples if kind in (None, each.kind)),
         key=lambda each: -each.weight,
     )
-    columns = ["example" if form == "table" else "id", "kind", "gold", "prediction", "text"]
-    columns = columns[: None if texts and with_text else -1]
+    columns = ["example" if form == "table" else "id", "kind", "gold", "prediction"]
+    columns += ["text"] if texts and with_text else []
     rows: list[tuple[object, ...]] = [
         (each.unit, each.kind, each.gold, each.predicted, each.text)[: len(columns)]
         for each in chosen[: TABLE_LIMIT if limit is None and form == "table" else limit]

@@ -138,8 +138,10 @@ def _show_tables(described: Sequence[Described]) -> None:
         by_split = {each["split"]: each for each in present}
         splits = [by_split.get(split) for split in SPLITS]
         labels = list(present[0]["labels"])
-        for label in labels[:MOST_LABELS]:
-            rows.append([name, label, *(_share(each, label) if each else "-" for each in splits)])
+        rows += [
+            [name, label, *(_share(each, label) if each else "-" for each in splits)]
+            for label in labels[:MOST_LABELS]
+        ]
         if rest := labels[MOST_LABELS:]:
             sums = [
                 f"{sum(each['labels'][label] for label in rest):,}" if each else "-"
@@ -172,12 +174,8 @@ def _show_tables(described: Sequence[Described]) -> None:
             mean = fmean(means, [each["inputs"] for each in present])
             published = present[0]["table_8"]
             rows.append([name, f"{mean:.1f}", *(published.values() if published else ("", ""))])
-        print_rows(
-            ("dataset", "here", "Wiki+Books", "PubMed"),
-            rows,
-            "table",
-            numbers=("here", "Wiki+Books", "PubMed"),
-        )
+        numbers = ("here", "Wiki+Books", "PubMed")
+        print_rows(("dataset", *numbers), rows, "table", numbers)
         click.echo(
             "Mean sub-tokens per input over all splits, and Table 8 of Gu et al. for its two vocabularies."
         )

@@ -9,7 +9,7 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypedDict
+from typing import Annotated, Any, Literal, NamedTuple, NotRequired, TypedDict, get_args
 
 from blurb.extensions.reports.errors import GOLD, ReportTable
 from blurb.extensions.reports.errors.entities import CONTEXT, named, pairs
@@ -73,14 +73,14 @@ def pieces_of(example: Mapping[str, Any], task_type: TaskType) -> dict[str, Text
         for name, column in filled.items()
         if column == "span"
     ]
-    names = [name for name, column in filled.items() if column == "text" and name not in ANSWERS]
     return {
         name: character_pieces(str(example[name]), spans if name == "text" else ())
-        for name in names
+        for name, column in filled.items()
+        if column == "text" and name not in ANSWERS
     }
 
 
-def shortened(text: Text, context: int = CONTEXT, most: int = MOST_LETTERS) -> Text:
+def shortened(text: Text, context: int = CONTEXT) -> Text:
     """The marks with some words around them; of a text without marks the first words.
 
     >>> shortened(word_pieces(list("abcdef"), Span(3, 4, "")), context=1)
@@ -88,7 +88,8 @@ def shortened(text: Text, context: int = CONTEXT, most: int = MOST_LETTERS) -> T
     """
     if not any(piece.marked for piece in text):
         words = "".join(piece.text for piece in text).split()
-        return (Piece(" ".join(words[:most]) + " ..."),) if len(words) > most else text
+        is_long = len(words) > MOST_LETTERS
+        return (Piece(" ".join(words[:MOST_LETTERS]) + " ..."),) if is_long else text
     pieces = list(text)
     if not pieces[0].marked and len(words := pieces[0].text.split(" ")) > context + 1:
         pieces[0] = Piece(" ".join(["...", *words[-context - 1 :]]))
@@ -107,9 +108,11 @@ def bracketed(text: Text) -> str:
 
 
 RIGHT = "right"
-ONLY_A, ONLY_B, BOTH_WRONG = "only A right", "only B right", "both wrong"
-CLOSER_A, CLOSER_B, AS_FAR = "A closer", "B closer", "equally far"
-OUTCOMES = (ONLY_A, ONLY_B, BOTH_WRONG, CLOSER_A, CLOSER_B, AS_FAR)
+Outcome = Literal[
+    "only A right", "only B right", "both wrong", "A closer", "B closer", "equally far"
+]
+OUTCOMES: tuple[str, ...] = get_args(Outcome)
+ONLY_A, ONLY_B, BOTH_WRONG, CLOSER_A, CLOSER_B, AS_FAR = OUTCOMES
 Answer = str | float
 """A number, or label names; "" if there is none, such as for an entity that was missed."""
 
@@ -118,12 +121,7 @@ class Different(TypedDict):
     """An example to which two trials give different answers."""
 
     id: Annotated[str, "id of the example"]
-    outcome: Annotated[
-        Literal[
-            "only A right", "only B right", "both wrong", "A closer", "B closer", "equally far"
-        ],
-        "who is right, or closer",
-    ]
+    outcome: Annotated[Outcome, "who is right, or closer"]
     kind_a: Annotated[str, "kind of A's mistake, or `right`"]
     kind_b: Annotated[str, "kind of B's mistake, or `right`"]
     gold: Annotated[str | float, GOLD]
@@ -167,8 +165,8 @@ class Difference:
     @property
     def group(self) -> str:
         """The outcome, and which mistake each side makes."""
-        sides = ("A", self.kind_a), ("B", self.kind_b)
-        made = [f"{name} {kind}" for name, kind in sides if kind != RIGHT]
+        kinds = {"A": self.kind_a, "B": self.kind_b}
+        made = [f"{name} {kind}" for name, kind in kinds.items() if kind != RIGHT]
         return f"{self.outcome}: {', '.join(made)}"
 
     @property
@@ -240,8 +238,9 @@ def classes(
         counts["both wrong, differently" if outcome == BOTH_WRONG else outcome] += 1
         size = len(labels[0] ^ labels[1]) if isinstance(gold, list) else 1
         gold, a, b = map(_answer, (gold, *given))
-        text = texts.get(unit, {})
-        examples.append(Difference(unit, outcome, kind_a, kind_b, gold, a, b, size, text))
+        examples.append(
+            Difference(unit, outcome, kind_a, kind_b, gold, a, b, size, texts.get(unit, {}))
+        )
     table = ReportTable("answers", ("", "examples"), [(name, counts[name]) for name in COUNTED])
     return Differences([table, *by_kind(examples, "examples")], examples)
 
@@ -266,8 +265,9 @@ def numbers(
         if size := abs(given[1] - given[0]):
             kind_a, kind_b = (side.get(unit, RIGHT) for side in kinds)
             gold, a, b = map(float, (gold, *given))
-            text = texts.get(unit, {})
-            examples.append(Difference(unit, outcome, kind_a, kind_b, gold, a, b, size, text))
+            examples.append(
+                Difference(unit, outcome, kind_a, kind_b, gold, a, b, size, texts.get(unit, {}))
+            )
     rows = [
         (
             outcome,

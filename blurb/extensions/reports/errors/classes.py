@@ -45,19 +45,21 @@ def analyse(
 
 def _by_kind(answers: Sequence[tuple[str, str, str]], questions: Mapping[str, str]) -> ReportTable:
     """Accuracy by first word. Rare first words are counted as "other", so that no text of a corpus is shown."""
-    kinds: Counter[tuple[str, bool]] = Counter()
+    totals: Counter[str] = Counter()
+    right: Counter[str] = Counter()
     for unit, gold, predicted in answers:
         words = questions.get(unit, "").split()
-        kinds[words[0].lower().strip("?:,.") if words else "", gold == predicted] += 1
-    totals = Counter({kind: kinds[kind, True] + kinds[kind, False] for kind, _ in kinds})
+        kind = words[0].lower().strip("?:,.") if words else ""
+        totals[kind] += 1
+        right[kind] += gold == predicted
     common = [kind for kind, count in totals.most_common() if count >= 5 and kind.isalpha()]
-    rows = [
-        (kind, totals[kind], kinds[kind, True], share(kinds[kind, True], totals[kind]))
-        for kind in common
-    ]
+    groups = [(kind, [kind]) for kind in common]
     if rest := [kind for kind in totals if kind not in common]:
-        right, whole = sum(kinds[kind, True] for kind in rest), sum(totals[kind] for kind in rest)
-        rows.append(("other", whole, right, share(right, whole)))
+        groups.append(("other", rest))
+    rows = []
+    for name, kinds in groups:
+        whole, found = sum(totals[kind] for kind in kinds), sum(right[kind] for kind in kinds)
+        rows.append((name, whole, found, share(found, whole)))
     return ReportTable(
         "questions by their first word", ("first word", "questions", "right", "accuracy"), rows
     )
@@ -87,9 +89,16 @@ def documents(
             kind = " and ".join(
                 name for name, side in (("missed", missed), ("invented", invented)) if side
             )
-            text = str(rows[unit]["text"]) if unit in rows else ""
-            weight = len(missed) + len(invented)
-            examples.append(Mistake(unit, kind, "; ".join(labels), "; ".join(answer), text, weight))
+            examples.append(
+                Mistake(
+                    unit,
+                    kind,
+                    "; ".join(labels),
+                    "; ".join(answer),
+                    str(rows[unit]["text"]) if unit in rows else "",
+                    len(missed) + len(invented),
+                )
+            )
     wrong = Counter(len(labels ^ predicted[name]) for name, labels in gold.items())
     right = Counter(label for name, labels in gold.items() for label in labels & predicted[name])
     counts = [
@@ -133,13 +142,12 @@ def similarity(
             if start <= gold < end or (band == BANDS - 1 and gold == high)
         ]
         if inside:
-            spread = f"{statistics.stdev(inside):.2f}" if len(inside) > 1 else ""
             table.append(
                 (
                     f"{start:g} to {end:g}",
                     len(inside),
                     format_signed(statistics.fmean(inside)),
-                    spread,
+                    f"{statistics.stdev(inside):.2f}" if len(inside) > 1 else "",
                 )
             )
     examples = [

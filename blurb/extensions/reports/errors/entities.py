@@ -53,7 +53,7 @@ def analyse(
                 examples.append(
                     Mistake(unit, kind, named(right), named(given), _context(tokens, right, given))
                 )
-    total = sum(count for kind, count in kinds.items() if kind != "correct")
+    total = kinds.total() - kinds["correct"]
     tables = [
         ReportTable(
             "kinds of mistakes",
@@ -90,9 +90,7 @@ def pairs(
     Equal entities match first; of the others, those that overlap, the largest overlap first.
     """
     equal = set(gold) & set(predicted)
-    for span in gold:
-        if span in equal:
-            yield "correct", span, span
+    yield from (("correct", span, span) for span in gold if span in equal)
     left = [span for span in gold if span not in equal]
     given = [span for span in predicted if span not in equal]
     overlaps = [

@@ -77,8 +77,7 @@ def comparisons(entries: Sequence[PageRow], tasks: Sequence[str]) -> PairwiseCom
         _compare_pair(first, other, entries[first].row, entries[other].row, names, with_units)
         for first, other in pairs
     ]
-    left_out = max(0, len(with_runs) - most)
-    return PairwiseComparisons(names, with_units, compared_pairs, left_out)
+    return PairwiseComparisons(names, with_units, compared_pairs, max(0, len(with_runs) - most))
 
 
 def opening(found: PairwiseComparisons, entries: Sequence[PageRow], focus: int) -> tuple[int, int]:
@@ -104,12 +103,13 @@ def opening(found: PairwiseComparisons, entries: Sequence[PageRow], focus: int) 
         best = max(judged, key=worth)
         return best.first, best.other
     others = [place for place in range(len(entries)) if place != focus]
-    shared = {
-        place: len(entries[place].datasets.keys() & entries[focus].datasets.keys())
-        for place in others
-    }
     published = [place for place in others if entries[place].kind == "published"]
-    return focus, max(published or others, key=shared.__getitem__, default=focus)
+    most_shared = max(
+        published or others,
+        key=lambda place: len(entries[place].datasets.keys() & entries[focus].datasets.keys()),
+        default=focus,
+    )
+    return focus, most_shared
 
 
 def _compare_pair(
@@ -187,20 +187,21 @@ def collect(
             bool(listings) and not any(entry.listing for entry in part.entries),
         )
     )
-    withdrawn = () if listed is None else listed.withdrawn()
-    curves = () if series is None else series.charts()
-    grids = read_ablations(ablations) if ablations else []
-    seen = read_generalisation(generalisation) if generalisation else []
-    return Page(title, boards, grids, withdrawn, curves, seen)
+    return Page(
+        title,
+        boards,
+        withdrawn=() if listed is None else listed.withdrawn(),
+        series=() if series is None else series.charts(),
+        ablations=read_ablations(ablations) if ablations else (),
+        seen=read_generalisation(generalisation) if generalisation else (),
+    )
 
 
 def board(suite: str, entries: Iterable[PageRow]) -> Leaderboard:
     """The rows of one suite, best first: by score, or without one by number of datasets and their mean."""
     ordered = sorted(entries, key=_rank)
-    names = (
-        *DATASETS,
-        *sorted({task for entry in ordered for task in entry.datasets} - set(DATASETS)),
-    )
+    own = {task for entry in ordered for task in entry.datasets} - set(DATASETS)
+    names = (*DATASETS, *sorted(own))
     kinds = {entry.row.kind for entry in ordered if entry.standing.mark}
     ranks = {
         column: {
@@ -274,10 +275,13 @@ def entry_of(
 
 
 def _dataset(row: Row, dataset: DatasetScores, test: Value) -> PageDataset:
-    curves = {seed: _curve(record) for seed, record in row.records_of(dataset.task).items()}
     verdicts = {row.data} if row.data == "synthetic" else dataset.known("verdict")
-    drawn = {seed: curve for seed, curve in curves.items() if len(curve) > 1}
-    return PageDataset(test, dataset, ", ".join(sorted(verdicts)), drawn)
+    curves = {
+        seed: curve
+        for seed, record in row.records_of(dataset.task).items()
+        if len(curve := _curve(record)) > 1
+    }
+    return PageDataset(test, dataset, ", ".join(sorted(verdicts)), curves)
 
 
 def _curve(record: Record) -> Curve:
@@ -286,8 +290,11 @@ def _curve(record: Record) -> Curve:
         with open(
             record.path / "history.csv", encoding="utf-8", newline="", opener=open_ordinary
         ) as file:
-            cells = [line.get("dev") or "" for line in csv.DictReader(file) if "epoch" in line]
-        values = [100 * float(cell) for cell in cells]
+            values = [
+                100 * float(line.get("dev") or "")
+                for line in csv.DictReader(file)
+                if "epoch" in line
+            ]
     except (OSError, ValueError, csv.Error):  # a curve is an ornament: without it the row stands
         return ()
     return tuple(values) if all(map(math.isfinite, values)) else ()
@@ -319,9 +326,7 @@ def read_ablations(folder: Path) -> list[PageAblation]:
             raise DataError("the table has no rows.", path)
         model = next((line["model"] for line in lines if line["model"]), "")
         names = tuple(dict.fromkeys(line["task"] for line in lines))
-        by_cell = {
-            cell: {line["task"]: line for line in own}
-            for cell, own in by_key((line["cell"], line) for line in lines).items()
-        }
-        ablations.append(PageAblation(lines[0]["axis"], model, names, tuple(by_cell.items())))
+        by_cell = by_key((line["cell"], (line["task"], line)) for line in lines)
+        grid = [(cell, dict(own)) for cell, own in by_cell.items()]
+        ablations.append(PageAblation(lines[0]["axis"], model, names, grid))
     return ablations

@@ -61,10 +61,9 @@ def row_provenance(row: Row) -> RowProvenance:
         ("Recipe", row.recipe),
         ("Metrics", "version " + _all(versions)),
     ]
-    environments = [known.environment for known in provenances]
     # Of a commit the first twelve digits, with `+` if it has local changes.
     facts += [
-        (name, COMMIT.sub(r"\1\2", _all(known.get(name) for known in environments)))
+        (name, COMMIT.sub(r"\1\2", _all(known.environment.get(name) for known in provenances)))
         for name in ENVIRONMENT
     ]
     days = sorted(known.started[:10] for known in provenances if known.started)
@@ -72,9 +71,8 @@ def row_provenance(row: Row) -> RowProvenance:
     if known_times := [
         known.train_seconds for known in provenances if known.train_seconds is not None
     ]:
-        minutes = sum(known_times) / 60
         spans.append(
-            f"{minutes:,.1f} minutes of training in {count_noun(len(known_times), 'trial')}"
+            f"{sum(known_times) / 60:,.1f} minutes of training in {count_noun(len(known_times), 'trial')}"
         )
     facts.append(("Time", "; ".join(spans)))
     parts = []
@@ -97,8 +95,11 @@ def row_provenance(row: Row) -> RowProvenance:
                 cut=provenance.truncated("train"),
             )
         )
-    command = "" if row.kind.claimed else _command(row)
-    return RowProvenance(command, [(name, public(value)) for name, value in facts if value], parts)
+    return RowProvenance(
+        "" if row.kind.claimed else _command(row),
+        [(name, public(value)) for name, value in facts if value],
+        parts,
+    )
 
 
 def public(text: str) -> str:
@@ -131,8 +132,9 @@ def _command(row: Row) -> str:
     ):
         command += " --raw RAW"
     # A file's protocol cannot be asked for by the name that rows show.
-    named = "PROTOCOL.toml" if configuration.from_file else configuration.protocol
-    command += option_to_paste("--protocol", named)
+    command += option_to_paste(
+        "--protocol", "PROTOCOL.toml" if configuration.from_file else configuration.protocol
+    )
     for key, value in sorted(configuration.overrides.items()):
         command += option_to_paste("--set", public(f"{key}={value}"))
     command += option_to_paste("--precision", configuration.precision, "")

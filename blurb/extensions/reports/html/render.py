@@ -87,12 +87,11 @@ def best(board: Leaderboard) -> dict[str, set[int]]:
     Values count as printed: ties are all marked as best.
     """
     standings = [entry.standing for entry in board.entries]
-    rows = list(enumerate(board.entries))
     return {
         key: winners(
             {
                 place: round(value.mean, 2)
-                for place, entry in rows
+                for place, entry in enumerate(board.entries)
                 if (value := value_of(entry, key))
             },
             standings,
@@ -123,11 +122,9 @@ def bases(board: Leaderboard) -> list[str]:
 def data(board: Leaderboard) -> Markup:
     """The data for pairwise comparisons in the script, as JSON that cannot close its script element."""
     names = board.comparisons.names
-    types = {
-        kind: sum(dataset_weights()[name] for name in shares)
-        for kind, shares in type_weights().items()
-    }
-    weights = {**dataset_weights(), **types, SCORE: 1.0}
+    weights = {**dataset_weights(), SCORE: 1.0}
+    for kind, shares in type_weights().items():
+        weights[kind] = sum(dataset_weights()[name] for name in shares)
     titles = {SCORE: "BLURB score", **{kind: f"{short} mean" for kind, short in SHORT.items()}}
     reasons: list[str] = [""]
     pairs: dict[str, list[Any]] = {}
@@ -179,19 +176,18 @@ def breakable(name: str) -> Markup:
 
 def own(board: Leaderboard, task: str) -> list[tuple[int, PageRow]]:
     """Index and row of the unpublished rows of a dataset."""
-    rows = enumerate(board.entries)
     return [
         (place, entry)
-        for place, entry in rows
+        for place, entry in enumerate(board.entries)
         if task in entry.datasets and entry.kind != "published"
     ]
 
 
 def printed(board: Leaderboard, task: str) -> list[tuple[str, float]]:
     """Name and score of the published rows of a dataset, best first."""
-    rows = [
-        entry for entry in board.entries if task in entry.datasets and entry.kind == "published"
+    scores = [
+        (entry.label, entry.datasets[task].test.mean)
+        for entry in board.entries
+        if task in entry.datasets and entry.kind == "published"
     ]
-    return sorted(
-        ((entry.label, entry.datasets[task].test.mean) for entry in rows), key=lambda one: -one[1]
-    )
+    return sorted(scores, key=lambda score: -score[1])

@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from markupsafe import Markup, escape
 
@@ -27,6 +28,8 @@ LETTERS = 26
 MADE = 14
 """Maximum letters of a configuration beside the name of its model."""
 CURVES = 116
+START, END = 36, WIDTH - 8
+"""Horizontal ends of curves."""
 FEW = 60
 """Maximum number of curves drawn with half-pixel precision."""
 HEIGHT = 30
@@ -79,46 +82,41 @@ def dots(
     for _, entry in entries:
         if wide or not entry.row.kind.lower_bound:
             test = entry.datasets[task].test
-            values += [*entry.datasets[task].scores.scores().values(), test.mean]
-            values += [bound for bound in (test.low, test.high) if bound is not None]
+            values += entry.datasets[task].scores.scores().values()
+            values += (test.mean, *(test.interval or ()))
     x = Axis(values, LABELS + 6, WIDTH - 6)
     top, height = 6, LANE * max(1, len(entries))
     parts = []
     for mark in x.marks():
-        parts += [_line(x(mark), top, x(mark), top + height, "grid")]
-        parts += [_text(x(mark), top + height + 12, f"{mark:g}", "middle quiet")]
+        parts += [
+            _line(x(mark), top, x(mark), top + height, "grid"),
+            _text(x(mark), top + height + 12, f"{mark:g}", "middle quiet"),
+        ]
     for name, value in published:
         line = _line(x(value), top, x(value), top + height, "published")
         parts.append(f"<g>{_tip(f'{name}: {value:.2f}')}{line}</g>")
     labels = named([entry for _, entry in entries])
-    for lane, (place, entry) in enumerate(entries):
+    for lane, ((place, entry), (model, made)) in enumerate(zip(entries, labels, strict=True)):
         y = top + lane * LANE + LANE / 2
         dataset = entry.datasets[task]
         test = dataset.test
-        interval = "" if test.low is None else f", 95 % interval {test.low:.2f} to {test.high:.2f}"
-        model, made = labels[lane]
         extra = f' <tspan class="made">{escape(made)}</tspan>' if made else ""
         name = f'<text class="name" x="0" y="{y + 3.5:.4g}">{escape(model)}{extra}</text>'
-        body = [_tip(f"{entry.label}: {test.mean:.2f}{interval}"), name]
+        body = [_tip(_with_interval(entry.label, test)), name]
         if not x.low <= test.mean <= x.high:
             body.append(_text(LABELS + 8, y + 3.5, f"◂ {test.mean:.2f}", "quiet"))
         else:
-            if test.low is not None and test.high is not None:
-                body.append(
-                    _line(x(max(test.low, x.low)), y, x(min(test.high, x.high)), y, "whisker")
-                )
+            if test.interval:
+                low, high = test.interval
+                body.append(_line(x(max(low, x.low)), y, x(min(high, x.high)), y, "whisker"))
             body += [
                 f'<circle cx="{x(seed):.1f}" cy="{y:g}" r="2.6"/>'
                 for seed in dataset.scores.scores().values()
             ]
             body.append(_line(x(test.mean), y - 5, x(test.mean), y + 5, "mean"))
         parts.append(_group(place, on, body))
-    return _svg(
-        WIDTH,
-        top + height + 16,
-        parts,
-        f"Test scores of {title}; the numbers are in the table below",
-    )
+    label = f"Test scores of {title}; the numbers are in the table below"
+    return _svg(top + height + 16, parts, label)
 
 
 def curves(entries: Sequence[tuple[int, PageRow]], task: str, title: str, on: int) -> Markup | None:
@@ -132,27 +130,26 @@ def curves(entries: Sequence[tuple[int, PageRow]], task: str, title: str, on: in
     y = Axis([value for line in lines for value in line], CURVES - 8, 8)
     parts = _levels(y, 4)
     step = (WIDTH - 44) / max(1, longest - 1)
-    for epoch in sorted({1, (longest + 1) // 2, longest}):
-        parts.append(_text(36 + step * (epoch - 1), CURVES + 8, str(epoch), "middle quiet"))
+    parts += [
+        _text(START + step * (epoch - 1), CURVES + 8, str(epoch), "middle quiet")
+        for epoch in sorted({1, (longest + 1) // 2, longest})
+    ]
     parts.append(_text(WIDTH - 6, CURVES + 21, "epoch", "number quiet"))
     for place, entry in known:
-        body = [_tip(entry.label)]
-        for curve in entry.datasets[task].curves.values():
-            body.append(
-                f'<path class="curve" d="{_path(36, step, [y(value) for value in curve], grain)}"/>'
-            )
-        parts.append(_group(place, on, body))
-    return _svg(WIDTH, CURVES + 24, parts, f"Dev scores of {title} over epochs")
+        paths = (
+            f'<path class="curve" d="{_path(step, [y(value) for value in curve], grain)}"/>'
+            for curve in entry.datasets[task].curves.values()
+        )
+        parts.append(_group(place, on, [_tip(entry.label), *paths]))
+    return _svg(CURVES + 24, parts, f"Dev scores of {title} over epochs")
 
 
 def series(chart: SeriesChart) -> Markup:
     """The checkpoints of runs: points, their trend and its 95 % interval, over the steps."""
     points = [point for _, own in chart.runs for point in own]
     ends = [end for _, value, trend, band in points for end in (value, *(band or (trend,)))]
-    y, x = (
-        Axis(ends, CURVES - 8, 8),
-        _StepAxis([step for step, *_ in points], chart.logarithmic, 36, WIDTH - 8),
-    )
+    y = Axis(ends, CURVES - 8, 8)
+    x = _StepAxis([step for step, *_ in points], chart.logarithmic)
     if min(ends) > 0:
         # An axis from 0 would flatten a curve
         y.low = max(y.low, min(ends) - 0.06 * (max(ends) - min(ends)))
@@ -173,51 +170,50 @@ def series(chart: SeriesChart) -> Markup:
             body.append(f"<g>{_tip(f'{run}, step {step:,}: {value:.2f}')}{spot}</g>")
         parts.append(f'<g class="r{min(number, 3)}">{"".join(body)}</g>')
     names = ", ".join(run for run, _ in chart.runs)
-    return _svg(WIDTH, CURVES + 24, parts, f"{chart.title} of the checkpoints of {names}, by step")
+    return _svg(CURVES + 24, parts, f"{chart.title} of the checkpoints of {names}, by step")
 
 
 class _StepAxis:
     """The axis of steps, linear or logarithmic."""
 
-    def __init__(self, steps: Sequence[int], logarithmic: bool, start: float, end: float) -> None:
+    def __init__(self, steps: Sequence[int], logarithmic: bool) -> None:
         self.steps = sorted(set(steps))
         self.scale = (lambda step: math.log(max(step, 0.5))) if logarithmic else float
-        self.start, self.end = start, end
 
     def __call__(self, step: float) -> float:
         low, high = self.scale(self.steps[0]), self.scale(self.steps[-1])
-        return self.start + (self.end - self.start) * (
-            (self.scale(step) - low) / (high - low) if high > low else 0.5
-        )
+        share = (self.scale(step) - low) / (high - low) if high > low else 0.5
+        return START + (END - START) * share
 
     def marks(self) -> list[int]:
         """The first step, the last and the one nearest to the middle."""
-        middle = (self.start + self.end) / 2
-        return sorted(
-            {
-                self.steps[0],
-                self.steps[-1],
-                min(self.steps, key=lambda step: abs(self(step) - middle)),
-            }
-        )
+        middle = min(self.steps, key=lambda step: abs(self(step) - (START + END) / 2))
+        return sorted({self.steps[0], middle, self.steps[-1]})
 
 
 def _levels(y: Axis, count: int) -> list[str]:
     """The lines of the vertical axis, each with its value."""
-    lines = [_line(30, y(mark), WIDTH - 6, y(mark), "grid") for mark in y.marks(count)]
-    values = [_text(26, y(mark) + 3.5, f"{mark:g}", "number quiet") for mark in y.marks(count)]
-    return [part for pair in zip(lines, values, strict=True) for part in pair]
-
-
-def _path(start: float, step: float, heights: Sequence[float], grain: int) -> str:
-    """A line in relative steps, rounded to a pixel or half of one, as fifty rows have thousands of points."""
-    ys = [round(grain * height) for height in heights]
-    xs = [round(grain * (start + step * number)) for number in range(len(heights))]
-    moves = [
-        f"l{(xs[at] - xs[at - 1]) / grain:g} {(ys[at] - ys[at - 1]) / grain:g}"
-        for at in range(1, len(heights))
+    return [
+        part
+        for mark in y.marks(count)
+        for part in (
+            _line(30, y(mark), WIDTH - 6, y(mark), "grid"),
+            _text(26, y(mark) + 3.5, f"{mark:g}", "number quiet"),
+        )
     ]
-    return f"M{xs[0] / grain:g} {ys[0] / grain:g}" + "".join(moves).replace(" -", "-")
+
+
+def _path(step: float, heights: Sequence[float], grain: int) -> str:
+    """A line in relative steps, rounded to a pixel or half of one, as fifty rows have thousands of points."""
+    points = [
+        (round(grain * (START + step * number)), round(grain * height))
+        for number, height in enumerate(heights)
+    ]
+    moves = "".join(
+        f"l{(to_x - x) / grain:g} {(to_y - y) / grain:g}"
+        for (x, y), (to_x, to_y) in pairwise(points)
+    )
+    return f"M{points[0][0] / grain:g} {points[0][1] / grain:g}" + moves.replace(" -", "-")
 
 
 def named(entries: Sequence[PageRow]) -> list[tuple[str, str]]:
@@ -247,6 +243,11 @@ def _tip(text: str) -> str:
     return f"<title>{escape(text)}</title>"
 
 
+def _with_interval(name: str, value: Value) -> str:
+    interval = "" if value.low is None else f", 95 % interval {value.low:.2f} to {value.high:.2f}"
+    return f"{name}: {value.mean:.2f}{interval}"
+
+
 def _text(x: float, y: float, text: str, classes: str) -> str:
     return f'<text class="{classes}" x="{x:.4g}" y="{y:.4g}">{escape(text)}</text>'
 
@@ -255,8 +256,8 @@ def _line(x: float, y: float, to_x: float, to_y: float, classes: str) -> str:
     return f'<path class="{classes}" d="M{x:.1f} {y:.1f}L{to_x:.1f} {to_y:.1f}"/>'
 
 
-def _svg(width: int, height: float, parts: Sequence[str], label: str) -> Markup:
-    head = f'<svg viewBox="0 0 {width} {height:g}" role="img" aria-label="{escape(label)}">'
+def _svg(height: float, parts: Sequence[str], label: str) -> Markup:
+    head = f'<svg viewBox="0 0 {WIDTH} {height:g}" role="img" aria-label="{escape(label)}">'
     return Markup(head + "".join(parts) + "</svg>")
 
 
@@ -336,15 +337,14 @@ def _picture(
 
 def _dot(entry: PageRow, index: int, value: Value, low: int, offset: int, on: bool) -> str:
     y = HEIGHT // 2 + offset
-    whisker = interval = ""
-    if value.low is not None and value.high is not None:
-        ends = f'x1="{_place(value.low, low):.2f}%" x2="{_place(value.high, low):.2f}%"'
-        whisker = f'<line class="whisker" {ends} y1="{y}" y2="{y}"/>'
-        interval = f", 95 % interval {value.low:.2f} to {value.high:.2f}"
+    whisker = ""
+    if value.interval:
+        start, end = (f"{_place(bound, low):.2f}%" for bound in value.interval)
+        whisker = f'<line class="whisker" x1="{start}" x2="{end}" y1="{y}" y2="{y}"/>'
     classes = "row" + " theirs" * (entry.kind == "published") + " on" * on
-    tip = escape(f"{entry.label}: {value.mean:.2f}{interval}")
+    tip = _tip(_with_interval(entry.label, value))
     return (
-        f'<g class="{classes}" data-row="{index}" data-v="{_figure(value)}"><title>{tip}</title>{whisker}'
+        f'<g class="{classes}" data-row="{index}" data-v="{_figure(value)}">{tip}{whisker}'
         f'<circle cx="{_place(value.mean, low):.2f}%" cy="{y}" r="{RADIUS}"/></g>'
     )
 

@@ -46,9 +46,15 @@ def figures(grid: Grid, scores: Scores, datasets: Sequence[str]) -> list[list[st
     for cell, values in zip(grid.cells, scores, strict=True):
         for dataset in datasets:
             runs = values.get(dataset, ())
-            mean = f"{statistics.fmean(runs):.2f}" if runs else ""
-            sd = f"{statistics.stdev(runs):.2f}" if len(runs) > 1 else ""
-            lines.append([cell.text, dataset, mean, sd, str(len(runs))])
+            lines.append(
+                [
+                    cell.text,
+                    dataset,
+                    f"{statistics.fmean(runs):.2f}" if runs else "",
+                    f"{statistics.stdev(runs):.2f}" if len(runs) > 1 else "",
+                    str(len(runs)),
+                ]
+            )
     return lines
 
 
@@ -85,19 +91,16 @@ def draw(grid: Grid, scores: Scores, datasets: Sequence[str], title: str) -> Fig
             marks.setdefault(label, mark)
     marks = {label: marks[label] for label in LEGEND if label in marks}
     columns = 3 if width > 5.5 else 2
-    narrow: dict[str, Any] = {
-        "fontsize": 6.5,
-        "columnspacing": 1.0,
-        "handletextpad": 0.4,
-        "handlelength": 1.6,
-    }
     figure.legend(
         list(marks.values()),
         list(marks),
         loc="outside lower left",
         ncols=columns,
         frameon=False,
-        **narrow,
+        fontsize=6.5,
+        columnspacing=1.0,
+        handletextpad=0.4,
+        handlelength=1.6,
     )
     figure.set_figheight(height + 0.135 * -(-len(marks) // columns))
     return figure
@@ -125,10 +128,15 @@ def _panel(axes: Axes, grid: Grid, values: Sequence[Sequence[float]], dataset: s
     look: dict[str, Any] = {"color": OURS, "clip_on": False}
     for row, mean in means.items():
         ends = whiskers[row]
-        sides = None if ends is None else ((mean - ends[0],), (ends[1] - mean,))
-        label = ONE if ends is None else MEAN
         axes.errorbar(
-            mean, row, xerr=sides, fmt="o", markersize=4.5, elinewidth=1.2, label=label, **look
+            mean,
+            row,
+            xerr=None if ends is None else ((mean - ends[0],), (ends[1] - mean,)),
+            fmt="o",
+            markersize=4.5,
+            elinewidth=1.2,
+            label=ONE if ends is None else MEAN,
+            **look,
         )
     if single := [
         (score, row + LANE) for row in means if len(values[row]) > 1 for score in values[row]

@@ -28,10 +28,8 @@ def write(title: str, table: ReportTable, path: Path) -> None:
 def _draw(title: str, table: ReportTable) -> Figure:
     gold, predicted = [str(row[0]) for row in table.rows], [str(name) for name in table.columns[1:]]
     counts = [[int(str(cell)) for cell in row[1:]] for row in table.rows]
-    totals = [max(1, sum(row)) for row in counts]
-    shares = [[count / total for count in row] for row, total in zip(counts, totals, strict=True)]
-    width, height = 1.6 + CELL * len(predicted), 1.1 + 0.75 * CELL * len(gold)
-    figure, (axes,) = start_figure(width, height)
+    shares = [[count / max(1, sum(row)) for count in row] for row in counts]
+    figure, (axes,) = start_figure(1.6 + CELL * len(predicted), 1.1 + 0.75 * CELL * len(gold))
     axes.imshow(shares, cmap="Blues", vmin=0, vmax=1, aspect="auto")
     for place, row in enumerate(counts):
         for other, count in enumerate(row):

@@ -69,8 +69,8 @@ def _place(line: TransferRecord) -> tuple[str, str, str, bool, str]:
 
 def _draw_transfer(lines: Sequence[TransferRecord]) -> Figure:
     rows = list(dict.fromkeys(line.row for line in lines))
-    width = 6.3 if len(rows) == 1 else 9.0
-    figure, (axes,) = start_figure(width, 1.0 + TRANSFER_LANE * len(lines))
+    height = 1.0 + TRANSFER_LANE * len(lines)
+    figure, (axes,) = start_figure(6.3 if len(rows) == 1 else 9.0, height)
     lanes(axes, len(lines))
     named = set[bool]()
     names = []
@@ -86,8 +86,12 @@ def _draw_transfer(lines: Sequence[TransferRecord]) -> Figure:
         names.append("  ".join(words if is_home else [*words, f"from {line.trained_on}"]))
         if at and line.entity != lines[at - 1].entity:
             axes.axhline(at - 0.5, color="black", linewidth=0.6)
-    title = "F1 of exact spans on test, with 95 % intervals over runs and test sentences"
-    _finish_lanes(axes, names, title, rows)
+    _finish_lanes(
+        axes,
+        names,
+        "F1 of exact spans on test, with 95 % intervals over runs and test sentences",
+        rows,
+    )
     return figure
 
 

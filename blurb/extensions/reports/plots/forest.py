@@ -57,14 +57,13 @@ def _panel(
         )
         if line.interval:
             axes.plot(line.interval, (row, row), color=colour, linewidth=1.2)
-        mark, fill = "o" if judged else "x", colour if different else "white"
         axes.plot(
             [line.difference or 0.0],
             [row],
-            mark,
+            "o" if judged else "x",
             color=colour,
             markersize=4.5,
-            markerfacecolor=fill,
+            markerfacecolor=colour if different else "white",
         )
     axes.set_yticks(range(len(lines)), [line.name for line in lines], parse_math=False)
     lanes(axes, len(lines))

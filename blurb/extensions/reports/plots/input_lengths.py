@@ -46,8 +46,15 @@ def draw(splits: Sequence[Described]) -> Figure:
         middle = [sizes["p25"], sizes["p75"]]
         axes.plot(middle, [place, place], linewidth=3.6, label=split["split"], **line)
         axes.plot(sizes["p50"], place, "|", color="white", markersize=3.6, markeredgewidth=1.0)
-        edge: dict[str, Any] = {"markeredgecolor": "white", "markeredgewidth": 0.4}
-        axes.plot(sizes["mean"], place, "o", color=line["color"], markersize=2.6, **edge)
+        axes.plot(
+            sizes["mean"],
+            place,
+            "o",
+            color=line["color"],
+            markersize=2.6,
+            markeredgecolor="white",
+            markeredgewidth=0.4,
+        )
         axes.plot(
             sizes["longest"], place, "|", color=line["color"], markersize=4, markeredgewidth=0.9
         )
@@ -57,14 +64,18 @@ def draw(splits: Sequence[Described]) -> Figure:
             ends = [row - 0.42, row + 0.42]
             axes.plot([split["limit"]] * 2, ends, color="black", linewidth=1.2, label=LIMIT)
         if split["table_8"]:
-            look: dict[str, Any] = {
-                "color": PAPER,
-                "markerfacecolor": "none",
-                "markeredgewidth": 0.8,
-            }
             published = split["table_8"]["wiki_books"], split["table_8"]["pubmed"]
             for value, marker, label in zip(published, "Dd", PUBLISHED, strict=True):
-                axes.plot(value, row - 0.42, marker, markersize=3.5, label=label, **look)
+                axes.plot(
+                    value,
+                    row - 0.42,
+                    marker,
+                    color=PAPER,
+                    markersize=3.5,
+                    markerfacecolor="none",
+                    markeredgewidth=0.8,
+                    label=label,
+                )
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.45, -0.65)
     axes.tick_params(axis="y", length=0)

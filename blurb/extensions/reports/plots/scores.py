@@ -50,11 +50,8 @@ def draw(rows: Sequence[Row], split: Split = "test") -> Figure:
     height = 0.9 + len(names) * max(0.25, tall) + 0.16 * len(rows)
     figure, (axes,) = start_figure(5.2, height)
     marks = [_row(axes, row, number, len(rows), names, split) for number, row in enumerate(rows)]
-    best = {
-        place: best_of_paper()[name][0]
-        for place, name in enumerate(names)
-        if name in best_of_paper()
-    }
+    of_paper = best_of_paper()
+    best = {place: of_paper[name][0] for place, name in enumerate(names) if name in of_paper}
     if best and split == "test":
         marks += axes.plot(
             list(best.values()), list(best), "|", markersize=11, color=QUIET, label=BEST

@@ -74,8 +74,12 @@ def grid(requested: ExportRequest) -> ExportTable:
     if requested.generalisation is not None:
         return _seen_table(requested, requested.generalisation)
     named = [name.removeprefix(f"{PUBLISHED}:") for name in requested.published]
-    others = [row for name in named for row in resolve_all(f"{PUBLISHED}:{name}", requested.store)]
-    others = list({row.primary_key: row for row in others}.values())
+    by_key = {
+        row.primary_key: row
+        for name in named
+        for row in resolve_all(f"{PUBLISHED}:{name}", requested.store)
+    }
+    others = list(by_key.values())
     own = rows(requested, optional=bool(others))
     if not requested.rows and others:
         own = [row for row in own if row.suite != DEMO]
@@ -151,21 +155,15 @@ def _seen_table(requested: ExportRequest, path: Path) -> ExportTable:
 def _caption(columns: Sequence[ExportColumn], keys: Collection[str], sd: bool, bold: bool) -> str:
     """The caption, which mentions only what the table contains."""
     text = "Test scores times 100"
-    text += (
-        " with the standard deviation over seeds"
-        if sd and any(column.sd for column in columns)
-        else ""
-    )
+    if sd and any(column.sd for column in columns):
+        text += " with the standard deviation over seeds"
     if bold:
-        several = len({column.standing.key for column in columns}) > 1
-        text += "; the best of each dataset is bold" + (
-            ", among models of one protocol and kind" if several else ""
-        )
-    return f"{text}." + (
-        f" The score is the mean of six task-type means ({SOURCE})."
-        if TITLE_OF_SCORE in keys
-        else ""
-    )
+        text += "; the best of each dataset is bold"
+        if len({column.standing.key for column in columns}) > 1:
+            text += ", among models of one protocol and kind"
+    if TITLE_OF_SCORE in keys:
+        return f"{text}. The score is the mean of six task-type means ({SOURCE})."
+    return f"{text}."
 
 
 def _line(columns: Sequence[ExportColumn], key: str, sd: bool) -> list[ExportCell]:
@@ -261,14 +259,14 @@ def figures(requested: ExportRequest) -> tuple[Row, list[ExportFigure]]:
     for task in requested.datasets:
         if values := row.values(task.name):
             dataset = row.datasets[task.name]
-            verdict = ", ".join(sorted(dataset.known("verdict")))
-            mean, sd = (
-                statistics.fmean(values),
-                round(statistics.stdev(values), 2) if len(values) > 1 else None,
-            )
             figures.append(
                 ExportFigure(
-                    task, dataset.metric, round(mean, 2), sd, row.seeds(task.name), verdict
+                    task,
+                    dataset.metric,
+                    round(statistics.fmean(values), 2),
+                    round(statistics.stdev(values), 2) if len(values) > 1 else None,
+                    row.seeds(task.name),
+                    ", ".join(sorted(dataset.known("verdict"))),
                 )
             )
     if not figures:

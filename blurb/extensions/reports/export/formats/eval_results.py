@@ -30,9 +30,7 @@ def _render(requested: ExportRequest) -> Files:
         facts = [f"{name} {value}" for name, value in figure.facts(row).items()]
         if figure.verdict != "identical":
             facts.append(f"data {figure.verdict}")
-        started = [
-            record.provenance.started for record in row.records_of(figure.task.name).values()
-        ]
+        records = row.records_of(figure.task.name).values()
         entries.append(
             EvalResultEntry(
                 dataset_id=requested.dataset_id,
@@ -42,7 +40,7 @@ def _render(requested: ExportRequest) -> Files:
                 source_url=requested.source_url,
                 source_name=requested.source_name,
                 source_org=requested.source_org,
-                date=max((date for date in started if date), default=None),
+                date=max(filter(None, (each.provenance.started for each in records)), default=None),
                 notes=", ".join([f"blurb-bench: {figure.metric}", *facts]),
             )
         )

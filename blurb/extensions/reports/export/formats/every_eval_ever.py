@@ -42,10 +42,15 @@ def _render(requested: ExportRequest) -> Files:
         }
     results = [_result(row, figure) for figure in means]
     if (score := whole_score(row, requested)) is not None:
-        details = {"level": "overall: mean of the means of six task types"}
-        metric = {"metric_id": "blurb.score", "metric_name": "BLURB score", "min_score": -100 / 6}
-        data = {"split": "test", "data_verdict": row.data}
-        results.append(_entry("BLURB", data, metric, {"score": score, "details": details}))
+        level = "overall: mean of the means of six task types"
+        results.append(
+            _entry(
+                "BLURB",
+                {"split": "test", "data_verdict": row.data},
+                {"metric_id": "blurb.score", "metric_name": "BLURB score", "min_score": -100 / 6},
+                {"score": score, "details": {"level": level}},
+            )
+        )
     content = {
         "schema_version": VERSION,
         "evaluation_id": f"blurb/{row.name}/{latest}",
@@ -75,21 +80,22 @@ def _seconds(record: Record) -> int:
 def _result(row: Row, figure: ExportFigure) -> dict[str, Any]:
     metric = metrics.get(figure.task.metric)
     runs = str(len(figure.seeds)) if row.kind.claimed else " ".join(map(str, figure.seeds))
-    details = {row.kind.runs: runs, "level": "dataset"}
-    score: dict[str, Any] = {"score": figure.value, "details": details}
+    score: dict[str, Any] = {
+        "score": figure.value,
+        "details": {row.kind.runs: runs, "level": "dataset"},
+    }
     values = row.values(figure.task.name)
     if (half := half_width(values)) is not None:  # over runs; nothing is said for one run
         mean, error = statistics.fmean(values), statistics.stdev(values) / math.sqrt(len(values))
         low, high = clip_interval(mean - half, mean + half, figure.task.name)
-        interval = {
-            "lower": low,
-            "upper": high,
-            "confidence_level": 0.95,
-            "method": "Student's t over runs",
-        }
         score["uncertainty"] = {
             "standard_error": {"value": error, "method": "analytic, over runs"},
-            "confidence_interval": interval,
+            "confidence_interval": {
+                "lower": low,
+                "upper": high,
+                "confidence_level": 0.95,
+                "method": "Student's t over runs",
+            },
             "num_samples": len(values),
         }
     hashes = sorted({record.trial.data for record in row.records_of(figure.task.name).values()})

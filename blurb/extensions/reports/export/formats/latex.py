@@ -5,16 +5,17 @@ from __future__ import annotations
 from blurb.extensions.reports.export.formats import ExportFormat, ExportRequest, Files
 from blurb.extensions.reports.export.formats._grid import OPTIONS, ExportCell, grid
 
-SPECIAL = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    **{character: f"\\{character}" for character in "&%$#_{}"},
-}
-TABLE = str.maketrans(SPECIAL)
+SPECIAL = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        **{character: f"\\{character}" for character in "&%$#_{}"},
+    }
+)
 
 
 def escape(text: str) -> str:
@@ -23,7 +24,7 @@ def escape(text: str) -> str:
     >>> escape("50% of a_b & {c}")
     '50\\% of a\\_b \\& \\{c\\}'
     """
-    return " ".join(text.split()).translate(TABLE)
+    return " ".join(text.split()).translate(SPECIAL)
 
 
 def _cell(cell: ExportCell) -> str:

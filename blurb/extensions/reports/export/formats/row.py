@@ -17,8 +17,10 @@ def _render(requested: ExportRequest) -> Files:
     if names >= set(DATASETS):
         names |= set(row.own_tasks)
     if not names & row.records.keys():
-        fix = f"check {opt('tasks')}: it has {', '.join(row.records) or 'none'}."
-        raise StoreError(f"{row.name} has no predictions of {', '.join(sorted(names))}", fix=fix)
+        raise StoreError(
+            f"{row.name} has no predictions of {', '.join(sorted(names))}",
+            fix=f"check {opt('tasks')}: it has {', '.join(row.records) or 'none'}.",
+        )
     row = replace(
         row, datasets={name: scores for name, scores in row.datasets.items() if name in names}
     )
