@@ -86,10 +86,12 @@ def verify_board(
     alone = [verify_row(each, data) for each in rows_on(board)]
     if alone and not any(each.figures for each in alone):
         raise DataError("has no dataset of any row.", data)
-    checked = [
-        beside_others(each, [other for other in alone if other is not each], data) for each in alone
-    ]
-    by_name = {each.row.folder.name: each for each in checked}
+    by_name = {
+        each.row.folder.name: beside_others(
+            each, [other for other in alone if other is not each], data
+        )
+        for each in alone
+    }
     for name in (*(reruns or {}), *(reruns or {}).values()):
         if name not in by_name:
             raise UnknownName("row", name, by_name)
@@ -131,8 +133,9 @@ def fails(verified: VerifiedBoard) -> bool:
 
     A row that was recomputed by somebody with more data is as good as they say.
     """
-    claimed = (row for row in verified["rows"] if row["level"] is Level.CLAIMED)
-    return bool(verified["problems"]) or not all(row["recorded"] for row in claimed)
+    return bool(verified["problems"]) or not all(
+        row["recorded"] for row in verified["rows"] if row["level"] is Level.CLAIMED
+    )
 
 
 def _level(
@@ -202,9 +205,8 @@ def submit(board: Path, row: Path, name: str, by: str, date: str) -> Path:
             if name not in recorded:
                 append(board, LedgerEntry(date, Event.ADDED, name, by, manifest))
             aside.rename(place)
-        except BaseException:
+        finally:
             shutil.rmtree(aside, ignore_errors=True)
-            raise
     return place
 
 

@@ -160,13 +160,14 @@ def seen_lines(row: Row, name: str, counted: SeenScores) -> Iterator[SeenRecord]
         predicted = float(counted.clusters.counts[..., 3 * place + 1].sum(1).min())
         figures: list[float | None] = []
         for figure in get_args(Measure):
-            units = counted.of_figure(place, figure)
             is_known = {"precision": predicted > 0, "recall": gold > 0, "f1": gold + predicted > 0}
             if not is_known[figure] or (counted.strings.typed and figure != "recall"):
                 figures += None, None, None
             else:
                 fewest = min(gold, predicted) if figure == "precision" else gold
-                figures += resampled_figures(units, name, None if fewest < FEWEST else sums)
+                figures += resampled_figures(
+                    counted.of_figure(place, figure), name, None if fewest < FEWEST else sums
+                )
         yield SeenRecord(
             row.name,
             name,

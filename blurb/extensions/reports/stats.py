@@ -36,6 +36,9 @@ RULE = 1_500
 of word order trained from nothing (Google's guide to text classification, "Choose a Model")."""
 
 
+Winner = Literal["bigrams", "sequence"]
+
+
 class Sizes(TypedDict):
     """Lengths of inputs."""
 
@@ -95,7 +98,7 @@ class Described(TypedDict):
         float | None, "examples divided by mean words per example; null but for train"
     ]
     expected: Annotated[
-        Literal["bigrams", "sequence"] | None,
+        Winner | None,
         "what is expected to win: bigrams below a ratio of 1,500; null but for train, and for tags and scores",
     ]
 
@@ -118,45 +121,36 @@ def measure(
     for split, rows in splits.items():
         ids = [str(row["id"]) for row in rows]
         words = lengths(list(map(count_words, rows)), ids)
-        described = Described(
-            task=task.name,
-            split=split,
-            unit=task.unit,
-            units=task.task_type.size(rows),
-            inputs=len(rows),
-            words=words,
-            sub_tokens=None,
-            limit=None,
-            truncated=None,
-            windowed=None,
-            table_8=published and Table8(wiki_books=published[0], pubmed=published[1]),
-            labels=label_counts(task, rows),
-            score=None,
-            adjacent_entities=None,
-            io_ceiling=None,
-            majority=None,
-            examples_per_word=None,
-            expected=None,
+        reading = None if read is None else read(task, rows)
+        scores = [row["score"] for row in rows if "score" in columns]
+        ratio = len(rows) / words["mean"] if split == "train" and words["mean"] else None
+        expected: Winner | None = None
+        if ratio is not None and columns & {"label", "labels"}:  # the rule is of classes
+            expected = "bigrams" if ratio < RULE else "sequence"
+        statistics.append(
+            Described(
+                task=task.name,
+                split=split,
+                unit=task.unit,
+                units=task.task_type.size(rows),
+                inputs=len(rows),
+                words=words,
+                sub_tokens=None if reading is None else lengths(reading.lengths.tolist(), ids),
+                limit=None if reading is None else reading.limit,
+                truncated=None if reading is None else reading.cut.truncated,
+                windowed=None if reading is None else reading.cut.windowed,
+                table_8=published and Table8(wiki_books=published[0], pubmed=published[1]),
+                labels=label_counts(task, rows),
+                score=Gold(mean=float(np.mean(scores)), sd=float(np.std(scores)))
+                if scores
+                else None,
+                adjacent_entities=adjacent(rows) if task.task_type.borders else None,
+                io_ceiling=100 * io_ceiling(rows) if task.task_type.borders else None,
+                majority=100 * majority(task, train, rows) if majority and train else None,
+                examples_per_word=ratio,
+                expected=expected,
+            )
         )
-        if read is not None:
-            reading = read(task, rows)
-            described["sub_tokens"] = lengths(reading.lengths.tolist(), ids)
-            described["limit"] = reading.limit
-            described["truncated"] = reading.cut.truncated
-            described["windowed"] = reading.cut.windowed
-        if task.task_type.borders:
-            described["adjacent_entities"] = adjacent(rows)
-            described["io_ceiling"] = 100 * io_ceiling(rows)
-        if "score" in columns:
-            scores = [row["score"] for row in rows]
-            described["score"] = Gold(mean=float(np.mean(scores)), sd=float(np.std(scores)))
-        if majority is not None and train:
-            described["majority"] = 100 * majority(task, train, rows)
-        if split == "train" and words["mean"]:
-            ratio = described["examples_per_word"] = len(rows) / words["mean"]
-            if columns & {"label", "labels"}:  # the rule is of classes
-                described["expected"] = "bigrams" if ratio < RULE else "sequence"
-        statistics.append(described)
     return statistics
 
 

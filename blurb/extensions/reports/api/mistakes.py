@@ -95,9 +95,11 @@ def diff(
     """
     first, other = find_trials((a, b), Path(output), task, seed)
     texts, _ = analysis.read_texts(first, data, raw, split)
-    examples = differences(first, other, split, texts).examples
     columns = record_columns(Different)
-    lines = [[getattr(each, name) for name in columns] for each in examples]
+    lines = [
+        [getattr(each, name) for name in columns]
+        for each in differences(first, other, split, texts).examples
+    ]
     return DataFrame(lines, columns=columns).drop(columns=[] if texts else ["text"])
 
 

@@ -116,8 +116,10 @@ def gather(
         originals = {}
         if raw is not None and task.dummified and task.original:
             try:
-                loaded = load_original(task, raw, splits).splits
-                originals = {split: dataset.to_list() for split, dataset in loaded.items()}
+                originals = {
+                    split: dataset.to_list()
+                    for split, dataset in load_original(task, raw, splits).splits.items()
+                }
             except BlurbError as error:
                 # The file is missing or invalid, or the extra that reads it is not installed.
                 notes.append(

@@ -56,12 +56,10 @@ def repeated(corpus: AuditedTask) -> Iterator[AuditFinding]:
 def between(corpus: AuditedTask) -> Iterator[AuditFinding]:
     """Inputs of one split that also occur in another; counts every example of the first."""
     for later, earlier, effect in PAIRS:
-        if later not in corpus.splits or earlier not in corpus.splits:
-            continue
-        known = corpus.by_identity[earlier]
+        known = corpus.by_identity.get(earlier, {})
         pairs = [
             (row, known[key][0])
-            for key, rows in corpus.by_identity[later].items()
+            for key, rows in corpus.by_identity.get(later, {}).items()
             if key in known
             for row in rows
         ]
@@ -75,11 +73,7 @@ def conflicts(corpus: AuditedTask) -> Iterator[AuditFinding]:
     No model can get all of these right in dev and test: it loses all but the most frequent answer of each group.
     """
     everywhere = group_by_input(row for rows in corpus.splits.values() for row in rows)
-    answers = {
-        key
-        for key, rows in everywhere.items()
-        if len(rows) > 1 and len(set(map(gold_answer, rows))) > 1
-    }
+    answers = {key for key, rows in everywhere.items() if len(set(map(gold_answer, rows))) > 1}
     for split, groups in corpus.by_identity.items():
         conflicting = [row for key, rows in groups.items() if key in answers for row in rows]
         lost = sum(

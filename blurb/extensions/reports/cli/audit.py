@@ -14,6 +14,7 @@ from blurb.data.loading import hint_at_folder
 from blurb.extensions.reports.audit import audit as examine
 from blurb.extensions.reports.audit.audited import AuditFinding, gather
 from blurb.extensions.reports.cli.stats import chosen
+from blurb.grouping import by_key
 from blurb.messages import DataError, SettingsError
 from blurb.options import Option
 from blurb.records import record_columns
@@ -62,11 +63,10 @@ def audit(
         raise DataError(f"none of the data files exists.{hint_at_folder(named, folder)}", folder)
     findings = [*unreadable, *examine(corpora)]
     if form == "table":
-        for check in dict.fromkeys(finding.check for finding in findings):
+        for check, own in by_key((finding.check, finding) for finding in findings).items():
             # An effect that all findings of a check share goes into the title, and empty columns are left out.
-            own = [finding for finding in findings if finding.check == check]
             effects = {finding.effect for finding in own}
-            click.secho(own[0].check.capitalize(), bold=True, nl=False)
+            click.secho(check.capitalize(), bold=True, nl=False)
             click.echo(f": {own[0].effect}" if len(effects) == 1 else "")
             table = [
                 Column("dataset", "task"),

@@ -8,7 +8,12 @@ from typing import Any
 
 from blurb.extensions.reports import errors
 from blurb.extensions.reports.differences import answers
-from blurb.extensions.reports.differences.answers import Differences, in_order, pieces_of
+from blurb.extensions.reports.differences.answers import (
+    Differences,
+    TwoAnswers,
+    in_order,
+    pieces_of,
+)
 from blurb.messages import SettingsError, opt
 from blurb.results.comparability import Reason
 from blurb.store.record import Record
@@ -42,23 +47,23 @@ def differences(
             where=task,
             fix="run one of them again on the data of the other.",
         )
-    columns, given = _aligned(first, other, split)
+    answered = _paired(first, other, split)
     units = errors.units(first, rows)
     task_type = first.task.task_type
     if "tags" in task_type.columns:
-        result = answers.entities(columns, given, units)
+        result = answers.entities(answered, units)
     else:
         analyse = answers.numbers if "number" in task_type.columns.values() else answers.classes
         mistakes = [errors.analyse(record, split).examples for record in (first, other)]
         # A number that is exactly right is listed, too, with weight 0.
         kinds = [{each.unit: each.kind for each in side if each.weight} for side in mistakes]
         texts = {unit: pieces_of(row, task_type) for unit, row in units.items()}
-        result = analyse(columns, given, kinds, texts)
+        result = analyse(answered, kinds, texts)
     return replace(result, examples=in_order(result.examples))
 
 
-def _aligned(first: Record, other: Record, split: Split) -> tuple[dict[str, list[Any]], list[Any]]:
-    """The columns of A, and the predictions of B in the same order."""
+def _paired(first: Record, other: Record, split: Split) -> list[TwoAnswers]:
+    """The answers of both to each example, in the order of A."""
     columns, theirs = first.predictions(split), other.predictions(split)
     place = {unit: number for number, unit in enumerate(theirs["id"])}
     both = sum(unit in place for unit in columns["id"])
@@ -79,4 +84,5 @@ def _aligned(first: Record, other: Record, split: Split) -> tuple[dict[str, list
         raise SettingsError(
             f"{Reason.DATA.value} (other gold answers in {changed:,} examples).", where=task
         )
-    return columns, [theirs["prediction"][at] for at in order]
+    given = [theirs["prediction"][at] for at in order]
+    return list(zip(columns["id"], columns["gold"], columns["prediction"], given, strict=True))

@@ -113,6 +113,8 @@ Outcome = Literal[
 ]
 OUTCOMES: tuple[str, ...] = get_args(Outcome)
 ONLY_A, ONLY_B, BOTH_WRONG, CLOSER_A, CLOSER_B, AS_FAR = OUTCOMES
+TwoAnswers = tuple[str, Any, Any, Any]
+"""Id and gold answer of an example, and the predictions of A and of B."""
 Answer = str | float
 """A number, or label names; "" if there is none, such as for an entity that was missed."""
 
@@ -211,23 +213,18 @@ COUNTED = ("both right", ONLY_A, ONLY_B, "both wrong, alike", "both wrong, diffe
 
 
 def classes(
-    columns: Mapping[str, Sequence[Any]],
-    other: Sequence[Any],
+    answered: Iterable[TwoAnswers],
     kinds: Sequence[Mapping[str, str]],
     texts: Mapping[str, Mapping[str, Text]],
 ) -> Differences:
     """Compares answers that are right or wrong: a class, or a set of labels.
 
-    :param columns: id, gold and prediction of A
-    :param other: predictions of B for the same examples
     :param kinds: id -> kind of mistake, of A and of B
     :param texts: texts of the examples by id; empty without the data
     """
     counts: Counter[str] = Counter()
     examples = []
-    for unit, gold, *given in zip(
-        columns["id"], columns["gold"], columns["prediction"], other, strict=True
-    ):
+    for unit, gold, *given in answered:
         kind_a, kind_b = (side.get(unit, RIGHT) for side in kinds)
         right = kind_a == RIGHT, kind_b == RIGHT
         labels = [set(each) if isinstance(each, list) else {each} for each in given]
@@ -246,17 +243,14 @@ def classes(
 
 
 def numbers(
-    columns: Mapping[str, Sequence[Any]],
-    other: Sequence[float],
+    answered: Iterable[TwoAnswers],
     kinds: Sequence[Mapping[str, str]],
     texts: Mapping[str, Mapping[str, Text]],
 ) -> Differences:
     """Compares predicted scores: which one is closer to the annotators'? Parameters as of `classes`."""
     examples = []
     far: dict[str, list[tuple[float, float]]] = {name: [] for name in (CLOSER_A, CLOSER_B, AS_FAR)}
-    for unit, gold, *given in zip(
-        columns["id"], columns["gold"], columns["prediction"], other, strict=True
-    ):
+    for unit, gold, *given in answered:
         distance_a, distance_b = (abs(answer - gold) for answer in given)
         outcome = (
             CLOSER_A if distance_a < distance_b else CLOSER_B if distance_b < distance_a else AS_FAR
@@ -324,36 +318,28 @@ class ComparedEntity(NamedTuple):
         }
 
 
-def entities(
-    columns: Mapping[str, Sequence[Any]],
-    other: Sequence[Sequence[str]],
-    units: Mapping[str, Mapping[str, Any]],
-) -> Differences:
+def entities(answered: Iterable[TwoAnswers], units: Mapping[str, Mapping[str, Any]]) -> Differences:
     """Compares entities; in PICO these are runs of one label.
 
-    :param columns: id, gold and prediction of A
-    :param other: predictions of B for the same examples
     :param units: the examples by id; empty without the data
     """
     counts: Counter[str] = Counter()
     examples = []
-    for unit, gold, *given in zip(
-        columns["id"], columns["gold"], columns["prediction"], other, strict=True
-    ):
+    for unit, gold, *given in answered:
         tokens = units.get(unit, {}).get("tokens", ())
-        for pair in compared(decode_spans(gold), decode_spans(given[0]), decode_spans(given[1])):
-            counts[pair.line] += 1
-            if outcome := OUTCOME[pair.line]:
+        for entity in compared(*map(decode_spans, (gold, *given))):
+            counts[entity.line] += 1
+            if outcome := OUTCOME[entity.line]:
                 # Else it is other data.
-                texts = pair.texts(tokens) if len(tokens) == len(gold) else {}
+                texts = entity.texts(tokens) if len(tokens) == len(gold) else {}
                 # The number of labels of words that only one of the two entities has.
                 words = [
                     {(word, span.type) for word in range(span.start, span.end)} if span else set()
-                    for span in pair.given
+                    for span in entity.given
                 ]
                 size = len(words[0] ^ words[1])
-                right, a, b = map(named, (pair.gold, *pair.given))
-                examples.append(Difference(unit, outcome, *pair.kinds, right, a, b, size, texts))
+                right, a, b = map(named, (entity.gold, *entity.given))
+                examples.append(Difference(unit, outcome, *entity.kinds, right, a, b, size, texts))
     table = ReportTable("entities", ("", "entities"), [(name, counts[name]) for name in OUTCOME])
     return Differences([table, *by_kind(examples, "entities")], examples)
 
