@@ -215,7 +215,7 @@ class Beside:
 
     def _pooled(self) -> Mapping[str, tuple[list[float], list[float]]]:
         """Dataset -> test scores of the row's runs, and of enough runs of other rows of its recipe."""
-        alike = [other for other in self.others if _share(self.row, other, RUNS)]
+        alike = [other for other in self.others if _have_same(self.row, other, RUNS)]
         return _with_enough(_scores([self.row]), _scores(alike))
 
     def _pooled_signals(self, share: float) -> Iterator[Signal]:
@@ -244,7 +244,7 @@ class Beside:
         for task in dict.fromkeys(run["task"] for run in self.row.about["runs"]):
             for other in self.others:
                 # Another row of this model, by a kind of learner whose seed changes nothing, is no copy.
-                if _share(self.row, other, MODEL) and not self.row.varies:
+                if _have_same(self.row, other, MODEL) and not self.row.varies:
                     continue
                 if share := equal_share(self.row, other, task, self.data):
                     yield Signal(
@@ -296,7 +296,7 @@ def _scores(rows: Iterable[RowFiles]) -> dict[tuple[str, str], list[float]]:
     )
 
 
-def _share(row: RowFiles, other: RowFiles, names: Iterable[str]) -> bool:
+def _have_same(row: RowFiles, other: RowFiles, names: Iterable[str]) -> bool:
     """Whether these fields are the same of both rows."""
     return all(dict(row.about)[name] == dict(other.about)[name] for name in names)
 

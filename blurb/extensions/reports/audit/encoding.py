@@ -47,7 +47,7 @@ def characters(corpus: AuditedTask) -> Iterator[AuditFinding]:
         ids_by_kind = by_key((kind, str(row["id"])) for row in rows for kind in kinds(row))
         for kind, ids in ids_by_kind.items():
             effect = KINDS[kind][1] if kind in KINDS else OTHER
-            yield from _cases("encoding", corpus, split, kind, effect, ids)
+            yield from _report_cases("encoding", corpus, split, kind, effect, ids)
         raw = corpus.files.get(split, b"")
         for kind, count in (
             ("byte order mark", raw.startswith(b"\xef\xbb\xbf")),
@@ -64,7 +64,7 @@ def characters(corpus: AuditedTask) -> Iterator[AuditFinding]:
                 )
 
 
-def _cases(
+def _report_cases(
     check: str, corpus: AuditedTask, split: Split, kind: str, effect: str, ids: Sequence[str]
 ) -> Iterator[AuditFinding]:
     """The finding of one kind of cases, if there are any.
@@ -110,7 +110,7 @@ def illegal(corpus: AuditedTask) -> Iterator[AuditFinding]:
             if tag[0] == "I" and before[2:] != tag[2:]
         ]
         effect = NER if corpus.task.task_type.borders else PICO
-        yield from _cases("illegal tags", corpus, split, "I without B", effect, orphans)
+        yield from _report_cases("illegal tags", corpus, split, "I without B", effect, orphans)
 
 
 def entities(corpus: AuditedTask) -> Iterator[AuditFinding]:
@@ -141,7 +141,7 @@ def entities(corpus: AuditedTask) -> Iterator[AuditFinding]:
             ("word without sub-token", "predicted O: the entity is missed", dropped),
             ("border within a sub-token", "one feature for two tags", glued),
         ):
-            yield from _cases("alignment", corpus, split, kind, effect, sentences)
+            yield from _report_cases("alignment", corpus, split, kind, effect, sentences)
 
 
 def windows(corpus: AuditedTask) -> Iterator[AuditFinding]:
@@ -180,4 +180,4 @@ def windows(corpus: AuditedTask) -> Iterator[AuditFinding]:
                 str(corpus.splits[split][reading.long[row]]["id"])
                 for row in np.flatnonzero(which).tolist()
             ]
-            yield from _cases("windows", corpus, split, kind, effect, ids)
+            yield from _report_cases("windows", corpus, split, kind, effect, ids)

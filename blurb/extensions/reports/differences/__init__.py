@@ -47,7 +47,7 @@ def differences(
             where=task,
             fix="run one of them again on the data of the other.",
         )
-    answered = _paired(first, other, split)
+    answered = _pair_answers(first, other, split)
     units = errors.units(first, rows)
     task_type = first.task.task_type
     if "tags" in task_type.columns:
@@ -62,7 +62,7 @@ def differences(
     return replace(result, examples=in_order(result.examples))
 
 
-def _paired(first: Record, other: Record, split: Split) -> list[TwoAnswers]:
+def _pair_answers(first: Record, other: Record, split: Split) -> list[TwoAnswers]:
     """The answers of both to each example, in the order of A."""
     columns, theirs = first.predictions(split), other.predictions(split)
     place = {unit: number for number, unit in enumerate(theirs["id"])}

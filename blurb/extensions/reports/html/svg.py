@@ -96,11 +96,11 @@ def dots(
         line = _line(x(value), top, x(value), top + height, "published")
         parts.append(f"<g>{_tip(f'{name}: {value:.2f}')}{line}</g>")
     labels = named([entry for _, entry in entries])
-    for lane, ((place, entry), (model, made)) in enumerate(zip(entries, labels, strict=True)):
+    for lane, ((place, entry), (model, setting)) in enumerate(zip(entries, labels, strict=True)):
         y = top + lane * LANE + LANE / 2
         dataset = entry.datasets[task]
         test = dataset.test
-        extra = f' <tspan class="made">{escape(made)}</tspan>' if made else ""
+        extra = f' <tspan class="made">{escape(setting)}</tspan>' if setting else ""
         name = f'<text class="name" x="0" y="{y + 3.5:.4g}">{escape(model)}{extra}</text>'
         body = [_tip(_with_interval(entry.label, test)), name]
         if not x.low <= test.mean <= x.high:
