@@ -126,8 +126,7 @@ def bisect(
                 error=None,
             )
         line = _Line.between(good, bad)
-        enough = search.enough(line)
-        if enough > runs:
+        if (enough := search.enough(line)) > runs:
             runs = enough
             continue
         answer = search.halve(line, _change(good, bad))
@@ -211,13 +210,14 @@ class _Search:
         there = len(line.good)
         if min(there, len(line.bad)) < 2:
             return 0
-        numbers = range(there, MOST + 1)
-        return next((runs for runs in numbers if self.before(line, runs) <= self.error), MOST)
+        return next(
+            (runs for runs in range(there, MOST) if self.before(line, runs) <= self.error), MOST
+        )
 
     def before(self, line: _Line, runs: int) -> float:
         """The estimate from the ends alone; each decision may be of the side that is wrong more often."""
-        sides = (line.wrong(side, runs, runs - 1) for side in (line.good, line.bad))
-        return min(1.0, self.decisions * max(sides))
+        wrong = max(line.wrong(side, runs, runs - 1) for side in (line.good, line.bad))
+        return min(1.0, self.decisions * wrong)
 
     def halve(self, line: _Line, change: float) -> Bisection:
         """One search with the runs that the ends have."""
@@ -237,9 +237,11 @@ class _Search:
             sides[is_bad].append(values)
             looks.append(BisectionLook(self.steps[place], mean, len(values), is_bad))
             low, high = (low, place) if is_bad else (place, high)
-        stated = None
-        if runs > 1:
-            stated = max(self.before(line, runs), self.after(line, runs, sides.values()))
+        stated = (
+            max(self.before(line, runs), self.after(line, runs, sides.values()))
+            if runs > 1
+            else None
+        )
         return Bisection(
             self.steps[high],
             self.steps[low],

@@ -7,7 +7,6 @@ import os
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
@@ -110,10 +109,11 @@ def following(
             return step
     present = [step for step in steps if step in known]
     where, values = axis_places(present, logarithmic), np.asarray([known[step] for step in present])
-    gaps: dict[int, list[int]] = {}  # place of the step before -> the steps inside
-    for place, (low, high) in enumerate(pairwise(present)):
-        if inside := [step for step in steps if low < step < high]:
-            gaps[place] = inside
+    gaps = {  # place of the step before -> the steps inside
+        place: inside
+        for place, (low, high) in enumerate(pairwise(present))
+        if (inside := [step for step in steps if low < step < high])
+    }
     if not gaps:
         return None
     # Of gaps that the curve says nothing of, the widest: so a straight line is halved again and again.
@@ -145,25 +145,14 @@ Stamp = tuple[tuple[str, int, int], ...]
 """Names, sizes and times of the files of a folder."""
 
 
-@dataclass(frozen=True)
-class Pace:
-    """How a watch keeps time.
-
-    :param pause: seconds between two looks; a folder must not change between two of them, unless it is sealed
-    :param idle: seconds after which a run without a new checkpoint has ended
-    """
-
-    pause: float
-    idle: float
-    sleep: Callable[[float], None] = time.sleep
-    now: Callable[[], float] = time.monotonic
-
-
 def watch(
     look: Callable[[], FoundCheckpoints],
     score: Callable[[Step], None],
-    pace: Pace,
+    pause: float,
+    idle: float,
     tell: Callable[[str], None] | None = None,
+    sleep: Callable[[float], None] = time.sleep,
+    now: Callable[[], float] = time.monotonic,
 ) -> FoundCheckpoints:
     """Scores every checkpoint that appears, in the order of the steps; returns what was found in the end.
 
@@ -173,11 +162,13 @@ def watch(
 
     :param look: finds the checkpoints that are whole; an empty answer is a run that has not begun
     :param score: called once for each
+    :param pause: seconds between two looks; a folder must not change between two of them, unless it is sealed
+    :param idle: seconds after which a run without a new checkpoint has ended
     :param tell: called once for each note of two looks in a row: a checkpoint that is still copied is in one of them
     """
     seen: dict[str, Stamp] = {}
     finished: set[str] = set()
-    newest = pace.now()
+    newest = now()
     notes: dict[str, int] = {}
     while True:
         checkpoints = look()
@@ -190,19 +181,18 @@ def watch(
         for step in ready:
             score(step)
             finished.add(step.name)
-            newest = pace.now()
+            newest = now()
         # A run has ended when its last planned step has a score.
         ended = {
             step.run
             for step in checkpoints.steps
             if step.name in finished and step.planned is not None and step.step >= step.planned
         }
-        every = {step.run for step in checkpoints.steps}
-        is_over = bool(ended) and ended == every and ready == waiting
-        if is_over or pace.now() - newest > pace.idle:
+        have_ended = bool(ended) and ended == {step.run for step in checkpoints.steps}
+        if (have_ended and ready == waiting) or now() - newest > idle:
             return checkpoints
         if not ready:
-            pace.sleep(pace.pause)
+            sleep(pause)
 
 
 def _settled(step: Step, seen: dict[str, Stamp]) -> bool:

@@ -83,9 +83,8 @@ def number(name: str) -> int | None:
 
 def numbers_beside(step: Step) -> set[int]:
     """The steps in the names of all folders beside a checkpoint, whole ones and others."""
-    folder = Path(step.reference).parent
-    found = (number(path.name) for path in (folder.iterdir() if folder.is_dir() else ()))
-    return {one for one in found if one is not None}
+    paths = Path(step.reference).parent.glob("*")
+    return {there for path in paths if (there := number(path.name)) is not None}
 
 
 def read(run: str, step: int, folder: Path) -> Step:
@@ -96,16 +95,16 @@ def read(run: str, step: int, folder: Path) -> Step:
     words = next(
         (_count(plan.get("words")) for plan in plans if plan and isinstance(plan, dict)), None
     )
-    seen = round(words * step / planned) if words and planned else None
     losses = [loss for at, loss in logged_losses(state).items() if at <= step]
     figures = {"training loss": float(losses[-1])} if losses and is_number(losses[-1]) else {}
-    quality = json_of(folder / FIGURES)
-    own = {name: float(value) for name, value in quality.items() if is_number(value)}
+    own = {
+        name: float(value) for name, value in json_of(folder / FIGURES).items() if is_number(value)
+    }
     return Step(
         run,
         step,
         reference=str(folder.absolute()),
-        words=seen,
+        words=round(words * step / planned) if words and planned else None,
         tokens=_count(state.get("num_input_tokens_seen")),
         planned=planned,
         figures={**own, **figures},
@@ -253,8 +252,9 @@ class Family:
         """
         if self.noise is None or self.measure.direction(self.dataset) is None:
             return
-        chance = smoothing.fall_by_chance(self._pairs, level)
-        limit = max(chance * self.noise.deviation, smoothing.ROUNDING)
+        limit = max(
+            smoothing.fall_by_chance(self._pairs, level) * self.noise.deviation, smoothing.ROUNDING
+        )
         for curve, (_, values) in zip(self.curves, self._pairs, strict=True):
             if len(values) < smoothing.LEAST:
                 continue  # no noise was drawn for so short a curve
@@ -279,22 +279,19 @@ class Family:
 def families(scored: Sequence[Scored], datasets: Sequence[str], split: Split) -> Iterator[Family]:
     """All curves: the mean and each dataset by score, each dataset by loss, then the figures of the pretraining."""
     figures = dict.fromkeys(key for checkpoint in scored for key in checkpoint.step.figures)
-    requested = [(MEAN, Measure.SCORE)] if len(datasets) > 1 else []
-    requested += [(name, Measure.SCORE) for name in datasets]
-    requested += [(name, Measure.LOSS) for name in datasets]
-    requested += [(name, Measure.FIGURE) for name in figures]
-    runs = list(dict.fromkeys(checkpoint.step.run for checkpoint in scored))
-    spaced = smoothing.needs_log_axis(
-        *([each.step.step for each in scored if each.step.run == run] for run in runs)
-    )
+    requested = [
+        *((name, Measure.SCORE) for name in ([MEAN, *datasets] if len(datasets) > 1 else datasets)),
+        *((name, Measure.LOSS) for name in datasets),
+        *((name, Measure.FIGURE) for name in figures),
+    ]
+    runs: dict[str, list[Scored]] = {}
+    for checkpoint in scored:
+        runs.setdefault(checkpoint.step.run, []).append(checkpoint)
+    spaced = smoothing.needs_log_axis(*([each.step.step for each in own] for own in runs.values()))
     for dataset, measure in requested:
         curves = []
-        for run in runs:
-            values = [
-                (each, _values(each, dataset, measure, datasets, split))
-                for each in scored
-                if each.step.run == run
-            ]
+        for run, own in runs.items():
+            values = [(each, _values(each, dataset, measure, datasets, split)) for each in own]
             points = tuple(
                 Point(
                     checkpoint.step,

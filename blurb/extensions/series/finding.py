@@ -44,8 +44,12 @@ def find(
     :raises DataError: if there is none at all, or a folder is not there
     :raises ModelError: if the Hub does not answer
     """
-    runs = zip(places, _names(places), strict=True)
-    checkpoints = _joined([_of(place, run, pattern, with_tokenizer) for place, run in runs])
+    checkpoints = _joined(
+        [
+            _of(place, run, pattern, with_tokenizer)
+            for place, run in zip(places, _names(places), strict=True)
+        ]
+    )
     if not checkpoints.steps:
         why = f" {' '.join(checkpoints.left_out)}" if checkpoints.left_out else ""
         raise DataError(
@@ -117,8 +121,7 @@ def _names(places: Sequence[str | Path]) -> list[str]:
 def _in_folder(
     folder: Path, run: str, pattern: str | None, with_tokenizer: bool
 ) -> FoundCheckpoints:
-    if not folder.is_dir():
-        raise DataError("there is no such folder.", folder)
+    check_places([folder])
     if (folder / INSIDE).is_dir() and not (pattern and _matching(folder, pattern)):
         folder = folder / INSIDE
     left_out: list[str] = []
@@ -135,23 +138,25 @@ def _in_folder(
             left_out.append(f"{path}: {why}, so it is left out.")
         else:
             whole.setdefault(step, []).append(path)
-    for step, paths in list(whole.items()):
+    for step, paths in whole.items():
         if len(paths) > 1:
             names = " and ".join(path.name for path in paths)
             left_out.append(
                 f"{folder}: {names} are both of step {step}; both are left out, {opt('pattern')} chooses one."
             )
-            del whole[step]
-    states = {step: curves.json_of(paths[0] / curves.STATE) for step, paths in whole.items()}
-    left_out += _drop_other_attempts(whole, states)
-    for step, paths in whole.items():
-        logged = curves.logged_losses(states[step])
-        if lost := [at for at, loss in logged.items() if not curves.is_number(loss)]:
+    folders = {step: paths[0] for step, paths in whole.items() if len(paths) == 1}
+    logs = {
+        step: curves.logged_losses(curves.json_of(path / curves.STATE))
+        for step, path in folders.items()
+    }
+    left_out += _drop_other_attempts(folders, logs)
+    for step, path in folders.items():
+        if lost := [at for at, loss in logs[step].items() if not curves.is_number(loss)]:
             left_out.append(
-                f"{paths[0]}: its training loss is no number from step {lost[0]} on; it is scored all the same."
+                f"{path}: its training loss is no number from step {lost[0]} on; it is scored all the same."
             )
     return FoundCheckpoints(
-        tuple(curves.read(run, step, whole[step][0]) for step in sorted(whole)), tuple(left_out)
+        tuple(curves.read(run, step, folders[step]) for step in sorted(folders)), tuple(left_out)
     )
 
 
@@ -177,7 +182,7 @@ def incomplete(folder: Path, with_tokenizer: bool = False) -> str:
 
 
 def _drop_other_attempts(
-    whole: dict[int, list[Path]], states: Mapping[int, Mapping[str, Any]]
+    folders: dict[int, Path], losses: Mapping[int, Mapping[int, Any]]
 ) -> list[str]:
     """Takes out checkpoints of an attempt that was given up, if the run began again from an earlier step.
 
@@ -186,12 +191,11 @@ def _drop_other_attempts(
     only which of two attempts is the one that went on.
     """
     logs = {
-        step: {at: repr(loss) for at, loss in curves.logged_losses(state).items()}
-        for step, state in states.items()
+        step: {at: repr(loss) for at, loss in logged.items()} for step, logged in losses.items()
     }
     if not (known := [step for step in logs if logs[step]]):
         return []
-    newest = max(known, key=lambda step: ((whole[step][0] / curves.STATE).stat().st_mtime, step))
+    newest = max(known, key=lambda step: ((folders[step] / curves.STATE).stat().st_mtime, step))
     left_out = []
     for step in sorted(known):
         differing = [
@@ -201,10 +205,10 @@ def _drop_other_attempts(
         if differing or ahead:
             at = f"from step {min(differing)} on" if differing else f"beyond step {newest}"
             left_out.append(
-                f"{whole[step][0]}: the run began again, and this is of another attempt than {whole[newest][0].name} "
+                f"{folders[step]}: the run began again, and this is of another attempt than {folders[newest].name} "
                 f"({at} their logs differ), so it is left out."
             )
-            del whole[step]
+            del folders[step]
     return left_out
 
 
@@ -229,10 +233,11 @@ def _on_hub(place: str, run: str) -> FoundCheckpoints:
 def check_required(found: FoundCheckpoints, required: Sequence[int]) -> None:
     """Raises a SettingsError if a run lacks a required step."""
     there = {(step.run, step.step) for step in found.steps}
-    lost = []
-    for run in dict.fromkeys(step.run for step in found.steps):
-        if absent := [str(step) for step in required if (run, step) not in there]:
-            lost.append(f"{run} lacks step {', '.join(absent)}")
+    lost = [
+        f"{run} lacks step {', '.join(absent)}"
+        for run in dict.fromkeys(step.run for step in found.steps)
+        if (absent := [str(step) for step in required if (run, step) not in there])
+    ]
     if lost:
         raise SettingsError(
             f"Required checkpoints are missing: {'; '.join(lost)}",

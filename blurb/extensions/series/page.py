@@ -78,18 +78,18 @@ CHANGE = {
 
 
 def _seen(families: Sequence[Family]) -> Iterator[str]:
-    by_measure: dict[Measure, dict[bool | None, list[str]]] = {}
-    for family in families:
-        if family.measure is not Measure.FIGURE:
-            by_measure.setdefault(family.measure, {}).setdefault(family.seen, []).append(
-                family.dataset
-            )
-    for measure, said in by_measure.items():
-        name = "By score" if measure is Measure.SCORE else "By the loss of the head on dev"
+    for measure, name in (
+        (Measure.SCORE, "By score"),
+        (Measure.LOSS, "By the loss of the head on dev"),
+    ):
+        seen = {family.dataset: family.seen for family in families if family.measure is measure}
         parts = [
-            f"{text} on {', '.join(said[seen])}" for seen, text in CHANGE.items() if seen in said
+            f"{text} on {', '.join(dataset for dataset, each in seen.items() if each is answer)}"
+            for answer, text in CHANGE.items()
+            if answer in seen.values()
         ]
-        yield f"{name}, {'; '.join(parts)}."
+        if parts:
+            yield f"{name}, {'; '.join(parts)}."
 
 
 def _falls(families: Sequence[Family]) -> Iterator[str]:
@@ -155,18 +155,13 @@ def text(series: Series, picture: bool = True) -> str:
             (dataset, (series.family(dataset), series.family(dataset, Measure.LOSS)))
             for dataset in (MEAN, *series.datasets)
         ],
-        shown=[
-            each
-            for kind in (Measure.SCORE, Measure.FIGURE)
-            for each in series.families
-            if each.measure is kind
-        ],
+        shown=[each for each in series.families if each.measure in SHOWN],
         ratio=ratio,
     )
 
 
 NEEDED = ("run", "step", "protocol", "dataset", "measure", "value", "trend", "trend_half")
-SHOWN = ("score", "figure")
+SHOWN = (Measure.SCORE, Measure.FIGURE)
 """Measures on the page; the losses of heads are in the table."""
 
 

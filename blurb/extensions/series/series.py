@@ -13,7 +13,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blurb.extensions.reports.plots._style import GRID, QUIET, plotted
+from blurb.extensions.reports.plots._style import GRID, QUIET, plotted, start_figure
 from blurb.extensions.reports.plots.scores import COLOURS, SHAPES
 from blurb.extensions.series import curves, page
 from blurb.extensions.series.curves import Curve, Family, Scored
@@ -34,42 +34,26 @@ COLUMNS = 3
 NOTE = "band: 95 % interval of the trend; dotted: one standard deviation of single checkpoints about it; ×: no score"
 
 
-def plot(
-    families: Sequence[Family], path: Path | str | None, split: Split, beside: Sequence[Row] = ()
-) -> Figure | None:
-    """The plot in the format given by the suffix of `path`, or the figure without one."""
-    figures = [
-        [
-            family.dataset,
-            family.measure,
-            curve.run,
-            [[each.step.step, round(each.value, 6)] for each in curve.points],
-        ]
-        for family in families
-        for curve in family.curves
-    ]
-    return plotted(path, lambda: draw(families, split, beside), figures)
-
-
 def draw(families: Sequence[Family], split: Split, beside: Sequence[Row] = ()) -> Figure:
     """The plot, in print size. A line breaks where a checkpoint has no value.
 
     :param beside: rows drawn as level lines: floors, published numbers
     """
-    from matplotlib.figure import Figure
-
     columns = min(COLUMNS, len(families))
     rows = math.ceil(len(families) / columns)
-    figure = Figure(figsize=(2.5 * columns + 0.3, 1.75 * rows + 0.55), layout="constrained")
-    panels = figure.subplots(rows, columns, squeeze=False).flat
+    figure, panels = start_figure(2.5 * columns + 0.3, 1.75 * rows + 0.55, rows, columns)
     runs = list(dict.fromkeys(curve.run for family in families for curve in family.curves))
     marks: dict[str, Any] = {}
     for axes, family in zip(panels, families, strict=False):
         for curve in family.curves:
             marks.setdefault(curve.run, _curve(axes, family, curve, runs.index(curve.run)))
         what = {Measure.SCORE: f", {split} × 100", Measure.LOSS: ", loss on dev"}
-        title = f"{family.dataset}{what.get(family.measure, '')}"
-        axes.set_title(title, loc="left", fontsize=7, parse_math=False)
+        axes.set_title(
+            f"{family.dataset}{what.get(family.measure, '')}",
+            loc="left",
+            fontsize=7,
+            parse_math=False,
+        )
         if family.logarithmic:
             axes.set_xscale("log")
         axes.tick_params(labelsize=6)
@@ -83,20 +67,20 @@ def draw(families: Sequence[Family], split: Split, beside: Sequence[Row] = ()) -
         for number, (name, level) in enumerate(levels.items()):
             if level is not None:
                 style = ("--", ":", "-.")[number % 3]
-                line = axes.axhline(level, color=QUIET, linewidth=0.8, linestyle=style)
-                marks.setdefault(name, line)
+                marks.setdefault(
+                    name, axes.axhline(level, color=QUIET, linewidth=0.8, linestyle=style)
+                )
         axes.set_ylim(*_limits(family, [level for level in levels.values() if level is not None]))
-    for axes in figure.axes[len(families) :]:
+    for axes in panels[len(families) :]:
         axes.set_visible(False)
-    legend = figure.legend(
+    for text in figure.legend(
         list(marks.values()),
         list(marks),
         loc="outside upper left",
         frameon=False,
         fontsize=7,
         ncols=2,
-    )
-    for text in legend.get_texts():
+    ).get_texts():
         text.set_parse_math(False)
     figure.supxlabel(
         f"step{' (logarithmic)' if families[0].logarithmic else ''}; {NOTE}", fontsize=6
@@ -110,13 +94,10 @@ def _curve(axes: Axes, family: Family, curve: Curve, number: int) -> Any:
     trend, half = family.trend(curve)
     lost = [step.step for step in curve.holes] if family.measure is not Measure.FIGURE else []
     # A line across a hole would claim what nobody measured.
-    pieces = [
-        [place for place, _ in group]
-        for _, group in groupby(
-            enumerate(steps), key=lambda one: sum(hole < one[1] for hole in lost)
-        )
-    ]
-    for piece in pieces:
+    for _, places in groupby(
+        range(len(steps)), key=lambda place: sum(hole < steps[place] for hole in lost)
+    ):
+        piece = list(places)
         own, level = [steps[place] for place in piece], trend[piece]
         axes.plot(own, level, color=colour, linewidth=1.0)
         if half is not None and family.noise is not None:
@@ -219,8 +200,10 @@ class Series(Tabular):
 
     def last(self, run: str) -> Scored | None:
         """The last checkpoint of a run that has a row."""
-        own = (one for one in reversed(self.scored) if one.step.run == run and one.row is not None)
-        return next(own, None)
+        return next(
+            (one for one in reversed(self.scored) if one.step.run == run and one.row is not None),
+            None,
+        )
 
     def reading(self) -> list[str]:
         """Sentences: which sets see the runs change, where each is best, what a maximum gains by chance."""
@@ -253,7 +236,17 @@ class Series(Tabular):
             for each in self.families
             if each.measure is not Measure.LOSS or len(self.datasets) <= LOSSES_SHOWN
         ]
-        return plot(shown, path, self.split, self.beside)
+        figures = [
+            [
+                family.dataset,
+                family.measure,
+                curve.run,
+                [[each.step.step, round(each.value, 6)] for each in curve.points],
+            ]
+            for family in shown
+            for curve in family.curves
+        ]
+        return plotted(path, lambda: draw(shown, self.split, self.beside), figures)
 
     def markdown(self, picture: bool = True) -> str:
         """The page of the series, with a link to the picture beside it or without."""

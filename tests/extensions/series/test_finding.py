@@ -9,11 +9,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from blurb.extensions.series import curves, finding
-from blurb.extensions.series.conduct import Pace, watch
+from blurb.extensions.series.conduct import watch
 from blurb.extensions.series.curves import Step
 from blurb.extensions.series.finding import FoundCheckpoints, find
 from blurb.messages.errors import BlurbError, ModelError, SettingsError
@@ -305,8 +306,8 @@ class Clock:
         self.pauses += 1
         self.happen(self.pauses)
 
-    def pace(self, idle: float = 100.0) -> Pace:
-        return Pace(10.0, idle, self.sleep, lambda: self.time)
+    def pace(self, idle: float = 100.0) -> dict[str, Any]:
+        return {"pause": 10.0, "idle": idle, "sleep": self.sleep, "now": lambda: self.time}
 
 
 def _write(folder: Path, text: str) -> None:
@@ -326,7 +327,7 @@ def test_checkpoints_are_scored_once_in_order_and_the_run_ends(tmp_path: Path) -
     clock = Clock(
         lambda pause: _write(tmp_path / str(100 * pause), "whole") if pause <= 3 else None
     )
-    found = watch(look, lambda step: scored.append(step.name), clock.pace())
+    found = watch(look, lambda step: scored.append(step.name), **clock.pace())
     assert scored == ["run@100", "run@200", "run@300"]
     assert [step.step for step in found.steps] == [100, 200, 300]
     assert clock.time < 100  # the last planned step ended it, not the idle time
@@ -347,7 +348,7 @@ def test_a_folder_that_still_changes_waits(tmp_path: Path) -> None:
             (Step("run", 5, str(folder), planned=5),) if folder.is_dir() else ()
         )
 
-    watch(look, lambda step: scored.append(clock.pauses), clock.pace())
+    watch(look, lambda step: scored.append(clock.pauses), **clock.pace())
     # The fourth pause wrote last, so the fifth look found it as the fourth did
     assert scored == [5]
 
@@ -358,7 +359,7 @@ def test_a_run_without_a_plan_ends_when_nothing_comes(tmp_path: Path) -> None:
     watch(
         lambda: FoundCheckpoints((Step("run", 1, str(tmp_path / "1")),)),
         lambda step: None,
-        clock.pace(idle=55),
+        **clock.pace(idle=55),
     )
     assert 55 < clock.time <= 80
 
@@ -371,5 +372,5 @@ def test_what_stays_left_out_is_told_once(tmp_path: Path) -> None:
     def look() -> FoundCheckpoints:
         return FoundCheckpoints((), ("damaged", *(["copied"] if clock.pauses == 2 else [])))
 
-    watch(look, lambda step: None, clock.pace(idle=55), tell=told.append)
+    watch(look, lambda step: None, **clock.pace(idle=55), tell=told.append)
     assert told == ["damaged"]

@@ -14,7 +14,7 @@ from blurb.checkpoints import Checkpoint
 from blurb.extensions.series.curves import Scored, Step, numbers_beside
 from blurb.extensions.series.finding import FoundCheckpoints
 from blurb.extensions.series.series import Series
-from blurb.messages import BlurbError, ModelError, SettingsError, opt
+from blurb.messages import BlurbError, ModelError, opt
 from blurb.names import by_number
 from blurb.protocols import protocol as protocols
 from blurb.results import from_store
@@ -45,20 +45,19 @@ class Scoring:
     told: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def score(
-        self, steps: Sequence[Step], protocol: str, seeds: int | None = None
-    ) -> Mapping[str, Row]:
+    def score(self, steps: Sequence[Step], protocol: str) -> Mapping[str, Row]:
         """Runs the trials that are missing; what failed is told, and the rest goes on."""
         from blurb.api.running import NamedModel, run
 
         models = [NamedModel(step.reference, step.name) for step in steps]
-        given = self.trials if seeds is None else {**self.trials, "seeds": seeds}
-        results = run(models, ",".join(self.names), protocol=protocol, output=self.output, **given)
+        results = run(
+            models, ",".join(self.names), protocol=protocol, output=self.output, **self.trials
+        )
         self.told.extend(
             f"{outcome.job.source.name} on {outcome.job.trial.task}, seed {outcome.job.trial.seed}: {outcome.message}"
             for outcome in results.failed
         )
-        requested = self._seeds(protocol, seeds)
+        requested = self._seeds(protocol)
         return {row.model: _with_seeds(row, requested) for row in results.rows}
 
     def of_step(self, step: Step) -> Row | None:
@@ -87,8 +86,11 @@ class Scoring:
                 )
             if own:
                 by_step[step.name] = sorted(own, key=lambda row: len(row.configuration.overrides))
-        configurations = [row.configuration for own in by_step.values() for row in own]
-        kinds = dict.fromkeys(f"{each.text} {each.precision}" for each in configurations)
+        kinds = dict.fromkeys(
+            f"{row.configuration.text} {row.configuration.precision}"
+            for own in by_step.values()
+            for row in own
+        )
         if len(kinds) > 1:
             self.notes.append(
                 f"The store has rows by {', '.join(kinds)}; each checkpoint shows its first "
@@ -158,9 +160,9 @@ class Scoring:
             )
         }
 
-    def _seeds(self, protocol: str, count: int | None = None) -> Mapping[str, frozenset[int]]:
+    def _seeds(self, protocol: str) -> Mapping[str, frozenset[int]]:
         """Dataset -> the seeds that are asked for; none with `auto`, where their number is not known before."""
-        count = self.trials.get("seeds") if count is None else count
+        count = self.trials.get("seeds")
         if isinstance(count, str):
             return {}
         loaded = protocols.load_protocol_file(protocol)
@@ -196,18 +198,13 @@ class Scoring:
         return replace(series, notes=notes, failed=tuple(self.told))
 
 
-def names_of(
-    tasks: str | Sequence[str], suite: str | None = None, most: int | None = None
-) -> list[str]:
+def names_of(tasks: str | Sequence[str], suite: str | None) -> list[str]:
     """The names of the chosen tasks, task files included.
 
     :param suite: of all of them
     """
     words = tasks.split(",") if isinstance(tasks, str) else list(tasks)
-    names = [task.name for task in tasks_.load_selection(words, suite)]
-    if most is not None and len(names) > most:
-        raise SettingsError(f"Choose one dataset (got {', '.join(names)}).")
-    return names
+    return [task.name for task in tasks_.load_selection(words, suite)]
 
 
 def _with_seeds(row: Row, asked: Mapping[str, frozenset[int]]) -> Row:

@@ -119,7 +119,7 @@ def series(
         )
     else:
         scored = conduct.everything(checkpoints.steps, score, protocol)
-    present = replace(scoring.series(scored, checkpoints), beside=tuple(lines or ()))
+    present = replace(scoring.series(scored, checkpoints), beside=tuple(lines))
     if full is not None:
         present = replace(present, full={full: conduct.best_and_last(present, score, full)})
     # No panel of the picture has a line of these.
@@ -216,7 +216,7 @@ def watch(
         if seen is not None:
             seen(so_far(look()), row, decision)
 
-    return so_far(conduct.watch(look, score, conduct.Pace(between, seconds), tell=told))
+    return so_far(conduct.watch(look, score, between, seconds, told))
 
 
 def _judge(
@@ -290,7 +290,9 @@ def bisect(
     say = told or (lambda text: None)
     for note in checkpoints.left_out:
         say(note)
-    (name,) = names_of(task, trials.get("suite"), most=1)
+    if len(names := names_of(task, trials.get("suite"))) > 1:
+        raise SettingsError(f"Choose one dataset (got {', '.join(names)}).")
+    (name,) = names
     steps = {step.step: step for step in checkpoints.steps}
     for step in (good, bad):
         if step is not None and step not in steps:
@@ -301,14 +303,13 @@ def bisect(
     between = [
         step for step in steps if (good or 0) <= step <= (bad if bad is not None else max(steps))
     ]
-    scoring = Scoring([name], protocol, "dev", Path(output), {"progress": False, **trials})
 
     def evaluate(step: int, count: int) -> Mapping[str, Sequence[float]]:
-        before = len(scoring.told)
-        rows = scoring.score([steps[step]], protocol, seeds=count)
-        failed = "; ".join(scoring.told[before:])
-        say(f"Step {step}: {failed or f'scored with seeds 1 to {count}.'}")
-        if (row := rows.get(steps[step].name)) is None:
+        options = {"progress": False, **trials, "seeds": count}
+        scoring = Scoring([name], protocol, "dev", Path(output), options)
+        row = scoring.score([steps[step]], protocol).get(steps[step].name)
+        say(f"Step {step}: {'; '.join(scoring.told) or f'scored with seeds 1 to {count}.'}")
+        if row is None:
             return {}
         return {"score": row.values(name, "dev")[:count], "loss": losses(row, name)[:count]}
 

@@ -219,11 +219,6 @@ class BlurbCallback(TrainerCallback):  # type: ignore[misc]
                 self._finish(args, running)
 
     def _start(self, step: int, folder: Path) -> _Running:
-        request = {
-            **self.request,
-            "reference": str(folder),
-            "name": names.checkpoint(self.name, step),
-        }
         answer = (folder.parent / f"{folder.name}.json").open("w+", encoding="utf-8")
         process = subprocess.Popen(
             [sys.executable, "-P", "-m", "blurb.extensions.series.callback.queued"],
@@ -234,7 +229,14 @@ class BlurbCallback(TrainerCallback):  # type: ignore[misc]
         )
         assert process.stdin is not None
         with process.stdin:
-            process.stdin.write(json.dumps(request))
+            json.dump(
+                {
+                    **self.request,
+                    "reference": str(folder),
+                    "name": names.checkpoint(self.name, step),
+                },
+                process.stdin,
+            )
         return _Running(step, process, answer, folder)
 
     def _finish(self, args: Any, running: _Running) -> None:
