@@ -20,7 +20,7 @@ from blurb.checkpoints.scratch import SPECIAL
 from blurb.extensions.lab.pretraining import models
 from blurb.extensions.lab.pretraining.inputs import PretrainingInputs, Stream
 from blurb.extensions.lab.pretraining.recipe import Recipe
-from blurb.extensions.lab.pretraining.trainer import collate, loss
+from blurb.extensions.lab.pretraining.trainer import loss
 from blurb.training.precision import has_bf16
 
 BLOCK = 10
@@ -65,7 +65,11 @@ def run(update: Callable[[], None]) -> float:
 
 def updates(recipe: Recipe) -> tuple[Callable[[], None], Callable[[], None]]:
     """An update of each."""
-    from transformers import BertTokenizerFast, DataCollatorForLanguageModeling
+    from transformers import (
+        BertTokenizerFast,
+        DataCollatorForLanguageModeling,
+        default_data_collator,
+    )
 
     entries = [*SPECIAL, *(f"w{number}" for number in range(recipe.vocabulary - len(SPECIAL)))]
     tokenizer = BertTokenizerFast(vocab={entry: number for number, entry in enumerate(entries)})
@@ -88,7 +92,7 @@ def updates(recipe: Recipe) -> tuple[Callable[[], None], Callable[[], None]]:
     steps = [torch.optim.AdamW(model.parameters(), fused=True) for model in (sparse, dense)]
 
     def ours() -> None:
-        step(steps[0], loss(sparse, collate([inputs[row] for row in rows(0)]), bf16))
+        step(steps[0], loss(sparse, default_data_collator([inputs[row] for row in rows(0)]), bf16))
 
     def theirs() -> None:
         texts = [

@@ -28,9 +28,12 @@ def shortfalls(expected: Estimate, sbatch: Mapping[str, str], parts: int) -> Ite
         ),
         (False, "it does not save itself and would begin anew each time: give it more."),
     ):
-        waiting = [trial for trial in expected.waiting if trial.job.learner.resumes is saves]
         if long := [
-            trial for trial in waiting if limit and trial.seconds > max(0.0, limit - SAVING)
+            trial
+            for trial in expected.waiting
+            if trial.job.learner.resumes is saves
+            and limit
+            and trial.seconds > max(0.0, limit - SAVING)
         ]:
             longest = max(long, key=lambda trial: trial.seconds)
             others = f" (and {len(long) - 1:,} more)" if len(long) > 1 else ""
@@ -38,7 +41,6 @@ def shortfalls(expected: Estimate, sbatch: Mapping[str, str], parts: int) -> Ite
                 f"time={sbatch['time']} is less than the {format_duration(longest.seconds)} that {_name(longest)} is "
                 f"predicted to take{others}: {then}"
             )
-    requested = {name: sbatch[name] for name in ("mem", "mem-per-cpu") if name in sbatch}
     cpus = sbatch.get("cpus-per-task", "1")
     given = bytes_of(sbatch.get("mem-per-cpu", "")) * (int(cpus) if cpus.isdecimal() else 1)
     if "mem" in sbatch:
@@ -50,7 +52,9 @@ def shortfalls(expected: Estimate, sbatch: Mapping[str, str], parts: int) -> Ite
         needs = largest.memory + LIBRARIES
         if needs > given:
             request = ",".join(
-                f"{name.replace('-', '_')}={value}" for name, value in requested.items()
+                f"{name.replace('-', '_')}={sbatch[name]}"
+                for name in ("mem", "mem-per-cpu")
+                if name in sbatch
             )
             yield (
                 f"{request} is less than the {format_size(needs)} that {_name(largest)} is predicted to need: "

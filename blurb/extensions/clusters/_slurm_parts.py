@@ -58,13 +58,15 @@ def jobs_of_parts(
     chosen: list[Job] = []
     for number in numbers:
         if not 0 <= number < len(parts):
-            what = f"has no part {number}: it has {len(parts)} parts, numbered from 0"
-            raise StoreError(what, where=folder)
+            raise StoreError(
+                f"has no part {number}: it has {len(parts)} parts, numbered from 0", where=folder
+            )
         try:
             chosen += [job for index in parts[number] if (job := jobs[index]) is not None]
         except (IndexError, TypeError) as error:
-            what = f"part {number} is no list of the sweep's trials"
-            raise StoreError(what, where=folder / PARTS) from error
+            raise StoreError(
+                f"part {number} is no list of the sweep's trials", where=folder / PARTS
+            ) from error
     return chosen
 
 

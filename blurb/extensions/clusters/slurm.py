@@ -60,18 +60,20 @@ class SlurmEngine(Engine):
     hands_over = True
     other_options = True
     of_file = (
-        *("minutes", "trials", "at_once", "start_within", "failures"),
-        *(
-            "partition",
-            "account",
-            "qos",
-            "constraint",
-            "time",
-            "mem",
-            "cpus_per_task",
-            "gres",
-            "gpus",
-        ),
+        "minutes",
+        "trials",
+        "at_once",
+        "start_within",
+        "failures",
+        "partition",
+        "account",
+        "qos",
+        "constraint",
+        "time",
+        "mem",
+        "cpus_per_task",
+        "gres",
+        "gpus",
     )
     without_jobs = "slurm,at_once=N is the number of jobs that run at a time"
 
@@ -152,16 +154,19 @@ class SlurmEngine(Engine):
     ) -> list[TrialOutcome]:
         done = [sweeps.has_nothing_left(job) for job in jobs]
         waiting = [job for job, over in zip(jobs, done, strict=True) if not over]
-        script = self.write(jobs[0].store, waiting) if waiting else None
-        message = "" if script is None else self._submit(script, waiting)
-        text = "" if script is None else script.text
-        outcomes = []
-        for job, over in zip(jobs, done, strict=True):
-            outcome = TrialOutcome(job, "submitted", message=message, script=text)
-            if over:
-                outcome = TrialOutcome(job, "already done")
+        message = text = ""
+        if waiting:
+            script = self.write(jobs[0].store, waiting)
+            message, text = self._submit(script, waiting), script.text
+        outcomes = [
+            TrialOutcome(job, "already done")
+            if over
+            else TrialOutcome(job, "submitted", message=message, script=text)
+            for job, over in zip(jobs, done, strict=True)
+        ]
+        for outcome in outcomes:
+            if outcome.status == "already done":
                 on_finished(outcome)
-            outcomes.append(outcome)
         return outcomes
 
     def write(self, store: Path, jobs: Sequence[Job]) -> Script:

@@ -51,15 +51,15 @@ def within(
     started, took = now(), [0.0]
     rows: dict[str, Row] = dict(there or {})
     failed: set[str] = set()
+
+    def level_of(step: Step) -> float | None:
+        return value(rows[step.name]) if step.name in rows else None
+
     runs = list(dict.fromkeys(step.run for step in steps))
     while runs:
         for run in list(runs):
             own = {step.step: step for step in steps if step.run == run and step.name not in failed}
-            known = {
-                at: level
-                for at, step in own.items()
-                if (level := _value(rows, step, value)) is not None
-            }
+            known = {at: level for at, step in own.items() if (level := level_of(step)) is not None}
             if (at := following(list(own), known, smoothing.needs_log_axis(list(own)))) is None:
                 runs.remove(run)
                 continue
@@ -67,16 +67,10 @@ def within(
             if start_time - started + statistics.fmean(took) > seconds:
                 return with_rows(steps, rows)
             rows |= score([own[at]], protocol)
-            if _value(rows, own[at], value) is None:
+            if level_of(own[at]) is None:
                 failed.add(own[at].name)
             took = [*(each for each in took if each), now() - start_time]
     return with_rows(steps, rows)
-
-
-def _value(
-    rows: Mapping[str, Row], step: Step, value: Callable[[Row], float | None]
-) -> float | None:
-    return value(rows[step.name]) if step.name in rows else None
 
 
 def best_and_last(series: Series, score: Score, protocol: str) -> tuple[Scored, ...]:

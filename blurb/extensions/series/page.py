@@ -12,7 +12,7 @@ import click
 
 from blurb.extensions.reports.html import environment
 from blurb.extensions.reports.html.model import SeriesChart, SeriesPoint
-from blurb.extensions.series.curves import MEAN, Curve, Family, Scored
+from blurb.extensions.series.curves import MEAN, Curve, Family
 from blurb.extensions.series.smoothing import Measure, needs_log_axis
 from blurb.messages import DataError, count_noun, opt
 from blurb.records import Count
@@ -27,45 +27,38 @@ if TYPE_CHECKING:
     from blurb.extensions.series.series import Series
 
 
-def sentences(
-    families: Sequence[Family],
-    leading: Family | None,
-    scored: Sequence[Scored],
-    datasets: Sequence[str],
-) -> Iterator[str]:
-    """Which sets see the runs change, by which measure; where they suddenly fall; the best step of each run.
-
-    :param leading: the scores that decide on the best step
-    """
+def sentences(series: Series) -> Iterator[str]:
+    """Which sets see the runs change, by which measure; where they suddenly fall; the best step of each run."""
     present = [
         name
-        for name in datasets
-        if any(name not in each.lacks([name]) for each in scored if each.row is not None)
+        for name in series.datasets
+        if any(not each.lacks([name]) for each in series.scored if each.row is not None)
     ]
     if not present:
         yield "No checkpoint has a score yet."
         return
+    leading = series.leading
     if leading is None:
         yield (
-            f"No checkpoint has all {len(datasets)} datasets, so there is no mean and no best step; there are scores "
-            f"of {', '.join(present)} ({opt('tasks')} chooses)."
+            f"No checkpoint has all {len(series.datasets)} datasets, so there is no mean and no best step; there are "
+            f"scores of {', '.join(present)} ({opt('tasks')} chooses)."
         )
-    yield from _seen(families)
-    yield from _falls(families)
+    yield from _seen(series.families)
+    yield from _falls(series.families)
     yield from (_best(leading, curve) for curve in leading.curves) if leading is not None else ()
-    for family in families:
+    for family in series.families:
         for curve in family.curves:
             if steps := [str(point.step.step) for point in curve.points if point.constant]:
                 which = (
                     f"step {', '.join(steps)}" if len(steps) < len(curve.points) else "every step"
                 )
                 yield f"{curve.run}: {family.dataset} has the score of a constant answer at {which}."
-    for run in dict.fromkeys(one.step.run for one in scored):
-        own = [one for one in scored if one.step.run == run]
+    for run in series.runs:
+        own = [one for one in series.scored if one.step.run == run]
         if lost := [str(one.step.step) for one in own if one.row is None]:
             yield f"{run}: {count_noun(len(lost), 'checkpoint')} of {len(own)} without scores: step {', '.join(lost)}."
         for checkpoint in own:
-            if lacks := checkpoint.lacks(datasets):
+            if lacks := checkpoint.lacks(series.datasets):
                 yield f"{run}: step {checkpoint.step.step} has no score of {', '.join(lacks)}, and no mean."
 
 

@@ -207,7 +207,7 @@ class Series(Tabular):
 
     def reading(self) -> list[str]:
         """Sentences: which sets see the runs change, where each is best, what a maximum gains by chance."""
-        return list(page.sentences(self.families, self.leading, self.scored, self.datasets))
+        return list(page.sentences(self))
 
     def lines(self) -> list[page.Line]:
         """A line for each run, step, dataset and measure, of which a value is known."""

@@ -14,4 +14,4 @@ SMALL = Recipe(vocabulary=500, words=3_000, length=32, batch=8)
 
 @pytest.fixture(scope="session")
 def corpus() -> PretrainingCorpus:
-    return collect(task_texts.read_train(demo.prepare()).documents, None)
+    return collect(task_texts.read_train(demo.prepare())[0], None)

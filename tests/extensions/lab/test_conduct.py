@@ -422,17 +422,13 @@ def test_the_variance_is_that_of_the_multi_bootstrap() -> None:
 
 def test_the_choice_of_examples_makes_intervals_wider() -> None:
     rows = {name: variant(name) for name in VALUES}
-    alone = list(reading.reading("b", reading.compared(rows, "b")))
-    crossed = list(
-        reading.reading("b", reading.compared(rows, "b", lambda first, other, dataset: (4.0, 500)))
+    alone = reading.reading("b", reading.compared(rows, "b"))
+    crossed = reading.reading(
+        "b", reading.compared(rows, "b", lambda first, other, dataset: (4.0, 500))
     )
     half = [float(line.split("± ")[1].split(",")[0]) for line in (alone[0], crossed[0])]
     assert half[0] < half[1]
     assert (
-        list(
-            reading.reading(
-                "b", reading.compared(rows, "b", lambda first, other, dataset: (0.0, 0))
-            )
-        )
+        reading.reading("b", reading.compared(rows, "b", lambda first, other, dataset: (0.0, 0)))
         == alone
     )

@@ -72,7 +72,7 @@ def test_what_is_no_variant() -> None:
 
 
 def sentences(rows: Mapping[str, Row], units: reading.Units | None = None) -> list[str]:
-    return list(reading.reading("b", reading.compared(rows, "b", units)))
+    return reading.reading("b", reading.compared(rows, "b", units))
 
 
 def test_the_reading_says_what_is_separated_and_what_it_would_take() -> None:

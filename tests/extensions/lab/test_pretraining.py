@@ -21,7 +21,7 @@ from blurb.extensions.lab.pretraining.inputs import IGNORED, PretrainingInputs, 
 from blurb.extensions.lab.pretraining.pretrain import full_disks_told
 from blurb.extensions.lab.pretraining.recipe import Recipe
 from blurb.extensions.lab.pretraining.request import PretrainingCorpus
-from blurb.extensions.lab.pretraining.trainer import collate, flops, loss
+from blurb.extensions.lab.pretraining.trainer import flops, loss
 from blurb.messages.errors import BlurbError, SettingsError
 from blurb.system.files import seal_folder
 from tests.extensions.lab.conftest import SMALL
@@ -124,7 +124,7 @@ def test_operations_are_those_of_the_formula(stream: inputs.Stream, tokenizer: A
     recipe = replace(SMALL, size="tiny")
     inputs = PretrainingInputs(stream, recipe, tokenizer)
     model = models.from_nothing(recipe, tokenizer)
-    batch = collate(inputs.update(0))
+    batch = inputs.update(0)
     hidden, layers, tokens = 128, 2, recipe.batch * recipe.length
     predicted = int((batch["labels"] != IGNORED).sum())
     forwards = layers * (24 * hidden**2 + 4 * recipe.length * hidden) * tokens
@@ -166,7 +166,7 @@ def test_a_vocabulary_is_the_same_in_every_process(kind: str) -> None:
         "from blurb.corpora import demo; from blurb.extensions.lab.pretraining import models\n"
         "from blurb.extensions.lab.pretraining.recipe import Recipe\n"
         "from blurb.extensions.lab.text import task_texts\n"
-        "texts = [each.text for each in task_texts.read_train(demo.prepare()).documents]\n"
+        "texts = [each.text for each in task_texts.read_train(demo.prepare())[0]]\n"
         f"tokenizer = models.train_vocabulary(texts, Recipe(vocabulary=500, kind='{kind}'))\n"
         "print(sorted(tokenizer.get_vocab().items()))"
     )
@@ -207,12 +207,12 @@ def test_bits_of_a_model_that_knows_nothing_are_those_of_an_even_chance(
     places = trainer.masked(stream)
     places[inputs.cut(stream, SMALL.length)[-1].stop :] = False
     pieces, size = int(places.sum()), int(stream.sizes[places].sum())
-    assert found.model == pytest.approx(pieces * np.log2(len(tokenizer)) / size, rel=1e-5)
+    assert found["model"] == pytest.approx(pieces * np.log2(len(tokenizer)) / size, rel=1e-5)
     counts = np.bincount(stream.ids, minlength=len(tokenizer)) + 1
-    assert found.frequencies == pytest.approx(
+    assert found["frequencies"] == pytest.approx(
         -np.log2(counts / counts.sum())[stream.ids[places]].sum() / size
     )
-    assert found.pairs < found.frequencies < found.model
+    assert found["pairs"] < found["frequencies"] < found["model"]
 
 
 @pytest.mark.parametrize(

@@ -155,25 +155,28 @@ def test_nothing_is_left_of_a_test_set() -> None:
 
 def test_train_texts_are_there_once_and_without_dummies() -> None:
     folder = demo.prepare()
-    alone, both = task_texts.read_train(folder), task_texts.read_train(folder, folder)
-    lines = [line for document in alone.documents for line in document.text.split("\n")]
+    (alone, lost), (both, left) = (
+        task_texts.read_train(folder),
+        task_texts.read_train(folder, folder),
+    )
+    lines = [line for document in alone for line in document.text.split("\n")]
     assert len(lines) == len({line.casefold() for line in lines})
     assert not any(task_texts.DUMMY.search(line) for line in lines)
-    assert alone.missing == {
+    assert lost == {
         "chemprot": "--raw was not given.", "ddi": "--raw was not given.", "gad": "nothing is known of its originals."
     }  # fmt: skip
-    with_originals = [line for document in both.documents for line in document.text.split("\n")]
+    with_originals = [line for document in both for line in document.text.split("\n")]
     assert len(with_originals) > len(lines)
     assert not any(task_texts.DUMMY.search(line) for line in with_originals)
-    assert list(both.missing) == ["gad"]
+    assert list(left) == ["gad"]
     with pytest.raises(DataError, match="the folder of the original releases does not exist"):
         task_texts.read_train(folder, folder / "nowhere")
 
 
 def test_an_empty_folder_of_originals_is_told(tmp_path: Path) -> None:
-    there = task_texts.read_train(demo.prepare(), tmp_path)
-    assert list(there.missing) == ["chemprot", "ddi", "gad"]
-    assert str(tmp_path) in there.missing["ddi"]
+    _, missing = task_texts.read_train(demo.prepare(), tmp_path)
+    assert list(missing) == ["chemprot", "ddi", "gad"]
+    assert str(tmp_path) in missing["ddi"]
 
 
 def test_a_damaged_dev_or_test_file_is_no_missing_one(tmp_path: Path) -> None:
@@ -200,7 +203,7 @@ def test_the_only_document_is_cut(tmp_path: Path) -> None:
 def test_real_train_texts_have_the_words_that_were_counted(test_data: Path) -> None:
     """1.94 million unique words were counted over ten sets, of which GAD (109,000) has dummies alone and DDI and
     ChemProt (355,000) need their originals; neither EBM PICO nor originals are read here."""
-    documents_ = task_texts.read_train(test_data / "blurb").documents
+    documents_, _ = task_texts.read_train(test_data / "blurb")
     words = sum(len(each.text.split()) for each in documents_)
     assert 1_300_000 < words < 1_500_000
     known = task_texts.read_held_out(test_data / "blurb")

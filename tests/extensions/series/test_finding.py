@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -306,7 +305,7 @@ class Clock:
         self.pauses += 1
         self.happen(self.pauses)
 
-    def pace(self, idle: float = 100.0) -> dict[str, Any]:
+    def pace(self, idle: float = 100.0) -> dict:
         return {"pause": 10.0, "idle": idle, "sleep": self.sleep, "now": lambda: self.time}
 
 

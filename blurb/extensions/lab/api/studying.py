@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 from blurb.corpora import demo
 from blurb.cost.estimator import Estimator
 from blurb.extensions.lab.study import conduct, findings, parts, spec
-from blurb.extensions.lab.study.conduct import Forecast, MissingPart, Texts, how_many_fit
+from blurb.extensions.lab.study.conduct import Forecast, MissingPart, how_many_fit
 from blurb.extensions.lab.study.findings import Findings
 from blurb.extensions.lab.study.spec import Study, Variant
 from blurb.messages import DataError, format_duration, opt
@@ -70,13 +71,13 @@ def study(
         originals = None if raw is None else Path(raw)
         options = _options(requested, folder, place, originals, suite)
         texts = conduct.Texts(place, originals)
-        forecast = _forecast(requested, folder, texts, options)
+        forecast = Forecast(requested, folder, texts, partial(_predict_scoring, options=options))
 
         def fits(variant: Variant) -> bool:
             return end == math.inf or time.monotonic() + (forecast.seconds(variant) or 0.0) <= end
 
         for variant, seed in conduct.conduct(
-            requested, folder, texts, _scorer(options), progress, fits
+            requested, folder, texts, partial(_score, options=options), progress, fits
         ):
             say(f"{variant.name}, pretraining {seed}: done")
         if hours is not None and (left := forecast.parts()):
@@ -101,7 +102,7 @@ def missing_parts(
     originals = None if raw is None else Path(raw)
     texts = None if place is None else conduct.Texts(place, originals)
     options = _options(requested, folder, place, originals, suite)
-    coming = _forecast(requested, folder, texts, options).parts()
+    coming = Forecast(requested, folder, texts, partial(_predict_scoring, options=options)).parts()
     text = f"{len(coming)} of {len(requested.pretrainings)} pretrainings are missing in {folder}"
     if all(part.seconds is not None for part in coming):
         text += f": about {_sum(coming)}" if coming else ""
@@ -132,36 +133,30 @@ def _options(
 
     A machine without bf16 goes on in the precision of the parts, or nothing could be compared.
     """
-    place = {"suite": "demo"} if suite == "demo" else {"data": data, "raw": raw}
     return {
         "tasks": ",".join(task.name for task in wanted.tasks),
         "progress": False,
         "precision": parts.precision(out, wanted),
-        **place,
+        **({"suite": "demo"} if suite == "demo" else {"data": data, "raw": raw}),
     }
 
 
-def _forecast(
-    wanted: Study, out: Path, texts: Texts | None, options: Mapping[str, Any]
-) -> Forecast:
-    def seconds(encoder: Path, protocol: str) -> float:
-        request, _, _ = make_request(
-            RunOptions(model=encoder, protocol=protocol, output=encoder / "runs", **options)
-        )
-        return Estimator(timed=True).estimate([trials.prepare(request)], 1).seconds
-
-    return Forecast(wanted, out, texts, seconds)
+def _predict_scoring(encoder: Path, protocol: str, options: Mapping[str, Any]) -> float:
+    """Seconds of the fine-tuning of an encoder."""
+    request, _, _ = make_request(
+        RunOptions(model=encoder, protocol=protocol, output=encoder / "runs", **options)
+    )
+    return Estimator(timed=True).estimate([trials.prepare(request)], 1).seconds
 
 
-def _scorer(options: Mapping[str, Any]) -> Callable[[Path | str, str, str, Path], Row]:
+def _score(
+    encoder: Path | str, name: str, protocol: str, store: Path, options: Mapping[str, Any]
+) -> Row:
     from blurb.api.running import run
 
-    def score(encoder: Path | str, name: str, protocol: str, store: Path) -> Row:
-        results = run(encoder, name=name, protocol=protocol, output=store, **options)
-        if results.failed:
-            raise DataError(
-                f"{name} on {results.failed[0].job.trial.task}: {results.failed[0].message}", store
-            )
-        return results.rows[0]
-
-    return score
+    results = run(encoder, name=name, protocol=protocol, output=store, **options)
+    if results.failed:
+        raise DataError(
+            f"{name} on {results.failed[0].job.trial.task}: {results.failed[0].message}", store
+        )
+    return results.rows[0]

@@ -59,8 +59,9 @@ def attention(
     ]
     pieces = [model.tokenizer.subtokens([text])[0] for model in opened]
     # What one tokenizer cannot keep apart is one word for both, so that they can be compared.
-    kept = set.intersection(*(weights.boundaries(plain, each) for each in pieces))
-    words = weights.united(plain, kept)
+    words = weights.united(
+        plain, set.intersection(*(weights.boundaries(plain, each) for each in pieces))
+    )
     weighed = [
         _weights(model, subtokens, text, words)
         for model, subtokens in zip(opened, pieces, strict=True)
@@ -87,8 +88,11 @@ def _weights(
     special = model.tokenizer.special_tokens
     before, end = len(special.prefix), len(special.prefix) + len(words)
     size = end + len(special.suffix)
-    owners = [before + owner for owner in weights.words_of_pieces(words, pieces)]
-    columns = [*range(before), *owners, *range(end, size)]
+    columns = [
+        *range(before),
+        *(before + owner for owner in weights.words_of_pieces(words, pieces)),
+        *range(end, size),
+    ]
     batch = weights.inputs(model, pieces, len(words))
     projections: Projections | str = NO_QUERY
     notes: list[str] = []

@@ -63,11 +63,13 @@ def render(result: Attention) -> str:
     first, after = result.entity or (0, 0)
     start, end = (result.places[first][0], result.places[after - 1][1]) if after else (0, 0)
     parts = (result.text[:start], result.text[start:end], result.text[end:])
-    special = sorted({model.columns[place] for model in result.models for place in model.special})
     return templates.get_template("attention.html").render(
         result=result,
         names=" and ".join(model.name for model in result.models),
-        special=", ".join(special) or "none",
+        special=", ".join(
+            sorted({model.columns[place] for model in result.models for place in model.special})
+        )
+        or "none",
         is_pooling=all(model.is_pooling for model in result.models),
         asked="" if result.asked is None else result.words[result.asked],
         pieces=[{"text": part, "marked": place == 1} for place, part in enumerate(parts) if part],
@@ -118,12 +120,8 @@ def _scores(model: ModelWeights, asked: int, room: int) -> dict[str, Any]:
     }
     size = queries.size + projections.keys.size
     if size > room:
-        return {**content, "left_out": size}
-    return {
-        **content,
-        **_small("queries", queries, np.int8),
-        **_small("keys", projections.keys, np.int8),
-    }
+        return content | {"left_out": size}
+    return content | _small("queries", queries, np.int8) | _small("keys", projections.keys, np.int8)
 
 
 def _small(name: str, values: Floats, kind: type[np.signedinteger[Any]]) -> dict[str, Any]:
@@ -231,10 +229,16 @@ def _grid(figure: Figure, model: ModelWeights, top: float) -> None:
                 interpolation="nearest",
                 extent=(head + GAP, head + 1, layer + 1 - GAP, layer),
             )
-            frame = Rectangle(
-                (head + GAP, layer), 1 - GAP, 1 - GAP, fill=False, linewidth=0.4, edgecolor=QUIET
+            axes.add_patch(
+                Rectangle(
+                    (head + GAP, layer),
+                    1 - GAP,
+                    1 - GAP,
+                    fill=False,
+                    linewidth=0.4,
+                    edgecolor=QUIET,
+                )
             )
-            axes.add_patch(frame)
     axes.set(xlim=(0, heads + 0.02), ylim=(layers, -0.02), aspect="auto")
     axes.set_xticks(np.arange(heads) + 0.5, [*map(str, range(1, heads + 1))], fontsize=6)
     axes.set_yticks(np.arange(layers) + 0.5, [*map(str, range(1, layers + 1))], fontsize=6)
@@ -263,18 +267,21 @@ def _lines(axes: Axes, model: ModelWeights, layer: int, head: int, entity: tuple
         axes.text(1.04, place, word, ha="left", **look)
     for below, column in enumerate(model.special):
         mass = float(model.matrix[layer, head, model.words, column].mean())
-        text = f"{model.columns[column]} {mass:.0%} of the mean word"
         axes.text(
             1.04,
             len(words) + 0.6 + below,
-            text,
+            f"{model.columns[column]} {mass:.0%} of the mean word",
             va="center",
             fontsize=6,
             color=QUIET,
             parse_math=False,
         )
-    title = f"{model.name}\nlayer {layer + 1}, head {head + 1}"
-    axes.set_title(title, loc="left", parse_math=False, fontsize=7)
+    axes.set_title(
+        f"{model.name}\nlayer {layer + 1}, head {head + 1}",
+        loc="left",
+        parse_math=False,
+        fontsize=7,
+    )
     axes.set_xlim(-1.1, 2.4)
     axes.set_ylim(len(words) + len(model.special), -0.7)
     axes.axis("off")
@@ -283,9 +290,8 @@ def _lines(axes: Axes, model: ModelWeights, layer: int, head: int, entity: tuple
 def _pooling(axes: Axes, model: ModelWeights) -> None:
     """The weight of each word, as bars; special tokens below, in grey."""
     order = [*range(len(model.columns))[model.words], *model.special]
-    shares = model.matrix[0, 0, 0, order]
     colours = [QUIET if place in model.special else OURS for place in order]
-    axes.barh(range(len(order)), shares, color=colours, height=0.7)
+    axes.barh(range(len(order)), model.matrix[0, 0, 0, order], color=colours, height=0.7)
     axes.set_yticks(
         range(len(order)), [model.columns[place] for place in order], fontsize=7, parse_math=False
     )
@@ -294,5 +300,6 @@ def _pooling(axes: Axes, model: ModelWeights) -> None:
     axes.grid(axis="x", color=GRID, linewidth=0.6)
     axes.set_axisbelow(True)
     axes.set_xlabel("weight")
-    title = f"{model.name}\nweights of the pooling"
-    axes.set_title(title, loc="left", parse_math=False, fontsize=7)
+    axes.set_title(
+        f"{model.name}\nweights of the pooling", loc="left", parse_math=False, fontsize=7
+    )

@@ -176,10 +176,11 @@ def recording(encoder: Any) -> Iterator[tuple[list[torch.Tensor], list[torch.Ten
             last = name.rpartition(".")[2]
             target = queries if last in QUERY else keys if last in KEY else None
             if target is not None and isinstance(module, nn.Linear):
-                hook = module.register_forward_hook(
-                    lambda _, given, output, to=target: to.append(output.detach())
+                hooks.enter_context(
+                    module.register_forward_hook(
+                        lambda _, given, output, to=target: to.append(output.detach())
+                    )
                 )
-                hooks.enter_context(hook)
         yield queries, keys
 
 

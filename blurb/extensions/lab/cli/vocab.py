@@ -156,12 +156,16 @@ def command(
         for task, counted in report.datasets.items()
     ]
     if form == "json":
-        lines = {
-            "models": [records.of(Model, report) for report in reports],
-            "terms": [records.of(Term, split) for split in splits],
-            "tasks": [records.of(Dataset, count) for count in counts],
-        }
-        click.echo(json_text(lines), nl=False)
+        click.echo(
+            json_text(
+                {
+                    "models": [records.of(Model, report) for report in reports],
+                    "terms": [records.of(Term, split) for split in splits],
+                    "tasks": [records.of(Dataset, count) for count in counts],
+                }
+            ),
+            nl=False,
+        )
     elif form == "csv":
         print_records(form, Dataset if counts else Term, counts or splits)
     else:
@@ -212,7 +216,7 @@ def _print(reports: Sequence[VocabularyReport]) -> None:
         "Table 8 of Gu et al. for the vocabulary of Wiki + Books"
     )
     lengths, longer = [], []
-    for task, first_counts in reports[0].datasets.items():
+    for task in reports[0].datasets:
         published = TABLE_8.get(task)
         counts = [each.datasets[task] for each in reports]
         cells = [
@@ -224,7 +228,7 @@ def _print(reports: Sequence[VocabularyReport]) -> None:
         shares = [
             f"{100 * each.longer / each.inputs:.2f} %" if each.longer else "-" for each in counts
         ]
-        longer.append([task, first_counts.limit, *shares])
+        longer.append([task, counts[0].limit, *shares])
     print_rows(
         ["task", *names, "Wiki+Books", "PubMed"],
         lengths,

@@ -89,16 +89,18 @@ def enough(texts: Sequence[str], words: int, seed: int) -> Sequence[str]:
     of an input is dropped, and at least `LEAST_WORDS`.
     """
     drawn = np.random.default_rng((seed, DOCUMENTS)).permutation(len(texts)).tolist()
-    budget = max(LEAST_WORDS, words + words // 4)
-    count = len(first_words([texts[place] for place in drawn], budget))
+    shuffled = [texts[place] for place in drawn]
+    count = len(first_words(shuffled, max(LEAST_WORDS, words + words // 4)))
     return [texts[place] for place in sorted(drawn[:count])]
 
 
 def first_words(texts: Sequence[str], words: int) -> list[str]:
     """The first documents, until they have so many words; the rest is not looked at."""
     before = accumulate((len(text.split()) for text in texts), initial=0)
-    pairs = takewhile(lambda pair: pair[1] < words, zip(texts, before, strict=False))
-    return [text for text, _ in pairs]
+    return [
+        text
+        for text, _ in takewhile(lambda pair: pair[1] < words, zip(texts, before, strict=False))
+    ]
 
 
 def cut(whole: Stream, length: int) -> list[slice]:
@@ -161,12 +163,11 @@ def mask(
 
     :param ordinary: ids that may stand in for a chosen sub-token: no special tokens
     """
-    labels = np.where(chosen, ids, IGNORED)
     draw = generator.random(len(ids))
     seen = np.where(chosen & (draw < MASKED), mask_id, ids)
     swapped = chosen & (draw >= MASKED) & (draw < MASKED + RANDOM)
     seen[swapped] = generator.choice(ordinary, int(swapped.sum()))
-    return seen, labels
+    return seen, np.where(chosen, ids, IGNORED)
 
 
 ORDER, MASK, PAIR = 0, 1, 2
@@ -198,18 +199,20 @@ class PretrainingInputs:
     @cached_property
     def updates(self) -> int:
         """Updates that the budget of words makes."""
-        if not self.recipe.words:
-            return 0
-        return max(1, math.ceil(self.recipe.words / self.words_per_update))
+        words = self.recipe.words
+        return max(1, math.ceil(words / self.words_per_update)) if words else 0
 
     @property
     def words_per_update(self) -> float:
         """Mean number of words of an update."""
         return self.stream.words / len(self.slices) * self.recipe.batch
 
-    def update(self, number: int) -> list[dict[str, Any]]:
-        """The inputs of an update, counted from 0."""
-        return [self[number * self.recipe.batch + row] for row in range(self.recipe.batch)]
+    def update(self, number: int) -> dict[str, Any]:
+        """The batch of an update, counted from 0."""
+        from transformers import default_data_collator
+
+        size = self.recipe.batch
+        return default_data_collator([self[number * size + row] for row in range(size)])  # type: ignore[no-any-return]
 
     @cached_property
     def _ordinary(self) -> Ints:

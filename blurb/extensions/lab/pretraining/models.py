@@ -119,10 +119,12 @@ def train_vocabulary(texts: Sequence[str], recipe: Recipe) -> PreTrainedTokenize
     if recipe.vocabulary_of:
         tokenizer = _checkpoint_tokenizer(texts, recipe)
     elif recipe.kind == "wordpiece":
-        entries = scratch.vocabulary(
-            texts, recipe.vocabulary, lowercase=not recipe.cased, inner_letters=False
+        tokenizer = _bert(
+            scratch.vocabulary(
+                texts, recipe.vocabulary, lowercase=not recipe.cased, inner_letters=False
+            ),
+            recipe,
         )
-        tokenizer = _bert(entries, recipe)
     else:
         tokenizer = _bpe(texts, recipe)
     if len(tokenizer) < 0.9 * recipe.vocabulary:
@@ -179,10 +181,11 @@ def _bpe(texts: Sequence[str], recipe: Recipe) -> PreTrainedTokenizerBase:
         special_tokens=list(scratch.SPECIAL),
         show_progress=False,
     )
-    ends = [(name, trained.token_to_id(name)) for name in ("[CLS]", "[SEP]")]
     # The processor of a ByteLevelBPETokenizer only moves offsets, which its decoder does not need.
     trained.post_processor = TemplateProcessing(
-        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=ends
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[(name, trained.token_to_id(name)) for name in ("[CLS]", "[SEP]")],
     )
     names = {f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep", "mask")}
     return PreTrainedTokenizerFast(

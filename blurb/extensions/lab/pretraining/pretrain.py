@@ -95,9 +95,7 @@ def pretrain(
     checkpoints, seconds, flops = out / trainer.CHECKPOINTS, 0.0, 0
     if recipe.words:
         # Those of the update in the middle, where a rising mask rate has its mean, for each.
-        flops = inputs.updates * trainer.flops(
-            model, trainer.collate(inputs.update(inputs.updates // 2))
-        )
+        flops = inputs.updates * trainer.flops(model, inputs.update(inputs.updates // 2))
         with full_disks_told(checkpoints):
             seconds = trainer.train(
                 model, inputs, checkpoints, precision == "bf16", bits, every, progress, callbacks
@@ -121,7 +119,7 @@ def pretrain(
             "seconds": round(seconds, 1),
         },
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
-        "bits per byte": asdict(quality),
+        "bits per byte": quality,
         "precision": precision,
         "vocabulary": hashlib.sha256(
             json.dumps(sorted(tokenizer.get_vocab().items())).encode()
@@ -203,8 +201,9 @@ def for_hours(out: Path, corpus: PretrainingCorpus, recipe: Recipe, hours: float
     """
     if (out / PLAN).is_file():
         return replace(recipe, words=int(read_json(out / PLAN)["recipe"]["words"]))
-    words = SHARE * hours * 3600 * words_per_second(corpus, recipe)
-    return replace(recipe, words=max(1, round(words)))
+    return replace(
+        recipe, words=max(1, round(SHARE * hours * 3600 * words_per_second(corpus, recipe)))
+    )
 
 
 def words_per_second(corpus: PretrainingCorpus, recipe: Recipe) -> float:
@@ -226,8 +225,7 @@ def words_per_second(corpus: PretrainingCorpus, recipe: Recipe) -> float:
     while time.monotonic() - started < WARM_UP + SECONDS or not updates:
         if time.monotonic() - started < WARM_UP:
             updates, start_time = 0, time.monotonic()
-        items = inputs.update(middle + updates)
-        batch = {name: value.to(device) for name, value in trainer.collate(items).items()}
+        batch = {name: value.to(device) for name, value in inputs.update(middle + updates).items()}
         torch.autograd.backward(trainer.loss(model, batch, has_bf16(device)))
         optimizer.step()
         optimizer.zero_grad()
@@ -242,15 +240,17 @@ def card(facts: Mapping[str, Any]) -> str:
     """
     text = facts["text"]
     page = environment(__package__, html=False).get_template("card.md.jinja")
-    content = page.render(
-        plural=count_noun,
-        facts=facts,
-        recipe=facts["recipe"],
-        seen=facts["seen"],
-        text=text,
-        bits=facts["bits per byte"],
-        sizes=text.get("words of each corpus") or (),
-        against=text.get("compared with") or (),
-        without=text.get("datasets without original text") or (),
+    return (
+        page.render(
+            plural=count_noun,
+            facts=facts,
+            recipe=facts["recipe"],
+            seen=facts["seen"],
+            text=text,
+            bits=facts["bits per byte"],
+            sizes=text.get("words of each corpus") or (),
+            against=text.get("compared with") or (),
+            without=text.get("datasets without original text") or (),
+        )
+        + "\n"
     )
-    return f"{content}\n"

@@ -14,7 +14,7 @@ from blurb.extensions.lab.pretraining.inputs import first_words
 from blurb.extensions.lab.pretraining.recipe import VERSION, Recipe
 from blurb.extensions.lab.text import documents, task_texts
 from blurb.extensions.lab.text.documents import TextDocument
-from blurb.extensions.lab.text.task_texts import HeldOut, TrainTexts
+from blurb.extensions.lab.text.task_texts import HeldOut
 from blurb.messages import DataError, SettingsError, UnknownName, opt
 
 WORD = re.compile(r"\S+")
@@ -162,13 +162,14 @@ def corpus(
             fix=f"add {opt('text', 'FILE')}, or {opt('text', 'train')} with {opt('data')}.",
         )
     known = None if data is None else task_texts.read_held_out(data, version)
-    train = None
+    train: Sequence[TextDocument] = ()
+    missing: Mapping[str, str] = {}
     if TRAIN in (*text, *mix):
         if data is None:
             raise SettingsError(
                 f"{opt('text', 'train')} reads the train sets", fix=f"add {opt('data')}."
             )
-        train = task_texts.read_train(data, raw)
+        train, missing = task_texts.read_train(data, raw)
     first = collect(_documents(text, train), known)
     sizes = [first.words]
     if mix:
@@ -184,24 +185,21 @@ def corpus(
         "source": source(text, mix),
         "words of each corpus": sizes,
         "compared with": [] if known is None else list(known.tasks),
-        "datasets without original text": {} if train is None else dict(train.missing),
+        "datasets without original text": dict(missing),
     }
 
 
 def source(text: Sequence[str], mix: Sequence[str] = ()) -> str:
     """The name of the text on the card."""
-    return f"{_named(text)}, mixed with {_named(mix)}" if mix else _named(text)
-
-
-def _named(text: Sequence[str]) -> str:
-    return ", ".join(
-        "the tasks' own train text" if each == TRAIN else Path(each).name for each in text
+    return ", mixed with ".join(
+        ", ".join(
+            "the tasks' own train text" if each == TRAIN else Path(each).name for each in part
+        )
+        for part in (text, mix)
+        if part
     )
 
 
-def _documents(text: Sequence[str], train: TrainTexts | None) -> Iterator[TextDocument]:
+def _documents(text: Sequence[str], train: Sequence[TextDocument]) -> Iterator[TextDocument]:
     for each in text:
-        if each == TRAIN and train is not None:
-            yield from train.documents
-        else:
-            yield from documents.read(Path(each))
+        yield from train if each == TRAIN else documents.read(Path(each))

@@ -15,16 +15,20 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch.nn.functional import cross_entropy
-from torch.utils.data import SequentialSampler
 from torch.utils.flop_counter import FlopCounterMode
-from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArguments
+from transformers import (
+    PrinterCallback,
+    Trainer,
+    TrainerCallback,
+    TrainingArguments,
+    default_data_collator,
+)
 
 from blurb.checkpoints.reading import errors_alone
 from blurb.extensions.lab.pretraining.inputs import IGNORED, Bools, PretrainingInputs, Stream, cut
@@ -84,23 +88,6 @@ SEED = 20_240_101
 BATCH = 64
 
 
-@dataclass(frozen=True)
-class Quality:
-    """Bits per byte of the masked words of the held-out text.
-
-    :param model: of the encoder
-    :param frequencies: of the frequencies of the sub-tokens in the text that was learnt from: the plateau that every
-        encoder reaches first
-    :param pairs: of the sub-token before (bigrams), mixed with the frequencies
-    :param words: number of masked words
-    """
-
-    model: float
-    frequencies: float
-    pairs: float
-    words: int
-
-
 def masked(held_out: Stream) -> Bools:
     """The sub-tokens of the masked words; which words, no vocabulary decides."""
     inside = held_out.ids != held_out.separator
@@ -139,8 +126,11 @@ def bits_per_byte(
 
 def measure(
     model: Any, tokenizer: PreTrainedTokenizerBase, learnt: Stream, held_out: Stream, length: int
-) -> Quality:
-    """The quality of an encoder, and of the two models that see no more than a word before.
+) -> dict[str, float]:
+    """Bits per byte of the masked words of the held-out text, and the number of these words.
+
+    Of the encoder (`model`); of the frequencies of the sub-tokens in the text that was learnt from, the plateau that
+    every encoder reaches first; of the sub-token before (`pairs`), mixed with the frequencies.
 
     :param learnt: the text of the pretraining
     :param length: sub-tokens of an input
@@ -148,12 +138,12 @@ def measure(
     places, _ = _masked_inputs(held_out, length)
     size = int(held_out.sizes[places].sum())
     frequencies, bigrams = _baselines(learnt, held_out, places, len(tokenizer))
-    return Quality(
-        model=bits_per_byte(model, tokenizer, held_out, length),
-        frequencies=frequencies / size,
-        pairs=bigrams / size,
-        words=int((held_out.starts & places).sum()),
-    )
+    return {
+        "model": bits_per_byte(model, tokenizer, held_out, length),
+        "frequencies": frequencies / size,
+        "pairs": bigrams / size,
+        "words": int((held_out.starts & places).sum()),
+    }
 
 
 def _masked_inputs(held_out: Stream, length: int) -> tuple[Bools, Sequence[slice]]:
@@ -296,7 +286,7 @@ class _Progress(TrainerCallback):  # type: ignore[misc]
 
 
 class _Pretraining(Trainer):  # type: ignore[misc]
-    """The loss at the predicted places, and the order of the inputs, which have drawn everything themselves."""
+    """The loss at the predicted places."""
 
     def compute_loss(
         self,
@@ -307,9 +297,6 @@ class _Pretraining(Trainer):  # type: ignore[misc]
     ) -> Any:
         value = loss(model, inputs, self.args.bf16)
         return (value, None) if return_outputs else value
-
-    def _get_train_sampler(self, train_dataset: Any = None) -> Any:
-        return SequentialSampler(self.train_dataset if train_dataset is None else train_dataset)
 
 
 @one_process()  # no launcher decides about the updates that a recipe counts
@@ -353,6 +340,7 @@ def train(
         disable_tqdm=True,
         remove_unused_columns=False,
         dataloader_drop_last=True,
+        train_sampling_strategy="sequential",  # the inputs have drawn their order themselves
         seed=recipe.seed,
     )
     # Of several GPUs each would take a batch, and the budget be multiplied.
@@ -367,14 +355,9 @@ def train(
         train_dataset=inputs,
         processing_class=inputs.tokenizer,
         callbacks=[saving, *([_Progress()] if progress else []), *callbacks],
-        data_collator=collate,
+        data_collator=default_data_collator,
     )
     trainer.remove_callback(PrinterCallback)
     with errors_alone():  # the decoder's weights are those of the embeddings, and not stored twice
         trainer.train(resume_from_checkpoint=None if last is None else str(last))
     return saving.seconds
-
-
-def collate(items: list[dict[str, Any]]) -> dict[str, Any]:
-    """A batch of tensors from inputs of one length."""
-    return {name: torch.from_numpy(np.asarray([item[name] for item in items])) for name in items[0]}

@@ -5,12 +5,14 @@ The seconds that they take are measured on parts of this kind of machine, or els
 
 from __future__ import annotations
 
+import math
 import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -255,8 +257,5 @@ def how_many_fit(coming: list[MissingPart], seconds: float) -> int:
     >>> how_many_fit(some, 100), how_many_fit(some, 110), how_many_fit(some, 39)
     (1, 2, 0)
     """
-    for count, part in enumerate(coming):
-        seconds -= float("inf") if part.seconds is None else part.seconds
-        if seconds < 0:
-            return count
-    return len(coming)
+    ends = accumulate(math.inf if part.seconds is None else part.seconds for part in coming)
+    return sum(end <= seconds for end in ends)

@@ -51,10 +51,10 @@ class StudyCell:
 
     def written(self) -> dict[str, str]:
         """The cell as a line of the file, without figures that are unknown."""
-        known = {name: value for name, value in vars(self).items() if value is not None}
         return {
             name: f"{value:.2f}" if isinstance(value, float) else str(value)
-            for name, value in known.items()
+            for name, value in vars(self).items()
+            if value is not None
         }
 
     def __str__(self) -> str:
@@ -127,7 +127,7 @@ class Findings(Tabular):
 
     def reading(self) -> list[str]:
         """A sentence for each variant and dataset; empty while the reference has no part."""
-        return list(reading(self.study.reference, self.differences))
+        return reading(self.study.reference, self.differences)
 
     @cached_property
     def differences(self) -> Mapping[str, Sequence[VariantDifference]]:
@@ -171,7 +171,6 @@ class Findings(Tabular):
         low, high = min(words, default=0), max(words, default=0)
         # A budget of words ends with a whole update
         limits = (low,) if high < 1.01 * low else (low, high)
-        texts = (each["text"] for _, each in every)
         page = environment(__package__, html=False).get_template("page.md.jinja")
         return page.render(
             signed=format_signed,
@@ -188,7 +187,7 @@ class Findings(Tabular):
                         text["words"],
                         " and ".join(text["datasets without original text"]),
                     )
-                    for text in texts
+                    for text in (each["text"] for _, each in every)
                 }
             ),
             scores=scores,

@@ -68,10 +68,13 @@ def start_study(study: Study, out: Path) -> Study:
             out,
             fix="move those of one version away.",
         )
-    variants = [
-        replace(each, recipe=replace(each.recipe, version=versions[0])) for each in study.variants
-    ]
-    return replace(study, variants=variants)
+    return replace(
+        study,
+        variants=[
+            replace(each, recipe=replace(each.recipe, version=versions[0]))
+            for each in study.variants
+        ],
+    )
 
 
 def is_done(out: Path, study: Study, variant: Variant, seed: int) -> bool:
@@ -112,8 +115,11 @@ def check_text(out: Path, study: Study, variant: Variant, digest: str) -> None:
     alike = [
         each for each in study.variants if (each.text, each.mix) == (variant.text, variant.mix)
     ]
-    there = facts(out, replace(study, variants=alike))
-    if any(each["text"]["sha256"] != digest for known in there.values() for each in known):
+    if any(
+        each["text"]["sha256"] != digest
+        for known in facts(out, replace(study, variants=alike)).values()
+        for each in known
+    ):
         raise DataError(
             f"{request.source(variant.text, variant.mix)} has other documents now than when the parts were made.",
             out,
@@ -224,9 +230,11 @@ def variant_row(name: str, rows: Mapping[int, Row]) -> Row:
                     f"{name}: {rows[seed].name} has {len(scores.runs)} runs of {task}; a pretraining is fine-tuned "
                     "once."
                 )
-        runs = {seed: run for seed, scores in own.items() for run in scores.runs.values()}
         datasets[task] = replace(
-            next(iter(own.values())), runs=runs, planned=len(rows), planned_seeds=()
+            next(iter(own.values())),
+            runs={seed: run for seed, scores in own.items() for run in scores.runs.values()},
+            planned=len(rows),
+            planned_seeds=(),
         )
     weights = hashlib.sha256(" ".join(row.weights for row in ordered).encode()).hexdigest()
     identity = replace(first.identity, model=name, weights=weights, key="")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
@@ -145,18 +145,18 @@ def compared(
     return present
 
 
-def reading(
-    reference: str, differences: Mapping[str, Sequence[VariantDifference]]
-) -> Iterator[str]:
+def reading(reference: str, differences: Mapping[str, Sequence[VariantDifference]]) -> list[str]:
     """A sentence for each variant and dataset: its scores minus those of the reference.
 
     With one pretraining on a side there is no test: the sentence is on these checkpoints.
 
     :param differences: of `compared`
     """
-    for name, own in differences.items():
-        for each in own:
-            yield f"{each.line.name}: {name} minus {reference}: {each}"
+    return [
+        f"{each.line.name}: {name} minus {reference}: {each}"
+        for name, own in differences.items()
+        for each in own
+    ]
 
 
 def needed(

@@ -143,11 +143,8 @@ def _study(content: Mapping[str, Any]) -> Study:
             raise SettingsError(
                 f"[variants.{name[:40]}]: a name has letters, digits, '.', '_' and '-'."
             )
-        settings = {
-            key: value for key, value in values.items() if key not in ("text", "mix", "published")
-        }
         try:
-            recipe = request.recipe(settings)
+            recipe = request.recipe({key: values[key] for key in values if key in _RECIPE})
         except SettingsError as error:
             raise SettingsError(f"[variants.{name}] {error}") from None
         variants.append(

@@ -31,21 +31,13 @@ BLOCK = 20
 """Sentences of a document, for sets that do not say where one ends: their sentences follow one another."""
 
 
-@dataclass(frozen=True)
-class TrainTexts:
-    """The train texts of a data folder.
-
-    :param missing: dataset of the folder -> why no text of it without dummies is there
-    """
-
-    documents: Sequence[TextDocument]
-    missing: Mapping[str, str]
-
-
-def read_train(folder: Path, raw: Path | None = None) -> TrainTexts:
+def read_train(
+    folder: Path, raw: Path | None = None
+) -> tuple[Sequence[TextDocument], Mapping[str, str]]:
     """The documents of the train sets. Sets with dummies are read from their originals, and left out without them.
 
     :param raw: folder of the original releases
+    :returns: the documents; dataset of the folder -> why no text of it without dummies is there
     :raises DataError: if there is no train text at all, or for files that are there and cannot be read
     """
     seen: set[str] = set()
@@ -70,7 +62,7 @@ def read_train(folder: Path, raw: Path | None = None) -> TrainTexts:
             folder,
             fix=f"check {opt('data')}, or add {opt('raw')}.",
         )
-    return TrainTexts(present, missing)
+    return present, missing
 
 
 def _rows(task: Task, folder: Path, raw: Path | None) -> Sequence[Example]:
@@ -176,11 +168,13 @@ def _windows(rows: Iterable[Example], version: int) -> Iterator[tuple[str, ...]]
     """
     for row in rows:
         for text in input_texts(row):
-            parts = [
-                part for sentence in SENTENCE_END.split(text) for part in DUMMY.split(sentence)
-            ]
             # Where all sentences are short, what they are together tells.
-            pieces = [piece for part in parts for piece in _pieces(part, version)]
+            pieces = [
+                piece
+                for sentence in SENTENCE_END.split(text)
+                for part in DUMMY.split(sentence)
+                for piece in _pieces(part, version)
+            ]
             yield from pieces or _pieces(DUMMY.sub(" ", text), version)
 
 

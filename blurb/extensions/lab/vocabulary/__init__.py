@@ -18,7 +18,8 @@ from blurb.checkpoints.references import default_name, published_terms
 from blurb.checkpoints.source import open_checkpoint
 from blurb.data.loading import check_folder, hint_at_folder, path_of, read_split
 from blurb.data.schema import Example
-from blurb.extensions.reports.plots._style import lanes, save
+from blurb.extensions.reports.plots import scores
+from blurb.extensions.reports.plots._style import QUIET, lanes, save, start_figure
 from blurb.formulations._base import Formulation
 from blurb.inputs.tokenizer import Tokenizer, flatten_subtokens
 from blurb.learners import is_named
@@ -50,14 +51,14 @@ def split(tokenizer: Tokenizer, terms: Sequence[str]) -> dict[str, list[str]]:
     The text is the term's own, so upper case stays where the tokenizer lowers it.
     """
     unknown = tokenizer.inner.unk_token_id
-    by_term = {}
-    for term, pieces in zip(terms, tokenizer.subtokens(terms), strict=True):
-        shown = [
-            "[UNK]" if index == unknown else term[start:end]
+    return {
+        term: [
+            piece
             for index, start, end in zip(pieces.ids, pieces.starts, pieces.ends, strict=True)
+            if (piece := "[UNK]" if index == unknown else term[start:end])
         ]
-        by_term[term] = [piece for piece in shown if piece]
-    return by_term
+        for term, pieces in zip(terms, tokenizer.subtokens(terms), strict=True)
+    }
 
 
 @dataclass
@@ -264,7 +265,7 @@ def _load(
     return default_name(reference), checkpoint.tokenizer, most
 
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#767676")
+COLOURS = (*scores.COLOURS, QUIET)
 """The palette of Okabe and Ito; the marks differ, too."""
 MARKS = "osD^vPX"
 
@@ -281,12 +282,9 @@ def write_plot(reports: Sequence[VocabularyReport], path: Path) -> None:
 
 def draw(reports: Sequence[VocabularyReport]) -> Figure:
     """Two panels, a row a dataset, a mark a tokenizer."""
-    from matplotlib.figure import Figure
-
     tasks = list(reports[0].datasets)
     named = [task for task in tasks if reports[0].datasets[task].mentions]
-    figure = Figure(figsize=(6.3, 1.1 + 0.2 * len(tasks)), layout="constrained")
-    left, right = figure.subplots(1, 2, width_ratios=(1, 1))
+    figure, (left, right) = start_figure(6.3, 1.1 + 0.2 * len(tasks), across=2)
     for number, report in enumerate(reports):
         look: dict[str, Any] = {
             "color": COLOURS[number % 7],

@@ -203,8 +203,7 @@ def names_of(tasks: str | Sequence[str], suite: str | None) -> list[str]:
 
     :param suite: of all of them
     """
-    words = tasks.split(",") if isinstance(tasks, str) else list(tasks)
-    return [task.name for task in tasks_.load_selection(words, suite)]
+    return [task.name for task in tasks_.load_selection(tasks, suite)]
 
 
 def _with_seeds(row: Row, asked: Mapping[str, frozenset[int]]) -> Row:

@@ -15,10 +15,10 @@ import subprocess
 import sys
 import tempfile
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Literal, Protocol
+from typing import IO, Any, Literal
 
 import torch
 from transformers import TrainerCallback
@@ -33,74 +33,64 @@ PREFIX = "blurb/"
 AXIS = f"{PREFIX}step"
 
 
-class Tracker(Protocol):
-    """Where scores go."""
-
-    def log(self, scores: Mapping[str, float], step: int) -> None:
-        """Logs the scores of a checkpoint; the names have no prefix."""
+LogScores = Callable[[Mapping[str, float], int], None]
+"""Takes the scores of a checkpoint, whose names have the prefix, and its step."""
 
 
-class _Wandb:
-    def __init__(self, arguments: Any) -> None:
-        import wandb  # type: ignore[import-not-found]
+def _open_wandb(arguments: Any) -> LogScores:
+    import wandb  # type: ignore[import-not-found]
 
-        self.run = wandb.run
-        if self.run is None:
-            raise RuntimeError("no run of wandb is active")
-        self.run.define_metric(AXIS)
-        self.run.define_metric(f"{PREFIX}*", step_metric=AXIS)
-
-    def log(self, scores: Mapping[str, float], step: int) -> None:
-        self.run.log({AXIS: step, **{f"{PREFIX}{name}": value for name, value in scores.items()}})
+    if (run := wandb.run) is None:
+        raise RuntimeError("no run of wandb is active")
+    run.define_metric(AXIS)
+    run.define_metric(f"{PREFIX}*", step_metric=AXIS)
+    return lambda scores, step: run.log({AXIS: step, **scores})
 
 
-class _Trackio(_Wandb):
-    def __init__(self, arguments: Any) -> None:
-        import trackio  # type: ignore[import-not-found]
+def _open_trackio(arguments: Any) -> LogScores:
+    import trackio  # type: ignore[import-not-found]
 
-        self.run = trackio
+    return lambda scores, step: trackio.log({AXIS: step, **scores})
 
 
-class _Mlflow:
+def _open_mlflow(arguments: Any) -> LogScores:
     """The run is that which is active when training begins: the Trainer may end it before the last score is known."""
+    import mlflow  # type: ignore[import-not-found]
 
-    def __init__(self, arguments: Any) -> None:
-        import mlflow  # type: ignore[import-not-found]
+    if (active := mlflow.active_run()) is None:
+        raise RuntimeError("no run of MLflow is active")
+    client = mlflow.MlflowClient()
 
-        if (active := mlflow.active_run()) is None:
-            raise RuntimeError("no run of MLflow is active")
-        self.client, self.id = mlflow.MlflowClient(), active.info.run_id
-
-    def log(self, scores: Mapping[str, float], step: int) -> None:
+    def log_scores(scores: Mapping[str, float], step: int) -> None:
         for name, value in scores.items():
-            self.client.log_metric(self.id, f"{PREFIX}{name}", value, step=step)
+            client.log_metric(active.info.run_id, name, value, step=step)
+
+    return log_scores
 
 
-class _Tensorboard:
+def _open_tensorboard(arguments: Any) -> LogScores:
     """A second file of events beside that of the Trainer: TensorBoard shows both as one run."""
+    from torch.utils.tensorboard import SummaryWriter
 
-    def __init__(self, arguments: Any) -> None:
-        from torch.utils.tensorboard import SummaryWriter
+    root = Path(os.environ.get("TENSORBOARD_LOGGING_DIR") or Path(arguments.output_dir) / "runs")
+    events = sorted(root.rglob("events.out.tfevents.*"), key=lambda path: path.stat().st_mtime)
+    writer = SummaryWriter(str(events[-1].parent if events else root))
 
-        root = Path(
-            os.environ.get("TENSORBOARD_LOGGING_DIR") or Path(arguments.output_dir) / "runs"
-        )
-        events = sorted(root.rglob("events.out.tfevents.*"), key=lambda path: path.stat().st_mtime)
-        self.writer = SummaryWriter(str(events[-1].parent if events else root))
-
-    def log(self, scores: Mapping[str, float], step: int) -> None:
+    def log_scores(scores: Mapping[str, float], step: int) -> None:
         for name, value in scores.items():
-            self.writer.add_scalar(f"{PREFIX}{name}", value, step)
-        self.writer.flush()
+            writer.add_scalar(name, value, step)
+        writer.flush()
+
+    return log_scores
 
 
-KNOWN: Mapping[str, type[Any]] = {
-    "wandb": _Wandb,
-    "trackio": _Trackio,
-    "mlflow": _Mlflow,
-    "tensorboard": _Tensorboard,
+KNOWN: Mapping[str, Callable[[Any], LogScores]] = {
+    "wandb": _open_wandb,
+    "trackio": _open_trackio,
+    "mlflow": _open_mlflow,
+    "tensorboard": _open_tensorboard,
 }
-"""Names as of the Trainer's `report_to` -> adapter."""
+"""Names as of the Trainer's `report_to` -> what opens the tracker."""
 
 
 log = logging.getLogger(__name__)
@@ -171,7 +161,7 @@ class BlurbCallback(TrainerCallback):  # type: ignore[misc]
         self.scores: dict[int, Mapping[str, float]] = {}
         self._waiting: deque[tuple[int, Path]] = deque()
         self._running: _Running | None = None
-        self._trackers: dict[str, Tracker | None] = {}
+        self._trackers: dict[str, LogScores | None] = {}
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Puts a checkpoint in the queue; files that are rotated away meanwhile are kept for it."""
@@ -259,16 +249,17 @@ class BlurbCallback(TrainerCallback):  # type: ignore[misc]
         if answer.get("failed"):
             log.warning("Step %d has no mean: %s", running.step, answer["failed"])
         self.scores[running.step] = answer["scores"]
-        for name, tracker in self._open(args).items():
-            if tracker is not None:
+        scores = {f"{PREFIX}{name}": value for name, value in answer["scores"].items()}
+        for name, log_scores in self._open(args).items():
+            if log_scores is not None:
                 try:
-                    tracker.log(answer["scores"], running.step)
+                    log_scores(scores, running.step)
                 except Exception as error:  # noqa: BLE001 - a tracker that is down costs nobody a training
                     log.warning(
                         "%s did not take the scores of step %d: %s", name, running.step, error
                     )
 
-    def _open(self, args: Any) -> Mapping[str, Tracker | None]:
+    def _open(self, args: Any) -> Mapping[str, LogScores | None]:
         for name in args.report_to or ():
             if name not in self._trackers:
                 self._trackers[name] = None
