@@ -23,7 +23,7 @@ def write_parts(folder: Path, parts: Sequence[Sequence[int]]) -> None:
     :param parts: indices of the trials of each
     """
     if not (folder / PARTS).exists():
-        write_json(folder / PARTS, {"parts": parts, "submitted": [], "taken": 0})
+        write_json(folder / PARTS, {**read_parts(folder), "parts": parts})
 
 
 def read_parts(folder: Path) -> dict[str, Any]:

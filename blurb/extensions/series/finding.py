@@ -45,10 +45,7 @@ def find(
     :raises ModelError: if the Hub does not answer
     """
     checkpoints = _joined(
-        [
-            _of(place, run, pattern, with_tokenizer)
-            for place, run in zip(places, _names(places), strict=True)
-        ]
+        [_of(place, run, pattern, with_tokenizer) for place, run in _named(places)]
     )
     if not checkpoints.steps:
         why = f" {' '.join(checkpoints.left_out)}" if checkpoints.left_out else ""
@@ -70,7 +67,7 @@ def find_present(
         except (DataError, ModelError, OSError) as error:
             return FoundCheckpoints((), (str(error),))
 
-    return _joined([look(place, run) for place, run in zip(places, _names(places), strict=True)])
+    return _joined([look(place, run) for place, run in _named(places)])
 
 
 def _joined(runs: Sequence[FoundCheckpoints]) -> FoundCheckpoints:
@@ -99,8 +96,8 @@ def _is_remote(place: str | Path) -> bool:
     return isinstance(place, str) and "@" in place and not Path(place).exists()
 
 
-def _names(places: Sequence[str | Path]) -> list[str]:
-    """A name for each run: that of its folder, with the folder above where two are alike."""
+def _named(places: Sequence[str | Path]) -> list[tuple[str | Path, str]]:
+    """Each run with a name: that of its folder, with the folder above where two are alike."""
     paths = [
         os.path.abspath(place) if not _is_remote(place) else str(place).partition("@")[0]
         for place in places
@@ -115,7 +112,7 @@ def _names(places: Sequence[str | Path]) -> list[str]:
             name if alike[name] == 1 else "-".join(Path(path).parts[-depth:])
             for name, path in zip(names, paths, strict=True)
         ]
-    return names
+    return list(zip(places, names, strict=True))
 
 
 def _in_folder(
@@ -182,7 +179,7 @@ def incomplete(folder: Path, with_tokenizer: bool = False) -> str:
 
 
 def _drop_other_attempts(
-    folders: dict[int, Path], losses: Mapping[int, Mapping[int, Any]]
+    folders: dict[int, Path], logs: Mapping[int, Mapping[int, Any]]
 ) -> list[str]:
     """Takes out checkpoints of an attempt that was given up, if the run began again from an earlier step.
 
@@ -190,16 +187,15 @@ def _drop_other_attempts(
     losses of the steps that they have in common. Copying changes the times of files, and not these; the times decide
     only which of two attempts is the one that went on.
     """
-    logs = {
-        step: {at: repr(loss) for at, loss in logged.items()} for step, logged in losses.items()
-    }
     if not (known := [step for step in logs if logs[step]]):
         return []
     newest = max(known, key=lambda step: ((folders[step] / curves.STATE).stat().st_mtime, step))
     left_out = []
     for step in sorted(known):
         differing = [
-            at for at in logs[step] if at in logs[newest] and logs[step][at] != logs[newest][at]
+            at
+            for at, loss in logs[step].items()
+            if at in logs[newest] and repr(loss) != repr(logs[newest][at])  # NaN is equal to NaN
         ]
         ahead = step > newest and any(at not in logs[step] for at in logs[newest])
         if differing or ahead:

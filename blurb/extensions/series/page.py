@@ -1,4 +1,4 @@
-"""Sentences, page and table of a series, and its part of the leaderboard page with the option `--series`."""
+"""Sentences and table of a series, and its part of the leaderboard page with the option `--series`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import click
 
-from blurb.extensions.reports.html import environment
 from blurb.extensions.reports.html.model import SeriesChart, SeriesPoint
-from blurb.extensions.series.curves import MEAN, Curve, Family
+from blurb.extensions.series.curves import Curve, Family
 from blurb.extensions.series.smoothing import Measure, needs_log_axis
 from blurb.messages import DataError, count_noun, opt
 from blurb.records import Count
@@ -134,23 +133,6 @@ def _best(family: Family, curve: Curve) -> str:
 def ratio(value: float | None) -> str:
     """A signal-to-noise ratio as a cell; "" if unknown."""
     return "" if value is None else "∞" if math.isinf(value) else f"{value:.1f}"
-
-
-def text(series: Series, picture: bool = True) -> str:
-    """Picture, sentences, how well each set sees the runs change, the scores, and what is left out."""
-    page = environment(__package__, html=False).get_template("page.md.jinja")
-    return page.render(
-        plural=count_noun,
-        series=series,
-        picture=picture,
-        done=sum(one.row is not None and not one.lacks(series.datasets) for one in series.scored),
-        signal=[
-            (dataset, (series.family(dataset), series.family(dataset, Measure.LOSS)))
-            for dataset in (MEAN, *series.datasets)
-        ],
-        shown=[each for each in series.families if each.measure in SHOWN],
-        ratio=ratio,
-    )
 
 
 NEEDED = ("run", "step", "protocol", "dataset", "measure", "value", "trend", "trend_half")

@@ -13,12 +13,13 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from blurb.extensions.reports.html import environment
 from blurb.extensions.reports.plots._style import GRID, QUIET, plotted, start_figure
 from blurb.extensions.reports.plots.scores import COLOURS, SHAPES
 from blurb.extensions.series import curves, page
 from blurb.extensions.series.curves import Curve, Family, Scored
 from blurb.extensions.series.smoothing import Measure
-from blurb.messages import DataError, opt
+from blurb.messages import DataError, count_noun, opt
 from blurb.records import Tabular
 from blurb.results import schema
 from blurb.results.row import Row
@@ -34,7 +35,7 @@ COLUMNS = 3
 NOTE = "band: 95 % interval of the trend; dotted: one standard deviation of single checkpoints about it; ×: no score"
 
 
-def draw(families: Sequence[Family], split: Split, beside: Sequence[Row] = ()) -> Figure:
+def draw(families: Sequence[Family], split: Split, beside: Sequence[Row]) -> Figure:
     """The plot, in print size. A line breaks where a checkpoint has no value.
 
     :param beside: rows drawn as level lines: floors, published numbers
@@ -249,8 +250,23 @@ class Series(Tabular):
         return plotted(path, lambda: draw(shown, self.split, self.beside), figures)
 
     def markdown(self, picture: bool = True) -> str:
-        """The page of the series, with a link to the picture beside it or without."""
-        return page.text(self, picture)
+        """The page of the series: sentences, how well each set sees the runs change, scores, what is left out.
+
+        :param picture: whether it has a link to the picture beside it
+        """
+        template = environment(__package__, html=False).get_template("page.md.jinja")
+        return template.render(
+            plural=count_noun,
+            series=self,
+            picture=picture,
+            done=sum(one.row is not None and not one.lacks(self.datasets) for one in self.scored),
+            signal=[
+                (dataset, (self.family(dataset), self.family(dataset, Measure.LOSS)))
+                for dataset in (curves.MEAN, *self.datasets)
+            ],
+            shown=[each for each in self.families if each.measure in page.SHOWN],
+            ratio=page.ratio,
+        )
 
     def write(self, folder: Path, picture: bool = True) -> list[Path]:
         """Writes table, page and picture; returns what was written.

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from jinja2 import ChoiceLoader, PackageLoader
 
 from blurb.extensions.lab.attention.weights import Floats, Projections
 from blurb.extensions.reports.html import environment, in_script, policy_hash, source
-from blurb.extensions.reports.plots._style import GRID, OURS, PAPER, QUIET, plotted
+from blurb.extensions.reports.plots._style import GRID, OURS, PAPER, QUIET
 from blurb.messages import SettingsError
 
 if TYPE_CHECKING:
@@ -155,20 +154,14 @@ LEAST = 0.01
 """Lines of smaller weights are not drawn: they would be thousands."""
 
 
-def write_picture(result: Attention, path: Path) -> None:
-    """Writes the picture in the format given by the suffix of `path`; creates its folder if necessary."""
-    check_words(len(result.words))
-    # Those of the page, so that a picture can be told to be of the page beside it.
-    figures = [[model.name, *model.columns, stepped(model.matrix)] for model in result.models]
-    plotted(path, lambda: draw(result), [figures, list(result.head)])
-
-
 def draw(result: Attention) -> Figure:
     """A row of panels for each model: its heads, and the chosen one."""
     from matplotlib.figure import Figure
 
     encoders = [model for model in result.models if not model.is_pooling]
-    layers, heads = (max([0, *(model.matrix.shape[axis] for model in encoders)]) for axis in (0, 1))
+    layers, heads = (
+        max((model.matrix.shape[axis] for model in encoders), default=0) for axis in (0, 1)
+    )
     left = CELL * heads + (EDGE if heads else 0)
     lines = LINE * (max(len(model.columns) for model in result.models) + 1)
     row = TITLE + max(lines, CELL * layers)

@@ -11,6 +11,7 @@ import pandas as pd
 
 from blurb.extensions.lab.attention import page
 from blurb.extensions.lab.attention.weights import Floats, Projections, Span
+from blurb.extensions.reports.plots._style import plotted
 from blurb.system.files import write_whole
 
 
@@ -140,7 +141,12 @@ class Attention:
         :raises SettingsError: for another ending, without Matplotlib, or with too many words
         :raises DataError: if the file cannot be written
         """
-        page.write_picture(self, Path(path))
+        page.check_words(len(self.words))
+        # Those of the page, so that a picture can be told to be of the page beside it.
+        figures = [
+            [model.name, *model.columns, page.stepped(model.matrix)] for model in self.models
+        ]
+        plotted(path, lambda: page.draw(self), [figures, list(self.head)])
 
     def _repr_html_(self) -> str:
         text = markup.escape(page.render(self))

@@ -122,9 +122,10 @@ def find_entity(text: str, words: Sequence[Span], entity: str) -> Span:
     """
     sought = entity.strip()
     # As written, else in any case. As whole words first: "ion" is in "lesion", too.
-    patterns = [rf"(?<!\w){re.escape(sought)}(?!\w)", re.escape(sought)]
     matches = (
-        re.search(pattern, text, flags) for pattern in patterns for flags in (0, re.IGNORECASE)
+        re.search(pattern, text, flags)
+        for pattern in (rf"(?<!\w){re.escape(sought)}(?!\w)", re.escape(sought))
+        for flags in (0, re.IGNORECASE)
     )
     match = next((match for match in matches if match), None) if sought else None
     if match is None:
@@ -214,10 +215,8 @@ def projections(
 def _by_head(rows: list[torch.Tensor], heads: int) -> Floats:
     """(layers, heads, pieces, size)."""
     stacked = np.stack([row[0].float().numpy() for row in rows])  # (layers, pieces, heads * size)
-    layers, pieces, width = stacked.shape
-    return np.ascontiguousarray(
-        stacked.reshape(layers, pieces, heads, width // heads).transpose(0, 2, 1, 3)
-    )
+    by_head = stacked.reshape(*stacked.shape[:2], heads, -1)  # (layers, pieces, heads, size)
+    return np.ascontiguousarray(by_head.transpose(0, 2, 1, 3))
 
 
 @dataclass(frozen=True, eq=False)

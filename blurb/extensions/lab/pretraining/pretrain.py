@@ -242,11 +242,8 @@ def card(facts: Mapping[str, Any]) -> str:
     page = environment(__package__, html=False).get_template("card.md.jinja")
     return (
         page.render(
+            facts,
             plural=count_noun,
-            facts=facts,
-            recipe=facts["recipe"],
-            seen=facts["seen"],
-            text=text,
             bits=facts["bits per byte"],
             sizes=text.get("words of each corpus") or (),
             against=text.get("compared with") or (),

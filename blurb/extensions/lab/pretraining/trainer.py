@@ -195,11 +195,12 @@ SPENT = "seconds.json"
 """In every checkpoint: the seconds of training until then, those before a kill included."""
 
 
-def kept_updates(updates: int) -> list[int]:
-    """The updates after which a checkpoint stays, the last one included: 1, 2, 5, 10, 20, 50, ..."""
+def kept_updates(updates: int, every: int) -> set[int]:
+    """The updates after which a checkpoint stays, the last one included: 1, 2, 5, 10, 20, 50, ..., and further ones."""
     decades = range(int(math.log10(updates)) + 1)
     steps = {step * 10**decade for decade in decades for step in PER_DECADE}
-    return sorted({updates, *(step for step in steps if step < updates)})
+    further = range(every, updates, every) if every else ()
+    return {updates, *further, *(step for step in steps if step < updates)}
 
 
 def last_complete(folder: Path) -> Path | None:
@@ -232,9 +233,7 @@ class _Saving(TrainerCallback):  # type: ignore[misc]
         self, updates: int, every: int, measure: Callable[[Any], float], before: float
     ) -> None:
         self.before = before
-        self.kept = set(kept_updates(updates)) | set(
-            range(every, updates + 1, every) if every else ()
-        )
+        self.kept = kept_updates(updates, every)
         self.measure = measure
         self.begun = self.last = time.monotonic()
 

@@ -167,10 +167,9 @@ class Findings(Tabular):
             scores.setdefault(cell.protocol, {}).setdefault(cell.dataset, {})[cell.variant] = cell
         every = [(name, each) for name, known in self.facts.items() for each in known]
         pretrained = [(name, each) for name, each in every if each["seen"]["words"]]
-        words = {each["seen"]["words"] for _, each in pretrained}
-        low, high = min(words, default=0), max(words, default=0)
+        words = sorted(each["seen"]["words"] for _, each in pretrained)
         # A budget of words ends with a whole update
-        limits = (low,) if high < 1.01 * low else (low, high)
+        limits = [words[0], words[-1]] if words and words[-1] >= 1.01 * words[0] else words[:1]
         page = environment(__package__, html=False).get_template("page.md.jinja")
         return page.render(
             signed=format_signed,
@@ -179,7 +178,7 @@ class Findings(Tabular):
             facts=self.facts,
             every=[each for _, each in every],
             counts=", ".join(f"{name} {len(known)}" for name, known in self.facts.items()),
-            words=" to ".join(f"{count:,}" for count in limits) if words else "",
+            words=" to ".join(f"{count:,}" for count in limits),
             texts=sorted(
                 {
                     (

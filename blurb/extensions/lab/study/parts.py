@@ -143,8 +143,8 @@ def precision(out: Path, study: Study) -> str:
         for variant, seed in study.pretrainings
         for protocol in study.protocols
     )
-    known = (read_row_files(folder) for folder in present if (folder / ABOUT).is_file())
-    return next((str(row.about["precision"]) for row in known), "auto")
+    scored = (folder for folder in present if (folder / ABOUT).is_file())
+    return next((str(read_row_files(folder).about["precision"]) for folder in scored), "auto")
 
 
 def filed_rows(out: Path, study: Study, protocol: str) -> Iterator[tuple[Variant, int, RowFiles]]:

@@ -165,18 +165,19 @@ class BlurbCallback(TrainerCallback):  # type: ignore[misc]
 
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Puts a checkpoint in the queue; files that are rotated away meanwhile are kept for it."""
-        if state.is_world_process_zero and state.global_step % self.every == 0:
+        step = state.global_step
+        if state.is_world_process_zero and step % self.every == 0:
             if len(self._waiting) >= self.most:
                 log.warning(
                     "Step %d is not scored: %d checkpoints wait already; raise `every`.",
-                    state.global_step,
+                    step,
                     self.most,
                 )
                 return
             self.name = self.name or Path(os.path.abspath(args.output_dir)).name
-            folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
-            with _sparing(state.global_step):
-                self._waiting.append((state.global_step, self._kept(folder, state.global_step)))
+            with _sparing(step):
+                folder = Path(args.output_dir) / f"checkpoint-{step}"
+                self._waiting.append((step, self._kept(folder, step)))
             self._turn(args, wait=self.where == "now")
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
