@@ -116,20 +116,21 @@ def bisect(
     runs = seeds
     while True:
         good, bad = search.ends(runs)
-        if _change(good, bad) > -drop:  # perhaps the first runs alone had a drop
+        change = statistics.fmean(bad[SCORE]) - statistics.fmean(good[SCORE])
+        if change > -drop:  # perhaps the first runs alone had a drop
             return Bisection(
                 first_bad=None,
                 last_good=steps[0],
                 looks=_looks(search.steps, good[SCORE], bad[SCORE], False),
                 measure=SCORE,
-                drop=_change(good, bad),
+                drop=change,
                 error=None,
             )
         line = _Line.between(good, bad)
         if (enough := search.enough(line)) > runs:
             runs = enough
             continue
-        answer = search.halve(line, _change(good, bad))
+        answer = search.halve(line, change)
         if answer.error is None or answer.error <= error or runs == MOST:
             return answer
         runs = min(MOST, math.ceil(MORE * runs))
@@ -260,10 +261,6 @@ class _Search:
             values = [value for checkpoint in side for value in checkpoint]
             wrong += (len(side) - 1) * line.wrong(values, runs, len(values) - 1)
         return min(1.0, wrong)
-
-
-def _change(good: Values, bad: Values) -> float:
-    return statistics.fmean(bad[SCORE]) - statistics.fmean(good[SCORE])
 
 
 def _looks(

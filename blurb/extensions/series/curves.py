@@ -216,8 +216,7 @@ class Family:
         low, high = value - half, value + half
         if self.measure is Measure.SCORE:
             return clip_interval(low, high, self.dataset)
-        least = 0.0 if self.measure is Measure.LOSS else low
-        return max(least, low), high
+        return (max(0.0, low) if self.measure is Measure.LOSS else low), high
 
     @cached_property
     def _pairs(self) -> list[tuple[Floats, Floats]]:

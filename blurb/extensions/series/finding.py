@@ -210,8 +210,11 @@ def _drop_other_attempts(
 
 def _on_hub(place: str, run: str) -> FoundCheckpoints:
     repository, _, pattern = place.partition("@")
-    names = [name for name in hub.revisions(repository) if fnmatch.fnmatchcase(name, pattern)]
-    numbered = {name: curves.number(name) for name in names}
+    numbered = {
+        name: curves.number(name)
+        for name in hub.revisions(repository)
+        if fnmatch.fnmatchcase(name, pattern)
+    }
     alike = Counter(numbered.values())
     left_out, present = [], []
     for name, step in numbered.items():

@@ -105,11 +105,8 @@ def _curve(axes: Axes, family: Family, curve: Curve, number: int) -> Any:
             noise = family.noise.deviation
             for edge in (level - noise, level + noise):
                 axes.plot(own, edge, ":", color=colour, linewidth=0.7)
-            band = [
-                family.ends(*pair)
-                for pair in zip(level.tolist(), half[piece].tolist(), strict=True)
-            ]
-            low, high = zip(*band, strict=True)
+            ends = map(family.ends, level.tolist(), half[piece].tolist())
+            low, high = zip(*ends, strict=True)
             axes.fill_between(own, low, high, color=colour, alpha=0.16, linewidth=0)
     for step, point in zip(steps, curve.points, strict=True):
         if point.half is not None:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +52,7 @@ def spans(text: str) -> list[Span]:
 
 def words_of_pieces(words: Sequence[Span], pieces: Subtokens) -> list[int]:
     """The index of the word in which each sub-token begins; blanks alone belong to the word behind them."""
-    starts = [start for start, _ in words]
-    return [max(0, bisect_right(starts, start) - 1) for start in pieces.starts]
+    return [max(0, bisect_right(words, start, key=itemgetter(0)) - 1) for start in pieces.starts]
 
 
 def boundaries(words: Sequence[Span], pieces: Subtokens) -> set[int]:

@@ -214,8 +214,8 @@ def words_per_second(corpus: PretrainingCorpus, recipe: Recipe) -> float:
     from blurb.training.precision import has_bf16
 
     model, tokenizer = models.build(corpus.texts, recipe)
-    texts = enough(corpus.texts, 0, recipe.seed)
-    inputs = PretrainingInputs(stream(texts, tokenizer), replace(recipe, words=10**9), tokenizer)
+    learnt = stream(enough(corpus.texts, 0, recipe.seed), tokenizer)
+    inputs = PretrainingInputs(learnt, replace(recipe, words=10**9), tokenizer)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     model.to(device)
     optimizer = torch.optim.AdamW(model.parameters(), fused=True)

@@ -150,7 +150,7 @@ def _study(content: Mapping[str, Any]) -> Study:
         variants.append(
             Variant(name, recipe, values["text"], values["mix"], values.get("published", ""))
         )
-    names = [variant.name for variant in variants]
+    names = list(content["variants"])
     reference = content.get("reference", names[0])
     if reference not in names:
         raise UnknownName("variant", reference, names)

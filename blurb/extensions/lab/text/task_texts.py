@@ -125,12 +125,12 @@ class HeldOut:
         if document.pmid in self.pmids:
             return "pmid"
         sequence = words(document.text, self.version)
-        pieces = (
-            tuple(sequence[at : at + length])
+        is_held_out = any(
+            hash(tuple(sequence[at : at + length])) in self.windows
             for length in self.lengths
             for at in range(len(sequence) - length + 1)
         )
-        return "text" if any(hash(piece) in self.windows for piece in pieces) else ""
+        return "text" if is_held_out else ""
 
 
 def read_held_out(folder: Path, version: int = VERSION) -> HeldOut:

@@ -124,8 +124,7 @@ class Scoring:
         They are older than those that are there; of two rows of one name nothing tells which is of this run.
         """
         last = {step.run: step for step in sorted(steps, key=lambda step: step.step)}
-        present = {step.name for step in steps}
-        present |= {
+        present = {step.name for step in steps} | {
             names.checkpoint(run, number)
             for run, step in last.items()
             for number in numbers_beside(step)
