@@ -107,10 +107,18 @@ def cells_of(
 def csv_rows(text: str, path: Path) -> Iterator[tuple[FileLine, list[str]]]:
     """The cells of CSV with quotes, each row with the line in which it ends; empty lines are left out."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    begin = (
+        1  # of the row that is read: a quote that is never closed is noticed at the end of the file
+    )
     try:
-        yield from ((FileLine(path, reader.line_num), cells) for cells in reader if cells)
+        for cells in reader:
+            if cells:
+                yield FileLine(path, reader.line_num), cells
+            begin = reader.line_num + 1
     except csv.Error as error:
-        raise DataError(f"not valid CSV: {error}.", path, reader.line_num) from None
+        raise DataError(
+            f"the row that begins here is not valid CSV: {error}.", path, begin
+        ) from None
 
 
 def rows_of(

@@ -161,7 +161,8 @@ def test_conll_is_cut_between_sentences(tmp_path: Path) -> None:
         (["--from", "b.csv"], "File not found: --from b.csv"),
         (["--from", "few.csv"], "2 documents and texts are too few for three splits"),
         (["--from", "cut.csv"], "cut.csv:3: expected 3 columns, found 2"),
-        (["--from", "quote.csv"], "quote.csv:2: not valid CSV"),
+        (["--from", "quote.csv"], "quote.csv:2: the row that begins here is not valid CSV"),
+        (["--from", "open.csv"], "open.csv:3: the row that begins here is not valid CSV"),
         (
             ["--from", "semicolons.csv"],
             "the cells are separated by ';'; save the file as UTF-8 with commas",
@@ -179,6 +180,7 @@ def test_a_command_that_fails_leaves_no_file(more: list[str], said: str, tmp_pat
     (tmp_path / "a.csv").write_bytes(table(ROWS))
     (tmp_path / "few.csv").write_bytes(table(ROWS[:2]))
     (tmp_path / "cut.csv").write_text("id,text,label\n1,a,x\n2,b\n")
+    (tmp_path / "open.csv").write_text('id,text,label\n1,"a",x\n2,"b,x\n3,c,x\n')
     (tmp_path / "quote.csv").write_text('id,text,label\n1,"a"b,x\n')
     (tmp_path / "semicolons.csv").write_text("id;text;label\n1;a;x\n")
     (tmp_path / "nameless.csv").write_text("text,class\na,x\n")

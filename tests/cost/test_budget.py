@@ -104,15 +104,17 @@ def test_times_have_one_form(
 ) -> None:
     from blurb.extensions.series import conduct
     from blurb.extensions.series.api.following import watch
-    from blurb.extensions.series.conduct import Pace
     from blurb.extensions.series.finding import FoundCheckpoints
 
-    paces: list[Pace] = []
-    monkeypatch.setattr(
-        conduct, "watch", lambda look, score, pace, tell: paces.append(pace) or FoundCheckpoints(())
-    )
+    times: list[tuple[float, float]] = []
+
+    def watched(look: object, score: object, pause: float, idle: float, tell: object) -> object:
+        times.append((pause, idle))
+        return FoundCheckpoints(())
+
+    monkeypatch.setattr(conduct, "watch", watched)
     watch(tmp_path, "gad", pause=pause, idle="1h30m")
-    assert [(pace.pause, pace.idle) for pace in paces] == [(seconds, 5_400)]
+    assert times == [(seconds, 5_400)]
 
 
 def test_every_rung_is_a_protocol_and_they_go_up() -> None:

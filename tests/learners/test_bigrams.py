@@ -371,7 +371,6 @@ OTHER_MEANINGS = {
         "results/from_store.py",
         "execution/job.py",
         "results/results_csv.py",
-        "extensions/reports/stats.py",
         "extensions/reports/cli/stats.py",
         "cli/score.py",
         "scoring/scores.py",
