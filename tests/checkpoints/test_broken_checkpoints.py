@@ -20,6 +20,7 @@ from safetensors.torch import load_file
 
 from blurb.api.model_check import check_model
 from blurb.checkpoints import Checkpoint
+from blurb.checkpoints.reading import blame_folder
 from blurb.checkpoints.tokenizer_files import JSON_FILES
 from blurb.cli import cli
 from blurb.learners.building import resolve_model
@@ -383,3 +384,18 @@ def test_code_for_other_parts_is_no_class_of_the_model(
     folder = _copy(checkpoint, "bert_uncased", tmp_path / "other", auto_map=named)
     assert Checkpoint(folder).ignored_code == ""
     assert Checkpoint(folder, remote_code=True).ignored_code == ""
+
+
+class PanicException(BaseException):
+    """Named as that of libraries in Rust, which is no Exception either."""
+
+
+def test_what_a_library_raises_is_told_and_what_a_person_does_is_not() -> None:
+    for error in (ValueError("odd"), PanicException("odd")):
+        with (
+            pytest.raises(ModelError, match=r"no tokenizer.*odd"),
+            blame_folder("here", "no tokenizer"),
+        ):
+            raise error
+    with pytest.raises(KeyboardInterrupt), blame_folder("here", "no tokenizer"):
+        raise KeyboardInterrupt

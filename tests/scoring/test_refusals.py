@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -129,6 +130,8 @@ def test_tags_of_another_scheme_or_type(tmp_path: Path) -> None:
         ("nan", "is no number"),
         ("much", "is no number"),
         ("85", "far from the scale of biosses, 0 to 4"),
+        ("6.01", "far from the scale of biosses, 0 to 4"),
+        ("-2.01", "far from the scale of biosses, 0 to 4"),
     ],
 )
 def test_numbers_that_are_none_or_of_another_scale(value: str, told: str, tmp_path: Path) -> None:
@@ -138,6 +141,13 @@ def test_numbers_that_are_none_or_of_another_scale(value: str, told: str, tmp_pa
     text = refused(tmp_path, lines, task="biosses")
     assert "a.tsv:2: " in text
     assert told in text
+
+
+def test_a_number_may_leave_the_scale_by_half_of_it(tmp_path: Path) -> None:
+    rows = read_split(tasks.get("biosses"), demo.prepare(), "test")
+    lines = [f"{row['id']}\t{value}" for row, value in zip(rows, cycle([6, -2, 1]))]
+    (tmp_path / "a.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    done(["score", "--suite", "demo", "--task", "biosses", "--predictions", "a.tsv"], tmp_path)
 
 
 @pytest.mark.parametrize(
