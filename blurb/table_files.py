@@ -107,9 +107,8 @@ def cells_of(
 def csv_rows(text: str, path: Path) -> Iterator[tuple[FileLine, list[str]]]:
     """The cells of CSV with quotes, each row with the line in which it ends; empty lines are left out."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    begin = (
-        1  # of the row that is read: a quote that is never closed is noticed at the end of the file
-    )
+    # Where the row that is read begins: a quote that is never closed is noticed at the end of the file.
+    begin = 1
     try:
         for cells in reader:
             if cells:

@@ -27,8 +27,8 @@ from blurb.training.resuming import Epoch
 class RecordedTrainer(Trainer):
     """Trains in recorded steps where they are understood, else as `Trainer`.
 
-    Understood are a linear head on an encoder whose attention is torch's own, in float32 or bf16. A batch that memory
-    cannot hold, or whose shape is not recorded, takes the step of `Trainer`.
+    Understood are a linear head on an encoder whose attention is torch's own and whose layers are never left out, in
+    float32 or bf16. A batch that memory cannot hold fails the trial: its recordings hold what would have to be freed.
 
     :ivar counts: of all trainings of this process: how their steps were made
     """
@@ -45,6 +45,9 @@ class RecordedTrainer(Trainer):
             and attention in ("sdpa", dropout.ATTENTION, network.ATTENTION)
             and self.precision in ("fp32", "bf16")
             and self.checkpointing != "on"
+            and not any(
+                "layerdrop" in name and value for name, value in vars(encoder.config).items()
+            )
         )
 
     def fit(
@@ -70,13 +73,16 @@ class RecordedTrainer(Trainer):
                 for length in batch_lengths(
                     lengths, training_batches(lengths, settings.batch_size, generator)
                 )
-            ]
+            ][: settings.max_updates or None]
             self.steps = StaticSteps(
                 self.network, self.pad_id, settings.batch_size, best_lengths(longest), self.device
             )
         history = super().fit(features, targets, settings, seed, evaluate)
         if self.steps:
             self.counts.update(self.steps.counts)
+            # Recordings and gradients hold memory that predictions need.
+            self.steps = None
+            self.network.zero_grad()
         return history
 
     def _step(

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 from unittest.mock import patch
 
 import pytest
+import torch
 
 import blurb
+from benchmarks.device import measure_recorded
+from benchmarks.device.cells import Context
 from benchmarks.device.commands import trials
 from benchmarks.device.recorded_trainer import RecordedTrainer
+from blurb.execution.environment import gpus_for
 from blurb.learners.finetuning import network
 from blurb.training.loop import Trainer
 from tests.conftest import Builder
@@ -45,6 +50,29 @@ def test_a_trial_in_recorded_steps_is_that_of_the_loop(
     recorded = predictions(tmp_path / "recorded", model, task, RecordedTrainer, **settings)
     assert plain == recorded
     assert RecordedTrainer.counts == Counter({"eager": 4, "other shape": 2})  # 16, 16 and 8 inputs
+
+
+def test_the_part_measures_recorded_steps_in_this_process(
+    tmp_path: Path, checkpoint: Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a card, too: a GPU that is named is no lane of workers, to which no patch reaches."""
+    context = Context(tmp_path, small=True, mps=False, deadline=0)
+    monkeypatch.setattr(Context, "model", lambda *_: checkpoint("bert_uncased"))
+    found = measure_recorded.measure(context, "gad", 2)
+    assert found["counts"]["eager"] >= 2
+    assert found["loop"][1]["test"] == found["recorded"][1]["test"]
+    assert [len(row) for row in measure_recorded.rows({"gad": found})] == [8, 8]
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    monkeypatch.setattr(Context, "precisions", ("fp32",))
+    devices = []
+    monkeypatch.setattr(
+        blurb, "run", lambda *_, **options: devices.append(options["device"]) or 1 / 0
+    )
+    with pytest.raises(ZeroDivisionError):
+        measure_recorded.train(context, "gad", 1)
+    (job,) = (SimpleNamespace(device=device, place="here") for device in devices)
+    assert gpus_for([job]) == []
 
 
 @pytest.mark.parametrize(

@@ -206,7 +206,7 @@ def submit(board: Path, row: Path, name: str, by: str, date: str) -> Path:
                 append(board, LedgerEntry(date, Event.ADDED, name, by, manifest))
             aside.rename(place)
         finally:
-            shutil.rmtree(aside, ignore_errors=True)
+            shutil.rmtree(aside, ignore_errors=True)  # of a failure; else it has moved
     return place
 
 

@@ -245,7 +245,7 @@ def _expected(about: RowRecord, run: RunRecord, shipped: Protocol) -> Mapping[st
     task, kinds = tasks.get(run["task"]), kinds_of(about)
     if not kinds:
         return {}
-    sizes = [0, *(round(rate[0] * 1e6) for rate in (shipped.lr_by_size, shipped.small) if rate)]
+    sizes = [0, *(round(limit[0] * 1e6) for limit in (shipped.lr_by_size, shipped.small) if limit)]
     tables = {kind.name if kind.own_training else "" for kind in kinds}
     found = [
         vars(shipped.settings(task, about["overrides"], size, table))

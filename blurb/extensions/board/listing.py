@@ -45,14 +45,10 @@ class BoardListing:
     @property
     def verified(self) -> LedgerEntry | None:
         """Its last verification, if it was of these files, since they were put on the board."""
-        return next(
-            (
-                last
-                for last in self.history[-1:]
-                if (last.event, last.manifest) == (Event.VERIFIED, self.manifest)
-            ),
-            None,
-        )
+        last = self.history[-1] if self.history else None
+        if last and (last.event, last.manifest) == (Event.VERIFIED, self.manifest):
+            return last
+        return None
 
     @property
     def added(self) -> str:

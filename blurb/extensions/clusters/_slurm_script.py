@@ -62,19 +62,9 @@ class Script:
     def text(self) -> str:
         """The script."""
         # -P: a file torch.py in the folder where the job starts is not the torch that is meant.
-        command = [
-            sys.executable,
-            "-P",
-            "-m",
-            "blurb",
-            "worker",
-            "--sweep",
-            str(self.folder.absolute()),
-            "--max-failures",
-            str(self.failures),
-            "--allow-code",
-            self.code,
-        ]
+        command = [sys.executable, "-P", "-m", "blurb", "worker"]
+        command += ["--sweep", str(self.folder.absolute())]
+        command += ["--max-failures", str(self.failures), "--allow-code", self.code]
         if self.leaderboard is not None:
             command += ["--leaderboard", str(self.leaderboard.absolute())]
         by_hand = "\n".join(

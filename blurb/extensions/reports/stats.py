@@ -122,7 +122,7 @@ def measure(
         ids = [str(row["id"]) for row in rows]
         words = lengths(list(map(count_words, rows)), ids)
         reading = None if read is None else read(task, rows)
-        scores = [row["score"] for row in rows if "score" in columns]
+        scores = [row["score"] for row in rows] if "score" in columns else []
         ratio = len(rows) / words["mean"] if split == "train" and words["mean"] else None
         expected: Winner | None = None
         if ratio is not None and columns & {"label", "labels"}:  # the rule is of classes

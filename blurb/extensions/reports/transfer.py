@@ -168,24 +168,22 @@ class _ModelTransfer:
             learners.is_named(row.weights) and learners.get_named(row.weights).deterministic
         )
         self.read: dict[tuple[str, str], list[Example]] = {}
-        # The runs with a kept model, or all of a baseline that is one fit.
         self.records = {
             task.name: runs
             for task in self.tasks
             for row in rows
-            if (
-                runs := {
-                    seed: record
-                    for seed, record in row.records_of(task.name).items()
-                    if self.refits or is_kept(record.path)
-                }
-            )
+            if (runs := self._usable(row, task.name))
         }
         if not self.records:
             raise SettingsError(
                 f"{row.name} has no model of a task with an entity",
                 fix=f"run it with {opt('keep-model', 'best')} on tasks such as ncbi-disease and bc5-disease.",
             )
+
+    def _usable(self, row: Row, name: str) -> dict[int, Record]:
+        """The runs with a kept model, or all of a baseline that is one fit."""
+        kept = row.records_of(name).items()
+        return {seed: record for seed, record in kept if self.refits or is_kept(record.path)}
 
     def examples(self, task: Task, split: known.Split) -> list[Example]:
         """The examples of a split."""
@@ -301,10 +299,10 @@ def _lower(row: Example) -> tuple[str, ...]:
 
 
 def _spans_of_word(tags: Sequence[str], task: Task, word: str) -> list[Span]:
+    # Most sentences have none, and each is looked at once a run and pair of sets.
+    spans = decode_spans(tags) if {*tags} != {"O"} else []
     return [
-        Span(span.start, span.end, word)
-        for span in decode_spans(tags)
-        if task.entity.get(span.type) == word
+        Span(span.start, span.end, word) for span in spans if task.entity.get(span.type) == word
     ]
 
 

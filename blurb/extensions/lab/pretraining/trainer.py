@@ -130,7 +130,7 @@ def measure(
     """Bits per byte of the masked words of the held-out text, and the number of these words.
 
     Of the encoder (`model`); of the frequencies of the sub-tokens in the text that was learnt from, the plateau that
-    every encoder reaches first; of the sub-token before (`pairs`), mixed with the frequencies.
+    every encoder reaches first; of the sub-token before (`pairs`, bigrams), mixed with the frequencies.
 
     :param learnt: the text of the pretraining
     :param length: sub-tokens of an input
@@ -196,7 +196,7 @@ SPENT = "seconds.json"
 
 
 def kept_updates(updates: int, every: int) -> set[int]:
-    """The updates after which a checkpoint stays, the last one included: 1, 2, 5, 10, 20, 50, ..., and further ones."""
+    """The updates after which a checkpoint stays, the last one included: 1, 2, 5, 10, ..., and each `every`-th."""
     decades = range(int(math.log10(updates)) + 1)
     steps = {step * 10**decade for decade in decades for step in PER_DECADE}
     further = range(every, updates, every) if every else ()

@@ -51,14 +51,14 @@ def split(tokenizer: Tokenizer, terms: Sequence[str]) -> dict[str, list[str]]:
     The text is the term's own, so upper case stays where the tokenizer lowers it.
     """
     unknown = tokenizer.inner.unk_token_id
-    return {
-        term: [
-            piece
+    by_term = {}
+    for term, pieces in zip(terms, tokenizer.subtokens(terms), strict=True):
+        shown = (
+            "[UNK]" if index == unknown else term[start:end]
             for index, start, end in zip(pieces.ids, pieces.starts, pieces.ends, strict=True)
-            if (piece := "[UNK]" if index == unknown else term[start:end])
-        ]
-        for term, pieces in zip(terms, tokenizer.subtokens(terms), strict=True)
-    }
+        )
+        by_term[term] = [piece for piece in shown if piece]
+    return by_term
 
 
 @dataclass

@@ -210,6 +210,10 @@ class BlurbCallback(TrainerCallback):  # type: ignore[misc]
                 self._finish(args, running)
 
     def _start(self, step: int, folder: Path) -> _Running:
+        # Before the process is there, which would wait for the rest of it.
+        request = json.dumps(
+            {**self.request, "reference": str(folder), "name": names.checkpoint(self.name, step)}
+        )
         answer = (folder.parent / f"{folder.name}.json").open("w+", encoding="utf-8")
         process = subprocess.Popen(
             [sys.executable, "-P", "-m", "blurb.extensions.series.callback.queued"],
@@ -220,14 +224,7 @@ class BlurbCallback(TrainerCallback):  # type: ignore[misc]
         )
         assert process.stdin is not None
         with process.stdin:
-            json.dump(
-                {
-                    **self.request,
-                    "reference": str(folder),
-                    "name": names.checkpoint(self.name, step),
-                },
-                process.stdin,
-            )
+            process.stdin.write(request)
         return _Running(step, process, answer, folder)
 
     def _finish(self, args: Any, running: _Running) -> None:
