@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb.messages import BlurbError, ModelError
+from blurb.system import signals
 from blurb.system.files import read_bytes
 
 ADVICE = re.compile(
@@ -29,7 +30,8 @@ MOST_BYTES = 256 * 2**20
 def blame_folder(folder: Path | str, what: str) -> Iterator[None]:
     """Turns any error of a library into a ModelError that says which folder failed, where and why."""
     try:
-        yield
+        with signals.keep_interrupts():
+            yield
     except BlurbError:
         raise
     except BaseException as error:

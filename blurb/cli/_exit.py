@@ -92,7 +92,8 @@ def invoked(context: click.Context, command: Callable[[], object]) -> object:
     code, result = 0, None
     with damage() as messages:
         try:
-            result = command()
+            with signals.keep_interrupts():
+                result = command()
         except SystemExit as error:
             code = (
                 error.code if isinstance(error.code, int) else 0 if error.code is None else UNKNOWN

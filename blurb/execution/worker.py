@@ -45,7 +45,7 @@ from blurb.store import plugins, rescore, row_contents, trial_checkpoints as che
 from blurb.store.record import PREDICTIONS, read_predictions, write_predictions
 from blurb.store.store import Store
 from blurb.store.trial import PROVENANCE, Provenance
-from blurb.system import leases, process
+from blurb.system import leases, process, signals
 from blurb.system.files import write_json
 from blurb.training import tracking
 
@@ -73,7 +73,7 @@ def execute_job(
             if lease is None:
                 return TrialOutcome(job, "held", message=leases.who(store.lease(job.path)))
             try:
-                with process.one_process():
+                with process.one_process(), signals.keep_interrupts():
                     status = _execute_held(job, store, lease, tell)
             except Exception as error:
                 # The trial is another process's now, with all that is wrong with it.

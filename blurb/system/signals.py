@@ -25,6 +25,24 @@ class Terminated(BaseException):
         self.number = number
 
 
+@contextmanager
+def keep_interrupts() -> Iterator[None]:
+    """Raises the interrupt whose place an error has taken, if there is one, instead of the error.
+
+    torch loads weights within a stack of modes. Where an interrupt comes between a push and its pop, the clean-up of
+    torch fails on the way out, and its error says nothing of the interrupt.
+    """
+    try:
+        yield
+    except Exception as error:
+        behind: BaseException | None = error
+        while behind is not None:
+            if isinstance(behind, KeyboardInterrupt | SystemExit | Terminated):
+                raise behind from None
+            behind = behind.__cause__ or behind.__context__
+        raise
+
+
 class _Steps:
     running = False
     request: Callable[[], object] | None = None

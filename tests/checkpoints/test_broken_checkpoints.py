@@ -9,7 +9,8 @@ import argparse
 import json
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -390,6 +391,15 @@ class PanicException(BaseException):
     """Named as that of libraries in Rust, which is no Exception either."""
 
 
+@contextmanager
+def failing_clean_up() -> Iterator[None]:
+    """As torch's, where an interrupt comes between the push and the pop of a mode."""
+    try:
+        yield
+    finally:
+        raise RuntimeError("trying to pop from empty mode stack")
+
+
 def test_what_a_library_raises_is_told_and_what_a_person_does_is_not() -> None:
     for error in (ValueError("odd"), PanicException("odd")):
         with (
@@ -398,4 +408,6 @@ def test_what_a_library_raises_is_told_and_what_a_person_does_is_not() -> None:
         ):
             raise error
     with pytest.raises(KeyboardInterrupt), blame_folder("here", "no tokenizer"):
+        raise KeyboardInterrupt
+    with pytest.raises(KeyboardInterrupt), blame_folder("here", "no tokenizer"), failing_clean_up():
         raise KeyboardInterrupt

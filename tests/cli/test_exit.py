@@ -75,7 +75,10 @@ def test_only_a_command_that_trains_says_that_it_resumes(
     command: str, call: str, dry: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
+        try:
+            raise KeyboardInterrupt
+        finally:
+            raise RuntimeError("of a library whose clean-up fails")
 
     monkeypatch.setattr(call, interrupted)
     arguments = [*shlex.split(command), "--suite", "demo", *["--dry-run"] * dry]

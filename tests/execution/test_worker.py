@@ -39,6 +39,7 @@ from blurb.store.record import read_predictions
 from blurb.store.store import FILES, Store, read_json
 from blurb.system import leases
 from blurb.system.lease_records import LeaseRecord
+from blurb.system.signals import Terminated
 from tests.conftest import Builder
 from tests.planning.requests import request
 from tests.rewriting import csv_lines
@@ -255,16 +256,23 @@ def test_any_error_is_that_of_one_trial_and_is_gone_when_it_succeeds(
 
 
 @pytest.mark.costly
+@pytest.mark.parametrize("interrupt", [KeyboardInterrupt(), SystemExit(143), Terminated(12)])
+@pytest.mark.parametrize("hidden", [False, True])
 def test_an_interrupt_ends_it_and_leaves_nothing(
-    job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
+    interrupt: BaseException, hidden: bool, job: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Also where the clean-up of a library fails on the way out, and says something else."""
     one = job()
 
     def interrupted(self: Learner, *given: object) -> object:
-        raise KeyboardInterrupt
+        try:
+            raise interrupt
+        finally:
+            if hidden:
+                raise RuntimeError("trying to pop from empty mode stack")
 
     monkeypatch.setattr(Majority, "fit", interrupted)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(type(interrupt)):
         execute_job(one)
     assert list(one.path.parent.iterdir()) == []
 
