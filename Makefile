@@ -15,7 +15,7 @@ help:
 	@echo "make demo      set up, then fine-tune a tiny encoder on the synthetic suite and print its score"
 	@echo "make quick ROOM=metrics  linter and quick tests of one folder below blurb/ (half a minute)"
 	@echo "make core      the core alone: a copy without blurb/extensions installs, passes its tests and does its job"
-	@echo "make test      set up, then linters, type checks and the tests of parts (twenty minutes on two cores)"
+	@echo "make test      set up, then linters, type checks and the tests of parts (ten minutes on two cores)"
 	@echo "make test-costly  the tests that start processes or train, which CI runs after these (half an hour)"
 	@echo "make test-all  everything, with the slow tests that CI runs every night"
 	@echo "make mutants   thirty faults made by hand, each of which a test must notice (three minutes)"
