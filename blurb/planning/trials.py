@@ -72,7 +72,7 @@ def job(
                 fix=f"add {opt('raw')} with the folder of the original release.",
                 task=task.name,
             )
-        origin = DataSource(task.file or task.name, request.raw, original=True)
+        origin = replace(origin, folder=request.raw, original=True)
     concerning = hashed_settings(formulation, kind)
     trial = Trial(
         task=task.name,

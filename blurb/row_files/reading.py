@@ -218,7 +218,7 @@ def _check_run(run: Any, path: Path) -> None:
             f"{run['task']}, seed {run['seed']}: no {metrics.get(task.metric).main} on test.", path
         )
     try:
-        formulations.bind(task, run["settings"])
+        _ = formulations.bind(task, run["settings"]).needs_original
     except BlurbError as error:
         raise DataError(f"{run['task']}, seed {run['seed']}: {error}", path) from None
     for split in tasks.SCORED:

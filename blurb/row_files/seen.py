@@ -78,7 +78,7 @@ class Corpora:
             try:
                 original = load_original(task, self.raw)
             except MissingRelease as error:
-                raise SettingsError(error.what, where=task.name) from error
+                raise SettingsError(str(error), where=task.name) from error
             rows = {name: list(each) for name, each in original.splits.items()}
             dummies = {name: [dummify_entities(row) for row in each] for name, each in rows.items()}
             hashes = frozenset({original.hash, hash_and_verdict(task, dummies)[0]})

@@ -26,6 +26,7 @@ from blurb.extensions.board.verification import (
     Reproduction,
     RowVerification,
     beside_others,
+    demand_figures,
     verify_row,
 )
 from blurb.messages import DataError, SettingsError, UnknownName
@@ -64,12 +65,14 @@ def verify_board(
     since: Path | None = None,
     submitted: bool = False,
     reruns: Mapping[str, str] | None = None,
+    raw: Path | None = None,
 ) -> VerifiedBoard:
     """Recomputes the figures of every row, beside all others, and looks whether rows and ledger fit.
 
     :param data: the verifier's own data folder
     :param since: the ledger of an earlier release
     :param reruns: row -> the row of another party by which it is reproduced, if it is
+    :param raw: their folder of the original releases, which the inputs of some runs need
     :param submitted: whether the new entries are of strangers, who may only add rows
     :raises DataError: if a ledger or the files of a row cannot be read, or the data is missing
     """
@@ -83,9 +86,8 @@ def verify_board(
         if submitted and entry.event is not Event.ADDED
     ]
     recorded = ledger.entries_on(board)
-    alone = [verify_row(each, data) for each in rows_on(board)]
-    if alone and not any(each.figures for each in alone):
-        raise DataError("has no dataset of any row.", data)
+    alone = [verify_row(each, data, raw) for each in rows_on(board)]
+    demand_figures(alone, data)
     by_name = {
         each.row.folder.name: beside_others(
             each, [other for other in alone if other is not each], data
@@ -146,14 +148,11 @@ def _level(
     Rows of two names are no proof of two parties: a copy with a few answers changed has another name, too.
     """
     name = row.row.folder.name
-    if row.level is Level.CLAIMED:
-        return row.level
     if name in reruns:
         return reruns[name].level
     last = recorded.get(name)
-    if last and (last.level, last.manifest) == (Level.REPRODUCED, row.row.manifest):
-        return Level.REPRODUCED
-    return row.level
+    known = last and (last.level, last.manifest) == (Level.REPRODUCED, row.row.manifest)
+    return Level.REPRODUCED if known and row.level is Level.RECOMPUTED else row.level
 
 
 def submit(board: Path, row: Path, name: str, by: str, date: str) -> Path:
@@ -307,10 +306,10 @@ def found_board(
     }
     contents = {
         folder / "README.md": _template(
-            "README.md", {**values, "@SUITE@": "--suite demo" if demo else "--data DATA"}
+            "README.md", {**values, "@SUITE@": "--suite demo" if demo else "--data DATA --raw RAW"}
         ),
         folder / WORKFLOWS / "verify.yml": _template(
-            "verify.yml", {**values, "@SUITE@": "--suite demo" if demo else "--data data"}
+            "verify.yml", {**values, "@SUITE@": "--suite demo" if demo else "--data data --raw raw"}
         ),
         folder / WORKFLOWS / "publish.yml": _template("publish.yml", values),
         folder / ".gitattributes": "* -text\n",  # line endings are part of the hashes

@@ -7,9 +7,10 @@ import os
 import shutil
 from pathlib import Path
 
-from blurb import __version__, metrics, tasks
+from blurb import __version__, metrics
 from blurb.extensions.board import ledger
 from blurb.extensions.board.ledger import BEFORE, FOLDER, Event, LedgerEntry, append
+from blurb.extensions.board.verification import own_data
 from blurb.messages import DataError, SettingsError
 from blurb.results.score import shares_of
 from blurb.row_files.reading import ROWS, RowFiles, manifest_of, read_row_files
@@ -22,16 +23,18 @@ from blurb.row_files.writing import (
     manifest_bytes as manifest_file,
     row_json_bytes,
 )
-from blurb.scoring import matching
 from blurb.system.files import read_json
 from blurb.tasks import SCORED
 
 
-def rescore(board: Path, name: str, data: Path, by: str, date: str) -> LedgerEntry:
+def rescore(
+    board: Path, name: str, data: Path, by: str, date: str, raw: Path | None = None
+) -> LedgerEntry:
     """Computes the figures of a row anew from its predictions; the ledger keeps the score before and after.
 
     :param name: of its folder
     :param data: a data folder, which must be that of the row
+    :param raw: likewise the folder of the original releases, which the inputs of some runs need
     :raises SettingsError: if there is no such row, or this version of the metrics scored it
     :raises DataError: if the data is not that of the row, or its files cannot be read
     """
@@ -55,7 +58,7 @@ def rescore(board: Path, name: str, data: Path, by: str, date: str) -> LedgerEnt
             **{
                 **row.about,
                 "blurb": __version__,
-                "runs": [_run(row, run, data) for run in row.about["runs"]],
+                "runs": [_run(row, run, data, raw) for run in row.about["runs"]],
             }
         )
         # A copy of the row with another description, beside it.
@@ -85,8 +88,8 @@ def rescore(board: Path, name: str, data: Path, by: str, date: str) -> LedgerEnt
         return entry
 
 
-def _run(row: RowFiles, run: RunRecord, data: Path) -> RunRecord:
-    if matching.facts(tasks.get(run["task"]), data).hash != run["data"]:
+def _run(row: RowFiles, run: RunRecord, data: Path, raw: Path | None) -> RunRecord:
+    if own_data(run, data, raw).hash != run["data"]:
         raise DataError(f"{run['task']} is not the data of the row.", data)
     dev, test = (figures_of(row, run, split, data) if run[split] else {} for split in SCORED)
     return RunRecord(**{**run, "dev": dev, "test": test, "metrics_version": metrics.VERSION})

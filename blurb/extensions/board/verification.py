@@ -15,12 +15,14 @@ from pathlib import Path
 from statistics import fmean
 from typing import Annotated, NotRequired, TypedDict
 
-from blurb import learners, metrics, tasks
-from blurb.data.loading import path_of
+from blurb import formulations, learners, metrics, tasks
+from blurb.corpora.releases import MissingRelease
+from blurb.data.loading import TaskData
+from blurb.execution.data_sources import DataSource, load_data
 from blurb.extensions.board import consistency, plausibility
 from blurb.extensions.board.consistency import FATAL, Signal, SignalKind, name_run
 from blurb.grouping import by_key
-from blurb.messages import DataError, count_noun
+from blurb.messages import DataError, count_noun, group_reasons, opt
 from blurb.records import From
 from blurb.results.row import DEMO
 from blurb.results.score import shares_of
@@ -28,6 +30,7 @@ from blurb.row_files.reading import RowFiles, read_row_files, rows_in
 from blurb.row_files.scores import figures_of
 from blurb.row_files.writing import RunRecord
 from blurb.scoring import matching
+from blurb.scoring.matching import DataFacts
 from blurb.statistics.levels import holm
 from blurb.statistics.welch import (
     LEVEL,
@@ -37,7 +40,7 @@ from blurb.statistics.welch import (
     p_beyond,
     welch_test,
 )
-from blurb.tasks import SCORED, SPLITS, ScoredSplit
+from blurb.tasks import SCORED, ScoredSplit
 
 SAME = 1e-9
 """Difference of two fractions that come from one computation on two machines."""
@@ -97,41 +100,46 @@ class RowVerification:
     def unseen(self) -> list[str]:
         """The datasets of which the verifier has no data, if nothing else keeps the row from being recomputed."""
         fatal = [signal for signal in self.signals if signal.kind in FATAL]
-        only = all(signal.kind is SignalKind.UNSEEN for signal in fatal)
-        return [signal.where for signal in fatal] if only else []
+        known = any(signal.kind is not SignalKind.UNSEEN for signal in fatal)
+        return [] if known else [signal.where for signal in fatal]
 
 
-def verify(folder: Path, data: Path, beside: Path | None = None) -> RowVerification:
+def verify(
+    folder: Path, data: Path, beside: Path | None = None, raw: Path | None = None
+) -> RowVerification:
     """Recomputes the figures of the row in a folder.
 
     :param data: the verifier's own data folder
+    :param raw: their folder of the original releases, which the inputs of some runs need
     :param beside: a folder of rows that the row is looked at beside, which may have the row among them
     :raises DataError: if the files are not those of a row, or the data is missing
     """
     row = read_row_files(folder)
-    alone = verify_row(row, data)
-    if not alone.figures:
-        raise DataError("has no dataset of the row.", data)
-    others = (
-        [] if beside is None else [other for other in rows_in(beside) if other.about != row.about]
-    )
-    return beside_others(alone, [verify_row(other, data) for other in others], data)
+    alone = verify_row(row, data, raw)
+    demand_figures([alone], data)
+    others = rows_in(beside) if beside else []
+    verified = [verify_row(each, data, raw) for each in others if each.about != row.about]
+    return beside_others(alone, verified, data)
 
 
-def verify_row(row: RowFiles, data: Path) -> RowVerification:
+def demand_figures(found: Sequence[RowVerification], data: Path) -> None:
+    """:raises DataError: if nothing of these rows was looked at, for want of data"""
+    if found and not any(each.figures for each in found):
+        odd = [signal for each in found for signal in each.signals]
+        lacking = [(each.where, each.what) for each in odd if each.kind is SignalKind.UNSEEN]
+        raise DataError(" ".join(["has no dataset of the row.", *group_reasons(lacking)]), data)
+
+
+def verify_row(row: RowFiles, data: Path, raw: Path | None = None) -> RowVerification:
     """Recomputes the figures of a row that was read, by itself; parameters as of `verify`."""
     figures: list[CheckedFigure] = []
     signals: list[Signal] = []
     for run in row.about["runs"]:
-        task = tasks.get(run["task"])
-        if lacking := " and ".join(
-            split for split in SPLITS if not path_of(task, data, split).exists()
-        ):
-            signals.append(
-                Signal(SignalKind.UNSEEN, run["task"], f"your data folder lacks its {lacking}")
-            )
+        try:
+            signals += _data_signals(row, run, own_data(run, data, raw))
+        except MissingRelease as error:
+            signals.append(Signal(SignalKind.UNSEEN, run["task"], str(error)))
             continue
-        signals += _data_signals(row, run, data)
         for split in SCORED:
             if run[split]:
                 checked, found = _checked_split(row, run, split, data)
@@ -168,22 +176,40 @@ def beside_others(
     return replace(found, signals=list(dict.fromkeys([*found.signals, *odd])))
 
 
-def _data_signals(row: RowFiles, run: RunRecord, data: Path) -> Iterator[Signal]:
-    """The oddities of the data of a run."""
-    known = matching.facts(tasks.get(run["task"]), data)
-    if known.hash != run["data"]:
+def own_data(run: RunRecord, data: Path, raw: Path | None) -> DataFacts | TaskData:
+    """The verifier's data of a run, with hash and verdict; parameters as of `verify`.
+
+    :raises MissingRelease: if the verifier lacks a part of it
+    :raises DataError: (file, line) for files that cannot be read
+    """
+    task = tasks.get(run["task"])
+    known = matching.facts(task, data)
+    if known.missing:
+        raise MissingRelease(f"your data folder lacks its {' and '.join(known.missing)}")
+    if not formulations.bind(task, run["settings"]).needs_original:
+        return known
+    if raw is None:
+        raise MissingRelease(
+            f"its inputs are of the original release; {opt('raw', 'RAW')} gives it"
+        )
+    return load_data(DataSource(task.file or task.name, raw, original=True))
+
+
+def _data_signals(row: RowFiles, run: RunRecord, own: DataFacts | TaskData) -> Iterator[Signal]:
+    """The oddities of the data of a run, beside the verifier's own."""
+    if own.hash != run["data"]:
         yield Signal(
             SignalKind.DATA,
             name_run(run),
-            f"its data hash is {run['data'][:12]}, yours {known.hash[:12]}",
+            f"its data hash is {run['data'][:12]}, yours {own.hash[:12]}",
         )
-    elif row.about["suite"] != DEMO and run["verdict"] != known.verdict:
+    elif row.about["suite"] != DEMO and run["verdict"] != own.verdict:
         yield Signal(
             SignalKind.DATA,
             run["task"],
-            f"it says that its data are {run['verdict'] or 'not known'}, and they are {known.verdict}",
+            f"it says that its data are {run['verdict'] or 'not known'}, and they are {own.verdict}",
         )
-    elif row.about["suite"] != DEMO and known.verdict == "differs":
+    elif row.about["suite"] != DEMO and own.verdict == "differs":
         yield Signal(
             SignalKind.SUBSTITUTE, run["task"], "your data and its are the same, and not BLURB's"
         )

@@ -17,6 +17,7 @@ import blurb
 from blurb import tasks
 from blurb.corpora import demo
 from blurb.data.loading import read_split
+from blurb.extensions.board.boards import verify_board
 from blurb.extensions.board.consistency import FATAL, SignalKind
 from blurb.extensions.board.verification import Level, verify
 from blurb.row_files.writing import MANIFEST
@@ -249,6 +250,49 @@ def test_the_best_part_of_the_examples_is_not_the_part_that_is_drawn(
     assert SignalKind.EXAMPLES in {signal.kind for signal in verify(row, demo.prepare()).signals}
 
 
+def test_a_row_with_the_names_of_entities_needs_the_original_release(
+    rows: Path, tmp_path: Path
+) -> None:
+    blurb.run(
+        "baseline:bigrams",
+        tasks="ddi",
+        suite="demo",
+        relation_input="markers",
+        output=tmp_path / "runs",
+        progress=False,
+    )
+    done(["export", "row", "baseline:bigrams", "--output", "runs", "--out", "named"], tmp_path)
+    row, data = tmp_path / "named", demo.prepare()
+    assert verify(row, data, raw=data).level is Level.RECOMPUTED
+    asked = ["leaderboard", "verify", str(row), "--data", str(data)]
+    assert done([*asked, "--raw", str(data)], tmp_path).splitlines()[-1].endswith(": recomputed")
+    assert "ddi: its inputs are of the original release; --raw RAW gives it" in refused(
+        asked, tmp_path
+    )
+    assert f"ddi: {tmp_path}: not found under this folder" in refused(
+        [*asked, "--raw", str(tmp_path)], tmp_path
+    )
+    # Beside a row that needs none, on a board: what was not looked at keeps nothing from being recomputed.
+    board = tmp_path / "board"
+    for each, name in ((row, "named"), (rows / "tool", "tool")):
+        Path(shutil.copytree(each, board / "rows" / name))
+    levels = [
+        {each["row"]: (each["level"], each["unseen"]) for each in found["rows"]}
+        for found in (verify_board(board, data), verify_board(board, data, raw=data))
+    ]
+    of_tool = (Level.RECOMPUTED, [])
+    assert levels == [
+        {"named": (Level.CLAIMED, ["ddi"]), "tool": of_tool},
+        {"named": (Level.RECOMPUTED, []), "tool": of_tool},
+    ]
+    (tmp_path / "other").mkdir()
+    other = Path(shutil.copytree(data / "originals", tmp_path / "other" / "originals"))
+    lines = (other / "ddi" / "test.jsonl").read_text().splitlines(keepends=True)
+    (other / "ddi" / "test.jsonl").write_text("".join(lines[1:]))
+    found = verify(row, data, raw=tmp_path / "other")
+    assert SignalKind.DATA in {signal.kind for signal in found.signals}
+
+
 def test_the_command_says_the_level_with_its_exit_code(rows: Path, tmp_path: Path) -> None:
     import jsonschema
 
@@ -293,6 +337,16 @@ def test_the_command_says_the_level_with_its_exit_code(rows: Path, tmp_path: Pat
             ["runs", 0, "settings", "epochs"],
             "many",
             "row.json: ncbi-disease, seed 1: settings: epochs must be",
+        ),
+        (
+            ["runs", 0, "settings", "relation_input"],
+            "scrambled",
+            "no relation input called 'scrambled'",
+        ),
+        (
+            ["runs", 2, "settings", "relation_input"],
+            "original",
+            "gad, seed 1: gad was released with dummies",
         ),
         (["runs", 1, "seed"], 1, "listed twice"),
     ],

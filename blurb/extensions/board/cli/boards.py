@@ -82,6 +82,9 @@ def rescore(
     data: Annotated[
         Path | None, Option(help="Your own data folder, which has the gold answers.")
     ] = None,
+    raw: Annotated[
+        Path | None, Option(help="Your folder of the original releases, if the row needs it.")
+    ] = None,
     suite: Annotated[str, SUITE] = "blurb",
     by: Annotated[str, BY],
 ) -> None:
@@ -89,6 +92,6 @@ def rescore(
 
     Its figures are computed from its predictions. The ledger keeps the score before and after.
     """
-    place, _ = find_folders(suite, data, None, tasks.load_selection("all", suite))
-    entry = rescoring.rescore(board, name, place, by, ledger.today())
+    place, originals = find_folders(suite, data, raw, tasks.load_selection("all", suite))
+    entry = rescoring.rescore(board, name, place, by, ledger.today(), originals)
     click.echo(f"{name}: {entry.old:.2f} before, {entry.new:.2f} now")

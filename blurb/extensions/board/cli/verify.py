@@ -35,6 +35,9 @@ def verify(
     data: Annotated[
         Path | None, Option(help="Your own data folder, which has the gold answers.")
     ] = None,
+    raw: Annotated[
+        Path | None, Option(help="Your folder of the original releases, if the row needs it.")
+    ] = None,
     suite: Annotated[str, SUITE] = "blurb",
     beside: Annotated[Path | None, Option(help="A folder of rows to look at it beside.")] = None,
     rerun: Annotated[
@@ -75,20 +78,22 @@ def verify(
         raise SettingsError("--submitted is for --since.")
     if margin is not None and rerun is None:
         raise SettingsError("--margin is for --rerun.")
-    place, _ = find_folders(suite, data, None, tasks.load_selection("all", suite))
+    place, originals = find_folders(suite, data, raw, tasks.load_selection("all", suite))
     if ledger.is_board(folder):
         if beside or rerun:
             raise SettingsError("--beside and --rerun are for a single row.")
         _board(
-            boards.verify_board(folder, place, since, submitted, reproduced), folder, record, form
-        )
+            boards.verify_board(folder, place, since, submitted, reproduced, originals),
+            folder, record, form,
+        )  # fmt: skip
         return
     if since or record or submitted or reproduced:
         raise SettingsError(
             "--since, --submitted, --reproduced and --record are for a board.", where=folder
         )
-    result = verified(folder, place, beside)
-    again = Reproduction(result, verified(rerun, place), margin or MARGIN, place) if rerun else None
+    result = verified(folder, place, beside, originals)
+    other = verified(rerun, place, raw=originals) if rerun else None
+    again = Reproduction(result, other, margin or MARGIN, place) if other else None
     level = again.level if again else result.level
     if form == "json":
         printed = cast(VerifiedRow, records.of(VerificationRecord, result))
