@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import io
 import math
 import os
 import re
@@ -245,7 +244,7 @@ def _checked_content(path: Path, hashes: Mapping[str, str]) -> bytes:
 def _read_predictions(path: Path, content: bytes, runs: int) -> Columns:
     try:
         columns = parquet.columns(
-            io.BytesIO(content), rows=min(runs * MOST_EXAMPLES, MOST_ROWS), size=MOST_UNPACKED
+            content, rows=min(runs * MOST_EXAMPLES, MOST_ROWS), size=MOST_UNPACKED
         )
     except parquet.UNREADABLE as error:
         raise DataError(f"cannot be read as Parquet: {parquet.first_line(error)}.", path) from None

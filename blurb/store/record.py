@@ -22,7 +22,7 @@ from blurb.messages import StoreError, UnknownName
 from blurb.protocols.settings import FIELDS
 from blurb.store.trial import IN_JSON, PROVENANCE, Provenance, Trial, from_json, read_provenance
 from blurb.system import parquet
-from blurb.system.files import check_types, open_ordinary, read_json
+from blurb.system.files import check_types, read_bytes, read_json
 from blurb.tasks import SCORED, ScoredSplit, Split, Task
 
 
@@ -270,8 +270,7 @@ def read_predictions(
     """The columns of `write_predictions`, optionally only some of them or only one split."""
     wanted = names if names is None or split is None else [*dict.fromkeys((*names, "split"))]
     try:
-        with open(path, "rb", opener=open_ordinary) as opened:
-            columns = parquet.columns(opened, wanted)
+        columns = parquet.columns(read_bytes(path), wanted)
     except parquet.UNREADABLE as error:
         fix = "blurb runs verify finds all that is damaged; after it the same run makes it again."
         raise StoreError(

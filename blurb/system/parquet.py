@@ -5,15 +5,14 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, cast
 
 from blurb.messages import BlurbError, DataError
-from blurb.system.files import open_ordinary
+from blurb.system.files import read_bytes
 from blurb.system.text_files import HEAD_BYTES, refuse_binary
 
 if TYPE_CHECKING:
-    import pyarrow
-    from pyarrow.parquet import ParquetFile
+    import pyarrow.parquet
 
 MOST_ROWS = 10_000_000
 """Default maximum, more than any file of predictions has."""
@@ -39,19 +38,20 @@ TOO_LARGE = "it holds more than {:,} bytes when it is unpacked"
 
 
 def columns(
-    source: Path | BinaryIO,
+    content: bytes,
     names: Sequence[str] | None = None,
     rows: int = MOST_ROWS,
     size: int = MOST_BYTES,
 ) -> dict[str, list[Any]]:
     """The columns of a Parquet file as lists.
 
+    :param content: of the file
     :param names: the columns to read; None: all
     :param rows: maximum number of rows
     :param size: maximum size of these columns in bytes, as they come out
     :raises ValueError: for a larger file; one of `UNREADABLE` for what Arrow cannot read
     """
-    with _open_parquet(source) as file:
+    with _open_parquet(content) as file:
         texts = [file.schema.column(place) for place in range(len(file.schema))]
         paths = [column.path for column in texts if column.physical_type == "BYTE_ARRAY"]
         rows_there = file.metadata.num_rows
@@ -77,14 +77,14 @@ def columns(
     requested = list(names or file.schema_arrow.names)
     used = 0
     # A repeated text stays one object.
-    with _open_parquet(source, read_dictionary=paths) as file:
-        for batch in file.iter_batches(BATCH, columns=requested):
+    with _open_parquet(content, read_dictionary=paths) as file:
+        for batch in file.iter_batches(BATCH, columns=requested, use_threads=False):
             used += sum(map(_size_of_values, batch.columns))
             if used > size:
                 raise ValueError(TOO_LARGE.format(size))
-    with _open_parquet(source) as file:
-        content: dict[str, list[Any]] = file.read(requested).select(requested).to_pydict()
-        return content
+    with _open_parquet(content) as file:
+        table = file.read(requested, use_threads=False).select(requested)
+        return cast(dict[str, list[Any]], table.to_pydict())
 
 
 def names(path: Path) -> list[str]:
@@ -92,7 +92,7 @@ def names(path: Path) -> list[str]:
 
     :raises DataError: if the file cannot be read
     """
-    with _open_answers(path) as opened, _open_parquet(opened) as file:
+    with _open_answers(path) as content, _open_parquet(content) as file:
         return list(file.schema_arrow.names)
 
 
@@ -101,35 +101,35 @@ def records(path: Path, wanted: Sequence[str]) -> Iterator[tuple[int, dict[str, 
 
     :raises DataError: if the file cannot be read, or is larger than `ANSWERS` when it is read
     """
-    with _open_answers(path) as opened:
-        content = columns(opened, wanted, size=ANSWERS)
-    for place, row in enumerate(zip(*(content[name] for name in wanted), strict=True), 1):
+    with _open_answers(path) as content:
+        cells = columns(content, wanted, size=ANSWERS)
+    for place, row in enumerate(zip(*(cells[name] for name in wanted), strict=True), 1):
         yield place, dict(zip(wanted, row, strict=True))
 
 
 @contextlib.contextmanager
-def _open_answers(path: Path) -> Iterator[BinaryIO]:
-    """A file of somebody's answers; whatever goes wrong while it is read becomes a DataError."""
+def _open_answers(path: Path) -> Iterator[bytes]:
+    """The content of a file of answers; whatever goes wrong while it is read becomes a DataError."""
     try:
-        with open(path, "rb", opener=open_ordinary) as opened:
-            head = opened.read(HEAD_BYTES)
-            if not head.startswith(b"PAR1"):
-                refuse_binary(head, path)
-            yield opened
+        content = read_bytes(path)
+        if not content.startswith(b"PAR1"):
+            refuse_binary(content[:HEAD_BYTES], path)
+        yield content
     except BlurbError:
         raise
     except UNREADABLE as error:
         raise DataError(f"cannot be read as Parquet: {first_line(error)}.", path) from None
 
 
-def _open_parquet(source: Path | BinaryIO, **options: Any) -> ParquetFile:
-    """The file, from its beginning."""
-    # read_table and filter would load pandas, a third of a second.
-    from pyarrow.parquet import ParquetFile
+def _open_parquet(content: bytes, **options: Any) -> pyarrow.parquet.ParquetFile:
+    """A file in memory, for reading without threads.
 
-    if not isinstance(source, Path):
-        source.seek(0)
-    return ParquetFile(source, **options)
+    Those of Arrow may abort a process that ends (apache/arrow#34314), and its exit code would say nothing.
+    """
+    # read_table and filter would load pandas, a third of a second.
+    import pyarrow.parquet
+
+    return pyarrow.parquet.ParquetFile(pyarrow.BufferReader(content), **options)
 
 
 def _size_of_values(array: pyarrow.Array) -> int:
