@@ -16,6 +16,22 @@ REFUSED, FILTERED = "refused", "content_filter"
 """Reasons for a missing text that a body may state."""
 CUT = ("length", "max_tokens", "max_output_tokens", "model_length")
 """Reasons to end that mean the maximum of tokens."""
+ENDS = frozenset(
+    {
+        *CUT,
+        FILTERED,
+        "none",
+        "stop",
+        "stop_sequence",
+        "eos",
+        "eos_token",
+        "end_turn",
+        "complete",
+        "completed",
+    }
+    | {"tool_calls", "tool_use", "function_call"}
+)
+"""Reasons that are understood; with any other (`error`, `abort`, `load`) a text may be a part of the answer."""
 PARTS = {
     "text": "text",
     "output_text": "text",
@@ -32,8 +48,8 @@ MESSAGE = frozenset(
 """Keys of a message that may have an answer, a refusal or thoughts; any other might have the answer."""
 BESIDE = frozenset({"role", "name", "type", "id", "status", "annotations"})
 """Keys that have none of these."""
-RESPONSES = frozenset({"message", "function_call", "reasoning", "completed", "incomplete", None})
-"""Types of the items of /v1/responses, and states of a body with an answer."""
+RESPONSES = frozenset({"message", "function_call", "reasoning"})
+"""Types of the items of /v1/responses."""
 LOOKS = {
     "custom_id": "a request or a line of another service; give the file with the answers",
     "candidates": "an answer of Gemini",
@@ -58,52 +74,47 @@ def read(body: Any) -> tuple[str, bool, str]:
         [{"type": "text", "text": content or ""}] if isinstance(content, str | None) else content
     )
     said = "".join(part[PARTS[part["type"]]] if PARTS[part["type"]] else "" for part in parts)
-    calls = [
-        each["function"]
-        for each in [*(message.get("tool_calls") or ()), {"function": message.get("function_call")}]
-    ]
-    named = [call["arguments"] for call in filter(None, calls) if call["name"] == TOOL]
-    text = (
-        said
-        if not named
-        else named[0]
-        if isinstance(named[0], str)
-        else json.dumps(named[0], ensure_ascii=False)
-    )
+    given = [*(message.get("tool_calls") or ()), {"function": message.get("function_call")}]
+    calls = [each["function"] for each in given if each["function"]]
+    [answer] = [call["arguments"] for call in calls if call["name"] == TOOL] or [said]
+    text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
     refused = message.get("refusal") or any(part["type"] == "refusal" for part in parts)
-    fault = FILTERED if reason == "content_filter" else REFUSED if refused and not text else ""
+    fault = FILTERED if reason == FILTERED else REFUSED if refused and not text else ""
     unknown = {key for key, value in message.items() if value} - MESSAGE - BESIDE
-    if len(named) > 1 or (
-        not (text or fault) and (unknown or MESSAGE.isdisjoint(message) or any(calls))
+    if (
+        any(call["name"] != TOOL for call in calls)
+        or reason not in ENDS
+        or message.get("role", "assistant") != "assistant"
+        or (not (text or fault) and (unknown or MESSAGE.isdisjoint(message)))
     ):
-        raise ValueError  # the answer may be in an unknown part, or there are two
+        raise ValueError  # the answer may be in an unknown part, or is not whole
     # The text may end with half an emoji.
     return ("" if fault else text.encode(errors="replace").decode(), reason in CUT, fault)
 
 
-def _message_of(body: Any) -> tuple[Mapping[str, Any], object]:
-    """The message of a body as chat completions have it, and why it ended."""
+def _message_of(body: Any) -> tuple[Mapping[str, Any], str]:
+    """The message of a body as chat completions have it, and why it ended, in small letters."""
+    message: Any
     match body:
         case {"choices": []}:
-            return {"content": None}, None
-        case {"choices": [{"message": dict(message), **choice}, *_]}:
-            return message, choice.get("finish_reason")
-        case {"choices": [{"text": text, **choice}, *_]}:
-            return {"content": text}, choice.get("finish_reason")
-        case {"message": dict(message)}:
-            return message, body.get("done_reason")
-        case {"output": [*items]} if {
-            body.get("status"),
-            *(item["type"] for item in items),
-        } <= RESPONSES:
+            message, ends = {"content": None}, body
+        case {"choices": [{"message": dict(message)} as ends]} if not ends.get("error"):
+            pass
+        case {"choices": [{"text": text} as ends]} if not ends.get("error"):
+            message = {"content": text}
+        case {"message": dict(message)} as ends if ends.get("done", True):
+            pass
+        case {"output": [*items]} as ends if {*(item["type"] for item in items)} <= RESPONSES:
             calls = [{"function": item} for item in items if item["type"] == "function_call"]
             parts = [
                 part for item in items if item["type"] == "message" for part in item["content"]
             ]
-            return {"content": parts, "tool_calls": calls}, (
-                body.get("incomplete_details") or {}
-            ).get("reason")
-    raise ValueError
+            message = {"content": parts, "tool_calls": calls}
+            ends = {"finish_reason": ends.get("status"), **(ends.get("incomplete_details") or {})}
+        case _:
+            raise ValueError
+    reasons = (ends.get(key) for key in ("reason", "finish_reason", "done_reason"))
+    return message, next(filter(None, reasons), "none").casefold()
 
 
 def form(body: Any) -> str:

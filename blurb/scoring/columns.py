@@ -47,6 +47,7 @@ class AnswerFile:
     :param dataset: BLURB's spelling of its dataset, in a submission
     :param gold_column: the column that was taken, if its name is that of gold answers and nobody chose it; else ""
     :param mentions: whether the answers are entities, and no tags
+    :param columns: cells of the columns of a table, any of which may hold the ids
     :param padded: whether an answer with fewer tags than words has `O` for the rest
     """
 
@@ -55,6 +56,7 @@ class AnswerFile:
     dataset: str = ""
     gold_column: str = ""
     mentions: bool = False
+    columns: Sequence[Sequence[str]] = ()
     padded: bool = False
 
     def error(self, what: str, answer: Answer | None = None, fix: str = "") -> DataError:
@@ -78,11 +80,9 @@ def reading_values(
 ID = ("id", "example_id", "guid", "index")
 """Columns that may hold the id of an example, the most telling first."""
 WORDS = ("tokens", "words")
-TEXT = ("text", "sentence")
-INPUTS = frozenset(
-    {*ID, *WORDS, *TEXT, "doc_id", "head", "tail", "text_a", "text_b", "question", "context"}
-)
-"""Columns that tell which example it is, and hold no answer."""
+TEXT = ("text", "sentence", "context", "question", "text_a", "text_b")
+INPUTS = frozenset({*ID, *WORDS, *TEXT, "doc_id", "head", "tail", ""})
+"""Columns that tell which example it is, and hold no answer; one without a name is the index of a frame."""
 PREDICTION = "prediction"
 """The column of answers in an unambiguous file."""
 MENTIONS = "mentions"
@@ -90,7 +90,11 @@ MENTIONS = "mentions"
 SAMPLES = "filtered_resps"
 """The column of answers in samples of lm-evaluation-harness."""
 PREDICTED = ("pred", "y_pred", "output", MENTIONS, SAMPLES)
-"""Beginnings of the names that people give to that column."""
+"""Beginnings of the names that people give to that column, and to others: `pred_std`, `output_tokens`."""
+SURE = re.compile(
+    rf"(y_)?pred(s|icted|ictions?)?(_(labels?|tags|class))?|outputs?|{MENTIONS}|{SAMPLES}"
+)
+"""Those that hold nothing else."""
 GOLD = ("label", "labels", "tags", "ner_tags", "score", "answer", "spans", "entities")
 """Columns that hold the gold answers of most files, and predictions only of those that have nothing else."""
 
@@ -127,7 +131,7 @@ def answer_column(
         else [key for key in by_name if key.startswith(PREDICTED)]
     )
     gold = [key for key in by_name if key in GOLD]
-    if len(predicted) == 1:
+    if len(predicted) == 1 and SURE.fullmatch(predicted[0]):
         return by_name[predicted[0]]
     if len(gold) == 1 and {*by_name} <= {*INPUTS, *inputs, *gold}:
         return by_name[gold[0]]
@@ -152,11 +156,11 @@ class Records:
     """Rows with named columns.
 
     :param names: of all columns, also those that have the same name
-    :param rows: number and cells of each row; called with the columns that are needed
+    :param rows: number and cells of each row, which may be read one by one
     """
 
     names: Sequence[str]
-    rows: Callable[[Sequence[str]], Iterable[tuple[int, Mapping[str, Any]]]]
+    rows: Iterable[tuple[int, Mapping[str, Any]]]
 
 
 def from_records(records: Records, task: Task, path: Path, column: str) -> AnswerFile:
@@ -168,17 +172,9 @@ def from_records(records: Records, task: Task, path: Path, column: str) -> Answe
         next((by_name[name] for name in known if name in by_name), None)
         for known in (ID, WORDS, TEXT)
     )
-    needed = (
-        records.names
-        if key is None
-        else [name for name in (answer, key, words, text) if name is not None]
-    )
-    rows = list(records.rows(needed))
-    numbers = (
-        []
-        if key
-        else _numbering_column(rows, [name for name in others if name not in (words, text)], path)
-    )
+    keys = [name for name in others if name not in (words, text)]
+    rows = list(records.rows)
+    numbers = [] if key else _numbering_column(rows, keys, path)
     answers = []
     for place, (line, record) in enumerate(rows):
         if answer not in record:
@@ -186,7 +182,7 @@ def from_records(records: Records, task: Task, path: Path, column: str) -> Answe
                 f"the column '{answer}' is missing, which other lines have.", path, line
             )
         name, tokens, known = (
-            None if one is None else record.get(one) for one in (key, words, text)
+            None if one is None else record.get(one) for one in (key, words, text or words)
         )
         with reading_values(path, line):
             name = str(name).strip() if name is not None else numbers[place] if numbers else ""
@@ -200,7 +196,8 @@ def from_records(records: Records, task: Task, path: Path, column: str) -> Answe
     mentions = folded(answer) in (MENTIONS, "spans", "entities") or any(
         isinstance(each, dict) for each in listed
     )
-    return AnswerFile(path, answers, gold_column=gold_column, mentions=mentions)
+    cells = [[str(record.get(name)).strip() for _, record in rows] for name in keys]
+    return AnswerFile(path, answers, gold_column=gold_column, mentions=mentions, columns=cells)
 
 
 def are_numbers(values: Sequence[str]) -> bool:
@@ -266,12 +263,11 @@ def from_python(given: Any, task: Task, column: str = "") -> AnswerFile:
     :raises DataError: for anything else
     """
     with reading_values(PATH, None):
-        if hasattr(given, "reset_index") and _has_ids(given):
-            given = (
-                given.reset_index()
-                if hasattr(given, "itertuples")
-                else given.to_frame(PREDICTION).reset_index()
-            )
+        if hasattr(given, "reset_index") and [*given.index] != [*range(len(given))]:
+            # An index of numbers without a name is a column without a name, as in a CSV of the frame.
+            names = None if _has_ids(given) else [""] * given.index.nlevels
+            frame = given if hasattr(given, "itertuples") else given.to_frame(PREDICTION)
+            given = frame.reset_index(names=names)
         # Of Arrow, of polars, and of arrays and columns of pandas.
         for form in ("to_pylist", "to_dicts", "tolist"):
             given = getattr(given, form)() if hasattr(given, form) else given
@@ -319,18 +315,12 @@ def _named_columns(given: Any, task: Task) -> Records | None:
     names = [*dict.fromkeys(str(name) for row in given for name in row)]
     if not is_header(names, task):
         return None  # probabilities of labels
-    return Records(
-        names,
-        lambda needed: ((place, _plain_value(row, place)) for place, row in enumerate(given, 1)),
-    )
+    return Records(names, ((place, _plain_value(row, place)) for place, row in enumerate(given, 1)))
 
 
 def _make_records(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> Records:
     named = (dict(zip(names, row, strict=True)) for row in rows)
-    return Records(
-        names,
-        lambda needed: ((place, _plain_value(row, place)) for place, row in enumerate(named, 1)),
-    )
+    return Records(names, ((place, _plain_value(row, place)) for place, row in enumerate(named, 1)))
 
 
 def _plain_value(value: Any, place: int) -> Any:

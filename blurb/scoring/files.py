@@ -6,7 +6,6 @@ import functools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from blurb.messages import DataError, count_noun, opt
 from blurb.scoring.columns import PREDICTION, Answer, AnswerFile, Records, from_records, is_header
@@ -78,9 +77,7 @@ def read(path: Path, task: Task, form: str = "", column: str = "") -> AnswerFile
 
 def _read_jsonl(path: Path, task: Task, column: str) -> Records:
     rows = [(line.number, record) for line, record in json_lines(path)]
-    return Records(
-        list(dict.fromkeys(name for _, record in rows for name in record)), lambda needed: rows
-    )
+    return Records(list(dict.fromkeys(name for _, record in rows for name in record)), rows)
 
 
 def _read_json(path: Path, column: str) -> AnswerFile:
@@ -138,13 +135,8 @@ def _read_table(table: Sequence[tuple[FileLine, list[str]]], task: Task, column:
     else:
         names, used, below = ["id", PREDICTION][-width:], range(width), table
     places = dict(zip(names, used, strict=True))
-
-    def records(needed: Sequence[str]) -> Iterator[tuple[int, Mapping[str, Any]]]:
-        return (
-            (line.number, {name: cells[places[name]] for name in needed}) for line, cells in below
-        )
-
-    return Records(names, records)
+    rows = ((line.number, {name: cells[places[name]] for name in names}) for line, cells in below)
+    return Records(names, rows)
 
 
 def _text_of_table(path: Path, task: Task, column: str) -> str:
@@ -190,7 +182,7 @@ FORMATS: Mapping[str, Callable[[Path, Task, str], Records]] = {
     "csv": _read_csv,
     "jsonl": _read_jsonl,
     "parquet": lambda path, task, column: Records(
-        parquet.names(path), functools.partial(parquet.records, path)
+        names := parquet.names(path), parquet.records(path, names)
     ),
 }
 """Forms with named columns; beside them there are `conll` and `json`."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +31,17 @@ def match(file: AnswerFile, units: Sequence[Example], split: str) -> tuple[list[
 
     :raises DataError: (file, line or ids) if not every unit has exactly one answer
     """
-    named = [answer for answer in file.answers if answer.id]
-    if named and len(named) < len(file.answers):
+    keys = _places_by_id(units, split).keys()
+    for cells in file.columns:
+        if {*cells} <= keys and len({*cells}) > len(units) / 2 and not are_numbers(cells):
+            answers = map(lambda answer, cell: replace(answer, id=cell), file.answers, cells)
+            file = replace(file, answers=[*answers])
+            break
+    ids = [answer.id for answer in file.answers]
+    if any(ids) and "" in ids:
         nameless = next(answer for answer in file.answers if not answer.id)
         raise file.error("an answer without an id, although others have one.", nameless)
-    if named and not _are_numbers(file, units, split):
+    if any(ids) and ({*ids} <= keys or not are_numbers(ids)):
         places = _by_id(file, units, split)
         _compare_content(file, units, places)
         return places, "by id"
@@ -77,12 +82,6 @@ def by_sentence(file: AnswerFile, units: Sequence[Example]) -> AnswerFile:
             cut.append(Answer(answer.line, unit["id"], tags[start : start + len(unit["tokens"])]))
             start += len(unit["tokens"])
     return AnswerFile(file.path, cut, file.dataset)
-
-
-def _are_numbers(file: AnswerFile, units: Sequence[Example], split: str) -> bool:
-    """Whether the "ids" only number the examples, and are not their ids."""
-    ids = [answer.id for answer in file.answers]
-    return are_numbers(ids) and not _places_by_id(units, split).keys() >= {*ids}
 
 
 def _places_by_id(units: Sequence[Example], split: str) -> Mapping[str, int]:
@@ -144,11 +143,10 @@ def _first_difference(
                 )
     if words is not None and isinstance(answer.value, list) and len(answer.value) != len(words):
         return f"{len(answer.value)} tags, but {unit['id']} has {len(words)} words.", answer
-    if words is None and answer.text is not None:
+    if answer.text is not None:
         compared.add("texts")
-        if answer.text.split() not in [
-            text.split() for text in (*input_texts(unit), " ".join(input_texts(unit)))
-        ]:
+        texts = (*input_texts(unit), " ".join(input_texts(unit)))
+        if "".join(answer.text.split()) not in ["".join(text.split()) for text in texts]:
             return f"the text is not that of {unit['id']}.", answer
     return None
 
@@ -192,7 +190,7 @@ def facts(task: Task, folder: Path) -> DataFacts:
     known = DataFacts("" if missing else digest, verdict, majority, missing)
     with contextlib.suppress(OSError):
         place.parent.mkdir(parents=True, exist_ok=True)
-        write_json(place, dataclasses.asdict(known))
+        write_json(place, asdict(known))
     return known
 
 
@@ -203,7 +201,7 @@ def _cache_key(task: Task, paths: Mapping[Split, Path]) -> str:
         with contextlib.suppress(OSError):
             status = path.stat()
             stamps.append([str(path.absolute()), status.st_size, status.st_mtime_ns, status.st_ino])
-    declared = repr(sorted(dataclasses.asdict(task).items()))
+    declared = repr(sorted(asdict(task).items()))
     content = json.dumps([__version__, plugins.formulation_hash(task), declared, stamps])
     return hashlib.sha256(content.encode()).hexdigest()[:32]
 

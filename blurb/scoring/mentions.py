@@ -16,6 +16,9 @@ from blurb.inputs import tagging
 
 MISSING, UNORDERED, OVERLAPPING = "not_in_text", "out_of_order", "overlapping"
 """Faults of a mention; one that is only out of order is taken."""
+NO_PLACE = (
+    "an entity is at no place of its sentence: places are characters beside a 'word', else words."
+)
 
 
 def of_tags(words: Sequence[str], tags: Sequence[str]) -> list[dict[str, str]]:
@@ -77,9 +80,14 @@ class SearchedWords:
         return sorted(spans)
 
     def _at(self, place: tuple[int, int], text: str | None) -> list[tuple[int, int]]:
-        """The words at a place: counted in words without a text, else in characters of the words joined by blanks."""
+        """The words at a place: counted in words without a text, else in characters of the words joined by blanks.
+
+        :raises ValueError: if it is no place of the sentence, and so is counted otherwise
+        """
         (start, end), blank = place, text is not None
         ends = [*accumulate(len(word) + 1 if blank else 1 for word in self.words)]
+        if not 0 <= start < end <= ends[-1]:
+            raise ValueError
         inside = [
             number
             for number, (at, to) in enumerate(pairwise([0, *ends]))

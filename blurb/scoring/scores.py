@@ -20,8 +20,9 @@ from blurb.results.predictions import shared_clusters
 from blurb.results.published import best_of_paper
 from blurb.scoring import matching, requests, values
 from blurb.scoring.batch import Replies
-from blurb.scoring.columns import AnswerFile
+from blurb.scoring.columns import AnswerFile, reading_values
 from blurb.scoring.decoding import SHORT, decode_answers, tags_of_mentions
+from blurb.scoring.mentions import NO_PLACE
 from blurb.statistics import bootstrap
 from blurb.store.record import score_bounds
 from blurb.tasks import SCORED, Split, Task
@@ -210,11 +211,9 @@ def matched(
     places, how = matching.match(nameless, examples, split)
     read = values.read(task, file, reading)
     placed, facts = [read[place] for place in places], matching.facts(task, folder)
-    if file.mentions:
-        placed = [
-            tags_of_mentions(task, unit, each, faults)
-            for unit, each in zip(examples, placed, strict=True)
-        ]
+    for number, place in enumerate(places if file.mentions else ()):
+        with reading_values(file.path, file.answers[place].line, lambda: NO_PLACE):
+            placed[number] = tags_of_mentions(task, examples[number], placed[number], faults)
     return MatchedAnswers(
         formulation, split, examples, placed, facts, how, file.gold_column, +faults
     )

@@ -150,6 +150,7 @@ def _read_entities(task: Task, file: AnswerFile, answer: Answer) -> list[dict[st
             and place
             and before.get("place")
             and place[0] - before["place"][1] <= 1
+            and types[0][2:] == before["types"][0][2:]
         ):
             before["place"] = (before["place"][0], place[1])  # a further token of an entity
         else:

@@ -170,6 +170,10 @@ NONE: dict[str, tuple[Any, str]] = {
         said(DRAFT + '{"label": "associated"}', "length"),
         decoding.CUT_OFF,
     ),
+    "a draft that was cut, in capitals": (
+        said(DRAFT + '{"label": "associated"} is right? Let', "MAX_TOKENS"),
+        decoding.CUT_OFF,
+    ),
     "responses that were cut": (
         responses(
             {"type": "reasoning"},
@@ -243,6 +247,39 @@ STRANGE: dict[str, tuple[Any, str]] = {
     "another tool": (
         chat({"content": None, "tool_calls": [call("{}", "search")]}),
         "with an unknown part",
+    ),
+    "another tool beside a text": (
+        chat({"content": "I will give the label.", "tool_calls": [call("{}", "search")]}),
+        "with an unknown part",
+    ),
+    "another tool beside the answer": (
+        chat({"content": None, "tool_calls": [call("{}"), call("{}", "search")]}),
+        "with an unknown part",
+    ),
+    "several choices": (
+        {"choices": [{"message": {"content": "x"}}, {"message": {"content": "y"}}]},
+        "with an unknown part",
+    ),
+    "an error of a choice": (
+        {"choices": [{"error": {"code": 502}, "message": {"content": ""}}]},
+        "with an unknown part",
+    ),
+    "a message of the user": (chat({"role": "user", "content": "x"}), "with an unknown part"),
+    **{
+        f"an end by {reason}": (said("x", reason), "with an unknown part")
+        for reason in ("error", "abort", "insufficient_system_resource", 7)
+    },
+    "responses that are not whole": (
+        responses(message({"type": "output_text", "text": "x"}), status="incomplete"),
+        "an answer of /v1/responses with an unknown part",
+    ),
+    "Ollama before its end": (
+        {"message": {"role": "assistant", "content": "x"}, "done": False},
+        "an answer of Ollama with an unknown part",
+    ),
+    "Ollama while it loads": (
+        {"message": {"role": "assistant", "content": "x"}, "done": True, "done_reason": "load"},
+        "an answer of Ollama with an unknown part",
     ),
     "two answers by tools": (
         chat({"content": None, "tool_calls": [call("{}"), call("{}")]}),

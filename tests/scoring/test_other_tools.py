@@ -7,6 +7,7 @@ import io
 import json
 import random
 from collections.abc import Callable, Mapping
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -190,10 +191,54 @@ def test_places_count_by_themselves(tmp_path: Path) -> None:
     rows = [{"id": each["id"], "spans": spans if each is row else []} for each in NER]
     found = score(tmp_path / "a.jsonl", rows)
     assert found.figures["precision"] in (0.0, 100.0)
-    outside = [
-        {"id": each["id"], "spans": [{"start": 900, "end": 901, "type": "Disease"}]} for each in NER
+
+
+@pytest.mark.parametrize(
+    "entity",
+    [
+        {"start": 900, "end": 901, "type": "Disease"},
+        # Of spaCy and Prodigy: characters, but without the text there.
+        {"start": 0, "end": 13, "token_start": 0, "token_end": 1, "label": "Disease"},
+        {"start": -1, "end": 1, "type": "Disease"},
+        {"start": 2, "end": 2, "type": "Disease"},
+        {"start": 900, "end": 907, "word": "gliomas", "entity_group": "Disease"},
+    ],
+)
+def test_a_place_outside_its_sentence_is_refused(entity: dict[str, Any], tmp_path: Path) -> None:
+    """It was counted in another unit; before, such a mention took the whole sentence or was left out."""
+    short = next(place for place, row in enumerate(NER) if len(row["tokens"]) < 13)
+    rows = [
+        {"id": row["id"], "spans": [entity] if place == short else []}
+        for place, row in enumerate(NER)
     ]
-    assert score(tmp_path / "b.jsonl", outside).faults == {"not_in_text": len(NER)}
+    with pytest.raises(BlurbError, match=rf"a.jsonl:{short + 1}: an entity is at no place of its"):
+        score(tmp_path / "a.jsonl", rows)
+
+
+def test_tokens_of_other_types_are_other_entities(tmp_path: Path) -> None:
+    """Pieces without aggregation: those of one type are one mention, neighbours of another type are not."""
+    given = []
+    for row in PICO:
+        starts = [0, *accumulate(len(word) + 1 for word in row["tokens"])]
+        pieces = [
+            {"entity": tag, "word": word, "start": at, "end": at + len(word)}
+            for tag, word, at in zip(row["tags"], row["tokens"], starts, strict=False)
+            if tag != "O"
+        ]
+        given.append({"id": row["id"], "entities": pieces})
+    assert score(tmp_path / "a.jsonl", given, "ebm-pico").score == 100
+    words, tags = PICO[0]["tokens"], ["I-PAR", "I-INT", *["O"] * (len(PICO[0]["tokens"]) - 2)]
+    given[0]["entities"] = [
+        {"entity": "I-PAR", "word": words[0], "start": 0, "end": len(words[0])},
+        {"entity": "I-INT", "word": words[1], "start": len(words[0]) + 1, "end": len(words[0]) + 2},
+    ]
+    as_tags = [{"id": row["id"], "tags": row["tags"]} for row in PICO]
+    as_tags[0]["tags"] = tags
+    assert (
+        score(tmp_path / "b.jsonl", given, "ebm-pico").score
+        == score(tmp_path / "c.jsonl", as_tags, "ebm-pico").score
+        < 100
+    )
 
 
 def test_lines_of_tags_of_run_ner(tmp_path: Path) -> None:
@@ -261,6 +306,74 @@ def test_numbers_as_tools_write_them(name: str, written: str, tmp_path: Path) ->
     path = tmp_path / "a.csv"
     path.write_text("\n".join([f"{name},prediction", *rows]) + "\n")
     assert blurb.score("gad", path, suite="demo")[0].score == 100
+
+
+QA, PAIRS, ABSTRACTS = (
+    read_split(tasks.get(name), demo.prepare(), "test") for name in ("pubmedqa", "biosses", "hoc")
+)
+
+
+@pytest.mark.parametrize("name", ["pmid", "pair_id", "sentence_id", "guid", "Key"])
+@pytest.mark.parametrize(("task", "rows"), [("pubmedqa", QA), ("gad", GAD)])
+def test_a_column_of_any_name_that_has_the_ids_is_the_id(
+    task: str, rows: list[Any], name: str, tmp_path: Path
+) -> None:
+    """Also beside an `id` that only numbers the lines: it was scored in the order of the file, without a word."""
+    mixed = shuffled(rows)
+    given = [{name: row["id"], "prediction": row["label"]} for row in mixed]
+    assert score(tmp_path / "a.jsonl", given, task).score == 100
+    numbered = [{"id": place, **each} for place, each in enumerate(given)]
+    found = score(tmp_path / "b.jsonl", numbered, task)
+    assert (found.score, found.matched) == (100, "by id")
+    doubled = [{**given[0], name: given[1][name]}, *given[1:]]
+    with pytest.raises(BlurbError, match="occurs twice"):
+        score(tmp_path / "c.jsonl", doubled, task)
+
+
+@pytest.mark.parametrize(
+    ("task", "rows", "columns"),
+    [
+        ("pubmedqa", QA, lambda row: {"question": row["question"], "context": row["context"]}),
+        ("pubmedqa", QA, lambda row: {"context": row["context"]}),
+        ("biosses", PAIRS, lambda row: {"text_a": row["text_a"], "text_b": row["text_b"]}),
+        ("hoc", ABSTRACTS, lambda row: {"sentence": row["text"]}),
+        ("ncbi-disease", NER, lambda row: {"text": " ".join(row["tokens"])}),
+        ("ncbi-disease", NER, lambda row: {"text": "".join(row["tokens"])}),
+        ("ncbi-disease", NER, lambda row: {"tokens": " ".join(row["tokens"])}),
+    ],
+)
+def test_texts_of_other_examples_are_refused(
+    task: str, rows: list[Any], columns: Callable[[Any], dict[str, str]], tmp_path: Path
+) -> None:
+    answer = next(name for name in ("label", "labels", "score", "tags") if name in rows[0])
+    given = [{**columns(row), "prediction": row[answer]} for row in rows]
+    found = score(tmp_path / "a.jsonl", given, task)
+    assert (found.score, found.matched) == (100, "by order and texts")
+    with pytest.raises(BlurbError, match=r"the text is not that of|tags, but"):
+        score(tmp_path / "b.jsonl", given[1:] + given[:1], task)
+
+
+def test_a_frame_in_another_order_says_so_by_its_index() -> None:
+    """As the CSV of the frame does, in a column without a name."""
+    import pandas
+
+    frame = pandas.DataFrame({"prediction": [row["label"] for row in GAD]})
+    for mixed in (frame.sample(frac=1, random_state=1), frame["prediction"].sample(frac=1)):
+        assert blurb.score("gad", mixed, suite="demo")[0].score == 100
+    assert blurb.score("gad", frame, suite="demo")[0].matched == "by order"
+    beyond = frame.set_axis(range(500, 500 + len(GAD)))
+    assert blurb.score("gad", beyond, suite="demo")[0].matched == "by order"
+
+
+@pytest.mark.parametrize("beside", ["pred_std", "output_tokens", "pred_seconds", "y_pred_rank"])
+def test_a_name_that_begins_as_that_of_predictions_may_be_another(
+    beside: str, tmp_path: Path
+) -> None:
+    """The spread of a score was taken for it."""
+    rows = [{"id": row["id"], "score": row["score"], beside: 0.3} for row in PAIRS]
+    with pytest.raises(BlurbError, match=f"no column is surely .*{beside}"):
+        score(tmp_path / "a.jsonl", rows, "biosses")
+    assert score(tmp_path / "a.jsonl", rows, "biosses", column="score").score == 100
 
 
 def test_numbers_in_the_order_of_the_file_are_an_order(tmp_path: Path) -> None:
