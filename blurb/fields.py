@@ -123,7 +123,7 @@ class Field:
         return float(given) if self.kind is float else given
 
     def _is_kind(self, given: Any) -> bool:
-        if self.filled and isinstance(given, str | list | tuple) and not given:
+        if self.filled and isinstance(given, (str, list, tuple)) and not given:
             return False
         right = isinstance(given, KINDS[self.kind][1]) and (
             self.kind in (bool, object) or not isinstance(given, bool)
