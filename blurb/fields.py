@@ -8,6 +8,7 @@ import functools
 import inspect
 import numbers
 import operator
+import re
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ KINDS: Mapping[type, tuple[str, type]] = {
     bool: ("true or false", bool),
     list: ("a list", list),
     dict: ("a table", dict),
+    object: ("no empty text or list", object),
 }
 """Type -> how a message calls it, and the types that are taken for it."""
 
@@ -52,6 +54,7 @@ class Field:
     :param required: whether a table without it is refused
     :param optional: whether it may be None
     :param many: whether it is a list of such values
+    :param filled: whether an empty text is refused, and an empty list that is not one of `many` values
     :param group: subject in help texts
     :param help: what it does, and the meaning of special values
     """
@@ -74,12 +77,13 @@ class Field:
     required: bool = False
     optional: bool = False
     many: bool = False
+    filled: bool = False
     group: str = ""
     help: str = ""
 
     def value(self, name: str, given: Any, where: object = None) -> Any:
         """The value; a SettingsError or UnknownName, with all that it must be, if there is none."""
-        checked = self.checked(name, given, where)
+        checked = self.checked(name, given, where, alike=True)
         if self.parse is None or checked is None:
             return checked
         try:
@@ -89,39 +93,40 @@ class Field:
                 each.where = each.where or (f"{where}, {name}" if where else None)
             raise
 
-    def checked(self, name: str, given: Any, where: object = None) -> Any:
-        """The given value in the right type and spelling, before it is parsed."""
+    def checked(self, name: str, given: Any, where: object = None, alike: bool = False) -> Any:
+        """The given value in the right type and spelling, before it is parsed.
+
+        :param alike: whether a choice may be spelled in other letters; not where the value goes on as it was given
+        """
         if (given is None and self.optional) or given in self.words:
             return given
-        if self.many:
+        if self.many and self.kind is not object and isinstance(given, Collection):
             return tuple(
-                dataclasses.replace(self, many=False).checked(name, each, where) for each in given
+                dataclasses.replace(self, many=False).checked(name, each, where, alike)
+                for each in given
             )
         known = self.choices() if callable(self.choices) else self.choices
         fits = self._is_kind(given)
         if fits and known:
-            given = resolve_name(given, known)
+            given = resolve_name(given, known) if alike else given
             if self.noun and given not in known:
                 raise UnknownName(self.noun, given[:SHOWN], known, where=where)
+        must = ""
         if not fits or (given not in known if known else not self._is_within(given)):
+            of_kind = "" if fits else f"{KINDS[self.kind][0]}, "
             must = f"one of {', '.join(known)}" if known else self.bounds
-            must = (
-                must
-                if fits
-                else f"{KINDS[self.kind][0]}, {must}".replace(", ,", ",").removesuffix(", ")
-            )
-            raise SettingsError(f"{name} must be {must} (got {repr(given)[:SHOWN]}).", where=where)
-        if self.rule is not None and not self.rule(given):
-            raise SettingsError(
-                f"{name} must {self.must} (got {repr(given)[:SHOWN]}).", where=where
-            )
+            must = f"be {of_kind}{must}".replace(", ,", ",").removesuffix(", ")
+        elif self.rule is not None and not self.rule(given):
+            must = self.must
+        if must:
+            raise SettingsError(f"{name} must {must} (got {repr(given)[:SHOWN]}).", where=where)
         return float(given) if self.kind is float else given
 
     def _is_kind(self, given: Any) -> bool:
-        if self.kind is object:
-            return True
+        if self.filled and isinstance(given, (str, list, tuple)) and not given:
+            return False
         right = isinstance(given, KINDS[self.kind][1]) and (
-            self.kind is bool or not isinstance(given, bool)
+            self.kind in (bool, object) or not isinstance(given, bool)
         )
         return right and (self.kind is not float or abs(given) <= LARGEST)
 
@@ -156,7 +161,7 @@ def _are_texts(given: Any) -> bool:
 
 SPREAD = Field(above=0, most=100, unit=" points")
 """A standard deviation between runs, or a difference to find."""
-TEXTS = Field(object, must="be a text or a list of texts", rule=_are_texts)
+TEXTS = Field(object, must="be a text or a list of texts", rule=_are_texts, filled=True)
 POINTS = Field(low=0, unit=" points")
 """A drop or a difference of scores."""
 
@@ -214,13 +219,29 @@ def types_of(hint: Any) -> tuple[Any, ...]:
     return get_args(hint) if isinstance(hint, UnionType) or get_origin(hint) is Union else (hint,)
 
 
+def _is_of_type(hint: Any, given: Any) -> bool:
+    """Whether a value, and what it has in it, is of a type."""
+    parts = given.values() if isinstance(given, Mapping) else given
+    return any(
+        each in (Any, Ellipsis)
+        or (
+            isinstance(given, get_origin(each) or each)
+            and all(_is_of_type(inside, part) for inside in get_args(each)[-1:] for part in parts)
+        )
+        for each in types_of(hint)
+    )
+
+
 def with_annotation_type(about: F, hint: Any) -> F:
-    """A field with the type of its annotation: the first of several, if it is a number or a flag."""
+    """A field with the type of its annotation: the first of several, if it is a number or a flag, else all."""
     types = types_of(hint)
     many = get_origin(types[0]) in (Sequence, tuple)
     first = get_args(types[0])[0] if many else types[0]
     texts = bool(about.choices) or {first, *types[1:]} <= {str, NoneType}
     kind = first if first in (int, float, bool) else str if texts else object
+    if kind is object and about.rule is None:
+        must = f"be of type {re.sub(r'[a-z_]+[.]', '', str(hint))}"
+        about = dataclasses.replace(about, rule=functools.partial(_is_of_type, hint), must=must)
     return dataclasses.replace(
         about, kind=kind, optional=NoneType in types, many=many or about.many
     )
@@ -245,10 +266,10 @@ def _check_all(values: Any, errors: ErrorCollector) -> list[str]:
     """The names of the declared fields that may not have their values; the faults go to `errors`."""
     wrong = []
     for name, about in of(values.__class__).items():
-        before = len(errors.errors)
+        wrong.append(name)
         with errors:
             about.checked(name, getattr(values, name))
-        wrong += [name] * (len(errors.errors) > before)
+            wrong.pop()
     return wrong
 
 

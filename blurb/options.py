@@ -29,6 +29,7 @@ class Option(Field):
     :param page: of docs/ that says more
     """
 
+    filled: bool = True
     flag: str = ""
     metavar: str | None = None
     path: Literal["", "dir", "file"] = ""
@@ -56,12 +57,14 @@ class Parameter(NamedTuple):
 def option(default: Any, group: str, help: str, **more: Any) -> Any:
     """A field of a frozen data class that commands offer as an option; fields of others are for Python alone.
 
+    An empty text is refused unless it is the default.
+
     :param default: `dataclasses.MISSING` for one that must be given
     :param group: of `GROUPS`
     :param help: one or two sentences
     :param more: of `Option`
     """
-    return declare_field(default, Option(group=group, help=help, **more))
+    return declare_field(default, Option(group=group, help=help, filled=default != "", **more))
 
 
 def option_parameters(source: Callable[..., Any] | type) -> dict[str, Parameter]:

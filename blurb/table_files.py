@@ -163,11 +163,12 @@ def table_of(
     """
     text = decode_text(content_of(path), path) if text is None else text
     reader = csv.DictReader(io.StringIO(text, newline="\n"), restval="" if short else None)
-    columns, rows = _column_names(reader, path), list[tuple[FileLine, dict[str, str]]]()
-    if missing := [column for column in needed if column not in columns]:
-        errors.add(missing_columns(missing, path, noun))
-        return Table(columns, rows)
+    columns, rows = tuple[str, ...](), list[tuple[FileLine, dict[str, str]]]()
     try:
+        columns = _column_names(reader, path)
+        if missing := [column for column in needed if column not in columns]:
+            errors.add(missing_columns(missing, path, noun))
+            return Table(columns, rows)
         for cells in reader:
             line = FileLine(path, reader.line_num)
             if None in cells or None in cells.values():
@@ -204,12 +205,13 @@ def head_of(path: Path) -> tuple[tuple[str, ...], dict[Any, Any] | None]:
 
 
 def _column_names(reader: csv.DictReader[str], path: Path) -> tuple[str, ...]:
-    try:
-        names = tuple(reader.fieldnames or ())
-    except csv.Error as error:
-        raise DataError(f"invalid CSV: {error}.", path, 1) from None
+    names = tuple(reader.fieldnames or ())
     if len(names) == 1:
         refuse_separators(names[0], path, ";", "commas")
+    if double := [name for name in names if name and names.count(name) > 1]:
+        raise DataError(
+            f"two columns have the name {double[0]!r:.40}", path, 1, fix="remove one of them."
+        )
     return names
 
 
@@ -220,10 +222,11 @@ def json_lines(path: Path, errors: ErrorCollector = FIRST) -> Iterator[tuple[Fil
             yield line, json_object(text, line)
 
 
-def json_object(text: str, line: FileLine) -> Record:
+def json_object(text: str, line: FileLine, halves: bool = False) -> Record:
     """The JSON object that a text is; DataError (file, line) if it is none, or if a key occurs twice in an object.
 
     :param line: the first of the text
+    :param halves: whether half of a surrogate pair may stand in it: a model can be cut off between them
     """
 
     def unique(pairs: list[tuple[str, Any]]) -> Record:
@@ -231,13 +234,13 @@ def json_object(text: str, line: FileLine) -> Record:
         for key, value in pairs:
             if key in entries:
                 place = line.below(text.count("\n", 0, max(0, text.rfind(json.dumps(key)))))
-                raise place.error(f"the key {key[:40]!r} occurs twice in one object.")
+                raise place.error(f"the key {key!r:.40} occurs twice in one object.")
             entries[key] = value
         return entries
 
     try:
         content = json.loads(text, object_pairs_hook=unique)
-        if r"\u" in text:
+        if r"\u" in text and not halves:
             json.dumps(content, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
         raise line.below(error.lineno - 1).error(

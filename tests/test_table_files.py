@@ -37,6 +37,21 @@ def test_every_line_with_another_number_of_cells_is_told(tmp_path: Path) -> None
     assert all_of(table_files.rows_of, tmp_path / "a.tsv", 2, ("x", "z")) == ([], [1])
 
 
+@pytest.mark.parametrize("head", ["a,b,a", 'b,"a",a', "a,a"])
+def test_a_name_of_two_columns_is_told_by_all_who_read_the_header(
+    head: str, tmp_path: Path
+) -> None:
+    (tmp_path / "a.csv").write_text(f"{head}\n1,2,3\n", encoding="utf-8")
+    for read in (table_files.table_of, table_files.head_of):
+        with pytest.raises(DataError, match=r"a\.csv:1: two columns have the name 'a'; remove one"):
+            read(tmp_path / "a.csv")
+
+
+def test_columns_without_a_name_are_no_doubled_name(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("a,,\n1,,\n", encoding="utf-8")
+    assert table_files.table_of(tmp_path / "a.csv").columns == ("a", "", "")
+
+
 def test_every_line_that_is_no_object_is_told(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text(
         '{"a": 1}\n[]\n{\n{"a": 1, "a": 2}\n{"a": "\\ud800"}\n{"b": "\\ud83d\\ude00"}\n'

@@ -28,10 +28,7 @@ def from_python(function: Callable[P, T]) -> Callable[P, T]:
         errors = ErrorCollector()
         with in_python():
             for name, parameter in option_parameters(function).items():
-                if (
-                    parameter.about.kind is not object
-                    and given.get(name, parameter.default) is not parameter.default
-                ):
+                if given.get(name, parameter.default) is not parameter.default:
                     with errors:
                         parameter.about.checked(name, given[name])
             errors.stop()

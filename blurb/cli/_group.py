@@ -47,6 +47,7 @@ COMMANDS_MEANT = {
 """Command -> what people type for it, as other tools call it."""
 MEANT = {typed: command for command, words in COMMANDS_MEANT.items() for typed in words}
 TWICE = "{} is given twice, as '{}' and as '{}'. Give it once."
+EMPTY = "{} is given as an empty text. Leave it out, or give it a value."
 
 
 class Group(click.Group):
@@ -174,22 +175,32 @@ class Group(click.Group):
 def refuse_repeated(context: click.Context, words: Sequence[str]) -> None:
     """Raises a UsageError for an option with one value that is given twice: click takes the last, in silence.
 
+    Likewise for an empty text, such as of a variable of a shell that is not set, if that is not the default.
+
     :param context: of the command
     """
     parser = context.command.make_parser(context)
+    every = context.command.get_params(context)
     single = [
-        each for each in context.command.get_params(context) if isinstance(each, click.Option)
+        each
+        for each in every
+        if isinstance(each, click.Option) and not (each.is_flag or each.multiple or each.count)
     ]
-    single = [each for each in single if not (each.is_flag or each.multiple or each.count)]
-    for each in single:  # declared once more, as a list
+    for option in single:  # declared once more, as a list
         parser.add_option(
-            obj=each, opts=each.opts, dest=each.name, action="append", nargs=each.nargs
+            obj=option, opts=option.opts, dest=option.name, action="append", nargs=option.nargs
         )
     # click reports these better, afterwards.
     with contextlib.suppress(click.NoSuchOption, click.BadOptionUsage):
         given, _, _ = parser.parse_args(list(words))
-        for each in single:
-            if len(values := given.get(each.name, ())) > 1:
+        for each in every:
+            values = given.get(each.name, ())
+            if (
+                "" in (values if isinstance(values, list | tuple) else [values])
+                and each.default != ""
+            ):
+                raise click.UsageError(EMPTY.format(each.opts[0]), context)
+            if each in single and len(values) > 1:
                 raise click.UsageError(TWICE.format(each.opts[0], *values), context)
 
 

@@ -202,8 +202,8 @@ class TrainOptions(TrialOptions):
 
     def __post_init__(self) -> None:
         for name in ("data", "raw", "output", "leaderboard", "out", "plot"):
-            if isinstance(getattr(self, name, None), str):
-                object.__setattr__(self, name, Path(getattr(self, name)))
+            if isinstance(typed := getattr(self, name, None), str) and typed:
+                object.__setattr__(self, name, Path(typed))
 
     @cached_property
     def named_models(self) -> list[NamedModel]:
@@ -226,11 +226,6 @@ class TrainOptions(TrialOptions):
             model.with_absolute_folder()
             for model in named + ([] if table is None else read_models(Path(table)))
         ]
-
-    @property
-    def models(self) -> list[Model]:
-        """The models alone."""
-        return [one.model for one in self.named_models]
 
     @property
     def shorthands(self) -> dict[str, str]:

@@ -234,16 +234,15 @@ def _load_request(
 
 def _choose_tasks(options: RunOptions, errors: ErrorCollector) -> list[Task]:
     """The named tasks; without names those whose files exist."""
-    given = options.tasks or "all"
-    words = given.split(",") if isinstance(given, str) else given
+    words = [*filter(str.strip, tasks.words_of(options.tasks or "all"))]
     known = []
-    for word in filter(str.strip, words):
+    for word in words:
         with errors:
             tasks.load_selection([word], options.suite)
             known.append(word)
     chosen: list[Task] = []
     with errors:
-        if known or not any(map(str.strip, words)):
+        if known or not words:
             chosen = tasks.load_selection(known, options.suite)
     if options.tasks is None and options.suite != "demo":
         chosen = steps.available_tasks(chosen, options.data)  # type: ignore[arg-type]

@@ -42,14 +42,11 @@ def find_folders(
     if suite == "demo":
         from blurb.corpora import demo
 
-        if data is not None:
-            raise SettingsError(
-                f"{opt('suite', 'demo')} has its own data", fix=f"remove {opt('data')}."
-            )
-        if raw is not None:
-            raise SettingsError(
-                f"{opt('suite', 'demo')} has its own originals", fix=f"remove {opt('raw')}."
-            )
+        for name, given, what in (("data", data, "data"), ("raw", raw, "originals")):
+            if given is not None:
+                raise SettingsError(
+                    f"{opt('suite', 'demo')} has its own {what}", fix=f"remove {opt(name)}."
+                )
         if any(task.is_declared for task in chosen):
             raise SettingsError(
                 f"{opt('suite', 'demo')} has its own tasks",
@@ -116,8 +113,10 @@ def check_writable(name: str, folder: Path) -> None:
 
 
 def check_reference(reference: str) -> None:
-    """Raises a SettingsError for a reference that cannot be a model: the name of a task, or invalid UTF-8."""
+    """Raises a SettingsError for a reference that cannot be a model: nothing, the name of a task, or invalid UTF-8."""
     selections = tasks.selections()
+    if not reference:
+        raise SettingsError("MODEL is an empty text", fix="name a folder or a model of the Hub.")
     if resolve_name(reference, selections) in selections and not Path(reference).is_dir():
         raise SettingsError(
             f"MODEL '{reference}' is a task",

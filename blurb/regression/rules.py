@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -35,7 +34,7 @@ class Limit:
     """
 
     max_drop: float | None = declare_field(None, POINTS)
-    min_score: float | None = declare_field(None, Field())
+    min_score: float | None = declare_field(None, Field(low=-100, most=100))
 
     def __post_init__(self) -> None:
         fields.check_fields(self)
@@ -59,9 +58,9 @@ class Rules:
 
     split: known.Split = declare_field("dev", Field(choices=known.SCORED))
     level: float = declare_field(0.05, Field(low=0, below=1))
-    default: Limit = Limit()
-    overall: Limit = Limit()
-    limits: Mapping[str, Limit] = field(default_factory=dict)
+    default: Limit = declare_field(Limit(), Field())
+    overall: Limit = declare_field(Limit(), Field())
+    limits: Mapping[str, Limit] = declare_field({}, Field())
     rule: Rule = declare_field("or", Field(choices=RULES))
     looks: int | None = declare_field(None, Field(low=1, most=MOST_LOOKS))
     sd: float | None = declare_field(None, SPREAD)
@@ -69,11 +68,6 @@ class Rules:
     across: Sequence[str] = declare_field((), Field(choices=ACROSS, noun="value of across"))
 
     def __post_init__(self) -> None:
-        limits = (*self.limits.values(),) if isinstance(self.limits, Mapping) else (None,)
-        if not all(isinstance(each, Limit) for each in (self.default, self.overall, *limits)):
-            raise SettingsError(
-                "default and overall must be a Limit, and limits a mapping of datasets to Limits."
-            )
         fields.check_fields(self)
         if self.rule != "or" and not self.level:
             raise SettingsError(
@@ -83,7 +77,7 @@ class Rules:
     def limit(self, name: str) -> Limit:
         """The limits of a dataset or the score: its own, and the common `max_drop` if it has none."""
         own = self.limits.get(name, self.overall if name == SCORE else Limit())
-        return dataclasses.replace(
+        return replace(
             own, max_drop=self.default.max_drop if own.max_drop is None else own.max_drop
         )
 
@@ -121,17 +115,21 @@ def load_rules(path: Path) -> Rules:
         raise SettingsError(error.what, where=path, fix=error.fix) from None
 
 
+OF_PYTHON = ("default", "limits", "across")
+"""Fields of `Rules` that are no keys of a file by these names, or by none."""
+
+
 def _file_keys() -> dict[str, Field]:
     """The keys of a file."""
     limit = fields.of(Limit)
     of_dataset = Field(dict, keys=limit, parse=lambda table: Limit(**table))
     return {
-        **{name: about for name, about in fields.of(Rules).items() if name != "across"},
+        **{name: about for name, about in fields.of(Rules).items() if name not in OF_PYTHON},
         "version": Field(
             int, rule=VERSION.__eq__, must=f"be {VERSION}; for another version use the blurb of it"
         ),
         "max_drop": limit["max_drop"],
-        "tasks": dataclasses.replace(
+        "tasks": replace(
             fields.TEXTS,
             must="be names or types, as a text or a list of texts",
             parse=lambda wanted: tuple(task.name for task in tasks.select_tasks(wanted)),
@@ -163,27 +161,28 @@ def read_rules(
     """
     if rules is None and os.path.lexists(NAME):  # a link to nowhere or a folder cannot be read
         rules = NAME
-        if os.path.exists(rules) and not os.path.isfile(rules) and not os.path.isdir(rules):
-            raise SettingsError(
-                "this is a pipe or a device and no file", where=rules, fix="remove it."
-            )
     wrong, give = ErrorCollector(), f"name it with {opt('state')} of blurb check."
     with wrong:
         combined = (load_rules(Path(rules)) if isinstance(rules, str | Path) else rules) or Rules()
     with wrong:
-        named = None if tasks is None else known.select_tasks(tasks)
+        named = () if tasks is None else known.select_tasks(tasks)
     options = {"split": split, "rule": rule, "looks": looks, "sd": sd, "across": tuple(across)}
     typed = {name: value for name, value in options.items() if value is not None}
     given = fields.read_table(typed, Field(dict, keys=fields.of(Rules)), None, wrong)
     with wrong:
-        limit = None if max_drop is None else Limit(max_drop)
+        limit = Limit(max_drop)
     if looks is not None and not in_series:
         wrong.add(SettingsError(f"{opt('looks', looks)} {NEEDS_STATE}", fix=give))
     wrong.stop()
     if combined.looks is not None and looks is None and not in_series:
         raise SettingsError(f"{combined.looks} looks, as the rules say, {NEEDS_STATE}", fix=give)
-    if limit is not None:
-        given["default"] = limit
-    if named is not None:
-        given["required"] = tuple(task.name for task in named)
-    return dataclasses.replace(combined, **given)
+    if max_drop is not None:
+        given |= {
+            "default": limit,
+            "overall": replace(combined.overall, max_drop=max_drop),
+            "limits": {
+                name: replace(own, max_drop=max_drop) for name, own in combined.limits.items()
+            },
+        }
+    required = tuple(task.name for task in named) or combined.required
+    return replace(combined, **given, required=required)

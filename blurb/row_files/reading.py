@@ -86,9 +86,20 @@ def read_row_files(folder: Path) -> RowFiles:
         raise DataError("does not list the files of the row.", folder / MANIFEST)
     _checked_content(folder / ABOUT, hashes)
     tables = {}
+    scored = {
+        (run["task"], run["seed"], split)
+        for run in about["runs"]
+        for split in tasks.SCORED
+        if run[split]
+    }
     for task, runs in Counter(run["task"] for run in about["runs"]).items():
         path = folder / f"{task}{ENDING}"
-        tables[task] = _read_predictions(path, _checked_content(path, hashes), runs)
+        columns = _read_predictions(path, _checked_content(path, hashes), runs)
+        parts = zip(columns["seed"], columns["split"], strict=True)
+        if unscored := {(task, *part) for part in parts} - scored:
+            what = f"has predictions of {min(unscored)!r:.80}, of which {ABOUT} has no figures."
+            raise DataError(what, path)
+        tables[task] = columns
     return RowFiles(folder, about, tables, manifest)
 
 
@@ -145,20 +156,13 @@ TYPES, RUN_TYPES = stored_types(RowRecord), stored_types(RunRecord)
 def _read_about(path: Path) -> RowRecord:
     content = {"trained_on": "unknown", **read_json(path)}  # older files lack it
     check_types(content, TYPES, path)
-    missing = [name for name in TYPES if name not in content]
-    if missing or content["schema"] != SCHEMA:
-        what = (
-            f"{missing[0]} is missing."
-            if missing
-            else f"schema {content['schema']}; this blurb reads {SCHEMA}."
-        )
-        raise DataError(what, path)
-    for name in (
-        "model",
-        "learner",
-        "protocol",
-        *(["measured_by"] if content["measured_by"] else []),
-    ):
+    if odd := sorted(TYPES.keys() ^ content.keys()):
+        what = "is no key of a row" if odd[0] in content else "is missing"
+        raise DataError(f"{odd[0]!r:.40} {what}.", path)
+    if content["schema"] != SCHEMA:
+        raise DataError(f"schema {content['schema']}; this blurb reads {SCHEMA}.", path)
+    said = ["measured_by"] * bool(content["measured_by"])
+    for name in ("model", "learner", "protocol", *said):
         if not NAME.fullmatch(content[name]):
             raise DataError(f"{name} must be 1 to 200 ordinary characters, without markup.", path)
     _check_texts(content, path)
@@ -171,13 +175,17 @@ def _read_about(path: Path) -> RowRecord:
         raise DataError(f"has {len(runs):,} runs; expected 1 to {MOST_RUNS:,}.", path)
     seen = set()
     for run in runs:
-        _check_run(run, path)
-        if (run["task"], run["seed"]) in seen:
-            raise DataError(f"{run['task']}, seed {run['seed']}: listed twice.", path)
-        seen.add((run["task"], run["seed"]))
+        place = _check_run(run, path)
+        if place in seen:
+            raise DataError(f"{place}: listed twice.", path)
+        seen.add(place)
     for seeds in content["planned"].values():
-        if not isinstance(seeds, list) or not all(type(seed) is int for seed in seeds):
-            raise DataError("planned must be lists of seeds.", path)
+        if (
+            not isinstance(seeds, list)
+            or not set(map(type, seeds)) <= {int}
+            or len(set(seeds)) < len(seeds)
+        ):
+            raise DataError("planned must be lists of seeds, each once.", path)
     return cast(RowRecord, content)
 
 
@@ -188,7 +196,7 @@ def _check_texts(content: Any, path: Path) -> None:
         part = parts.pop()
         if isinstance(part, str) and not TEXT.fullmatch(part):
             raise DataError(
-                f"a text is too long, or has control characters or markup: {part[:40]!r}.", path
+                f"a text is too long, or has control characters or markup: {part!r:.40}.", path
             )
         parts += (
             [*part, *part.values()]
@@ -199,38 +207,36 @@ def _check_texts(content: Any, path: Path) -> None:
         )
 
 
-def _check_run(run: Any, path: Path) -> None:
-    if not isinstance(run, dict) or any(name not in run for name in RUN_TYPES):
-        raise DataError("a run lacks a field.", path)
+def _check_run(run: Any, path: Path) -> str:
+    """Checks a run, and returns its dataset and seed in words."""
+    if not isinstance(run, dict) or run.keys() != RUN_TYPES.keys():
+        raise DataError(f"a run must have the keys {', '.join(RUN_TYPES)}, and no others.", path)
     check_types(run, RUN_TYPES, path)
     task = tasks.known_task(run["task"])
     if task is None:
-        raise DataError(f"{run['task'][:40]!r} is no dataset of blurb.", path)
+        raise DataError(f"{run['task']!r:.40} is no dataset of blurb.", path)
     if not HASH.fullmatch(run["trial"]):
         raise DataError("trial must be a hash.", path)
     if not set(map(type, run["plugins"].values())) <= {str}:
         raise DataError("plugins must have hashes.", path)
     if not all(type(run["settings"].get(name) or 0) is int for name in LIMITS):
         raise DataError(f"{', '.join(LIMITS)} must be whole numbers.", path)
-    if run["metric"] != metrics.get(task.metric).main or not run["test"]:
-        raise DataError(
-            f"{run['task']}, seed {run['seed']}: no {metrics.get(task.metric).main} on test.", path
-        )
+    place = f"{run['task']}, seed {run['seed']}"
+    metric = metrics.get(task.metric)
+    if run["metric"] != metric.main or not run["test"]:
+        raise DataError(f"{place}: no {metric.main} on test.", path)
     try:
         _ = formulations.bind(task, run["settings"]).needs_original
     except BlurbError as error:
-        raise DataError(f"{run['task']}, seed {run['seed']}: {error}", path) from None
+        raise DataError(f"{place}: {error}", path) from None
     for split in tasks.SCORED:
         figures = run[split]
         check_types(figures, dict.fromkeys(figures, (int, float)), path)
         if figures and run["metric"] not in figures:
-            raise DataError(
-                f"{run['task']}, seed {run['seed']}: no {run['metric'][:40]!r} on {split}.", path
-            )
-        if not all(metrics.get(task.metric).admits(*figure) for figure in figures.items()):
-            raise DataError(
-                f"{run['task']}, seed {run['seed']}: a figure that cannot be, on {split}.", path
-            )
+            raise DataError(f"{place}: no {run['metric']!r:.40} on {split}.", path)
+        if not all(metric.admits(*figure) for figure in figures.items()):
+            raise DataError(f"{place}: a figure that cannot be, on {split}.", path)
+    return place
 
 
 def _checked_content(path: Path, hashes: Mapping[str, str]) -> bytes:

@@ -15,7 +15,7 @@ from blurb.scoring import bodies, requests
 from blurb.scoring.requests import Manifest
 from blurb.system.files import open_ordinary
 from blurb.system.text_files import HEAD_BYTES, decode_text, refuse_binary
-from blurb.table_files import FileLine
+from blurb.table_files import FileLine, json_object
 
 LONGEST, SNIFFED = 50_000_000, 65_536
 """Maximum bytes of a line (an answer of 100,000 tokens has half a million), and bytes read to tell a file's kind."""
@@ -107,14 +107,12 @@ def _json_lines(path: Path) -> Iterator[tuple[FileLine, dict[str, Any]]]:
                 raise line.error(f"a line of more than {LONGEST:,} bytes is no answer.")
             if raw.strip():
                 try:
-                    content = json.loads(decode_text(raw, path, number))
-                except (ValueError, RecursionError) as error:
+                    content = json_object(decode_text(raw, path, number), line, halves=True)
+                except DataError as error:
                     fix = (
                         f"if the file was cut while it was written, remove this line, then {AGAIN}"
                     )
-                    raise line.error(f"not valid JSON: {str(error)[:80]}", fix) from None
-                if not isinstance(content, dict):
-                    raise line.error("expected a JSON object.")
+                    raise line.error(error.what.removesuffix("."), fix) from None
                 yield line, content
 
 
@@ -172,12 +170,11 @@ def _all_files(paths: Sequence[Path]) -> list[Path]:
     for path in paths:
         present = batch_files(path)
         others = [
-            each for each in (path.iterdir() if path.is_dir() else [path]) if each not in present
-        ]
-        others = [
             each
-            for each in others
-            if each.name != requests.MANIFEST and _kind_by_beginning(each) != "requests"
+            for each in (path.iterdir() if path.is_dir() else [path])
+            if each not in present
+            and each.name != requests.MANIFEST
+            and _kind_by_beginning(each) != "requests"
         ]
         if path in others:
             raise DataError(

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from blurb import __version__, learners
+from blurb import __version__, learners, names
 from blurb.formulations._base import Formulation
 from blurb.learners import EXTERNAL, PROMPTED
 from blurb.messages import SettingsError, opt
@@ -126,7 +126,8 @@ def _of_model(answers: MatchedAnswers) -> dict[str, Any]:
 
 
 def _check_names(model: str, predictions: Sequence[MatchedAnswers]) -> None:
-    if learners.is_named(model) or not model.strip():
+    names.check(model, "The model name", opt("add"))
+    if learners.is_named(model):
         raise SettingsError(f"'{model}' is no name for predictions of another tool.")
     for answers in predictions:
         if answers.facts.missing:

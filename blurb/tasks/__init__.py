@@ -44,6 +44,7 @@ __all__ = [
     "to_read",
     "tsv_files",
     "types",
+    "words_of",
 ]
 
 SUFFIX = ".toml"
@@ -309,7 +310,7 @@ def load_selection(wanted: str | Iterable[str], suite: str | None = None) -> lis
     """Select tasks as typed: names as in `select_tasks`, and task files by path."""
     words = (
         load(word.strip()).name if word.strip().endswith(SUFFIX) else word
-        for word in _words_of(wanted)
+        for word in words_of(wanted)
     )
     return select_tasks(words, suite)
 
@@ -319,7 +320,8 @@ def selections() -> list[str]:
     return [*_registry.names(), *_files, *types.names(), "all", TWELVE]
 
 
-def _words_of(wanted: str | Iterable[str]) -> list[str]:
+def words_of(wanted: str | Iterable[str]) -> list[str]:
+    """The names of tasks as typed: separated by commas, or a list."""
     return wanted.split(",") if isinstance(wanted, str) else list(wanted)
 
 
@@ -332,7 +334,7 @@ def select_tasks(wanted: str | Iterable[str], suite: str | None = None) -> list[
     :param wanted: comma-separated text, or several words
     :param suite: of all these tasks; None for the thirteen, and any others by name
     """
-    words = list(_words_of(wanted))  # may load task files
+    words = list(words_of(wanted))  # may load task files
     own = () if suite is None else load_suite(suite).tasks
     known = selections()
     chosen: dict[str, Task] = {}

@@ -75,6 +75,11 @@ def _is_below(path: str) -> bool:
 TEXT = Field(str)
 TABLE = Field(dict)
 COUNT = Field(int, low=1)
+COLUMN = Field(
+    object,
+    must="be the name of a column or its number from 0",
+    rule=lambda column: type(column) in {str, int},
+)
 KEYS: Mapping[str, Field] = {
     "name": Field(str, required=True),
     "type": Field(str, required=True),
@@ -267,8 +272,12 @@ def _check_format(table: Mapping[str, Any], kind: str, where: str, errors: Error
         check_format(kind, name, where)
     if name not in FORMAT_KEYS:
         return
-    read_table(table, Field(dict, keys=FORMAT_KEYS[name]), where, errors, "format")
-    has_entities = "head" in types.get(kind).columns
+    columns, keys = types.get(kind).columns, FORMAT_KEYS[name]
+    if "columns" in keys:
+        of_type = dict.fromkeys(("id", "doc_id", *columns), COLUMN)
+        keys = {**keys, "columns": Field(dict, keys=of_type, noun="column")}
+    read_table(table, Field(dict, keys=keys), where, errors, "format")
+    has_entities = "head" in columns
     if "dummies" in table and not has_entities:
         errors.add(_inapplicable_key("dummies", kind, where))
     if has_entities and name in ("tsv", "csv") and "dummies" not in table:
@@ -338,7 +347,7 @@ def _make_task(content: Mapping[str, Any], path: Path, shipped: bool, suite: str
         downloads = tuple(Download(**each) for each in given["source"].get("downloads", ()))
         given["source"] = Source(**{**given["source"], "downloads": downloads})
     if not (shipped or suite):
-        given["files"] = {split: str(path.parent / given["files"][split]) for split in SPLITS}
+        given["files"] = {split: str(path.parent / file) for split, file in given["files"].items()}
     defaults = {
         "title": given["name"],
         "reader": READER,
@@ -390,16 +399,10 @@ def of_fields(content: Mapping[str, Any], registered: Task | None, where: str) -
     :param where: start of messages
     :raises StoreError: if a field is missing or of the wrong type
     """
-    known = {one.name: one for one in fields(Task)}
-    declared = {
-        name: value for name, value in content.items() if name in known and name not in CODE
-    }
+    known = {one.name: one for one in fields(Task) if one.name not in CODE}
+    declared = {name: value for name, value in content.items() if name in known}
     for name, one in known.items():
-        if (
-            name not in declared
-            and name not in CODE
-            and one.default is one.default_factory is MISSING
-        ):
+        if name not in declared and one.default is one.default_factory is MISSING:
             raise StoreError(f"the declaration of the task has no '{name}'.", where=where)
     options = declared.get("metric_options", {})
     check_types(declared, DECLARED, where)

@@ -77,6 +77,75 @@ def test_an_unknown_split(function: Any, split: Any) -> None:
         function("a", "b", split=split)
 
 
+SPELLED = [
+    (name, parameter, about.about.choices)
+    for name in FUNCTIONS
+    for parameter, about in option_parameters(inspect.unwrap(getattr(blurb, name))).items()
+    if about.about.choices and not callable(about.about.choices)
+]
+
+
+@pytest.mark.parametrize(("name", "parameter", "choices"), SPELLED)
+def test_a_choice_in_other_letters_is_refused_as_the_command_line_does(
+    name: str, parameter: str, choices: Any, here: Path
+) -> None:
+    """What was checked was not what the function got: `split="Test"` passed, and gave no examples."""
+    given: Any = next(iter(choices)).upper()
+    about = option_parameters(inspect.unwrap(getattr(blurb, name)))[parameter].about
+    with pytest.raises(BlurbError, match=f"{parameter} must be one of|called '{given}'"):
+        getattr(blurb, name)(**{**FIRST[name], parameter: [given] if about.many else given})
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("run", {"tasks": 5}),
+        ("run", {"tasks": [5]}),
+        ("run", {"output": None}),
+        ("run", {"casing": "CASED"}),
+        ("score", {"names": {"1": 1}}),
+        ("score", {"output": None}),
+        ("check", {"tasks": 5}),
+        ("check", {"across": 5}),
+    ],
+)
+def test_a_value_of_another_type_is_an_error_by_keyword(
+    name: str, given: dict[str, Any], here: Path
+) -> None:
+    with pytest.raises(BlurbError, match=f"{next(iter(given))} must be "):
+        getattr(blurb, name)(**{**FIRST[name], **given})
+    assert list(here.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "parameter", "value"),
+    [
+        *(("run", parameter, "") for parameter in ("output", "protocol", "name", "data", "head")),
+        *((name, "tasks", value) for name in ("run", "check") for value in ("", [], ())),
+        ("score", "predictions", ""),
+        ("score", "add", ""),
+        ("check", "rules", ""),
+        ("check", "state", ""),
+    ],
+)
+def test_an_option_that_is_given_as_nothing_is_an_error(
+    name: str, parameter: str, value: Any, here: Path
+) -> None:
+    with pytest.raises(BlurbError, match=f"{parameter} must be "):
+        getattr(blurb, name)(**{**FIRST[name], parameter: value})
+    assert list(here.iterdir()) == []
+
+
+@pytest.mark.parametrize("model", ["", ["baseline:majority", ""]])
+def test_a_model_that_is_given_as_nothing_is_not_this_folder(model: Any, here: Path) -> None:
+    with pytest.raises(BlurbError, match="MODEL is an empty text"):
+        blurb.run(**{**FIRST["run"], "model": model})
+
+
+def test_defaults_may_be_empty(here: Path) -> None:
+    assert blurb.run(**FIRST["run"], across=(), dry_run=True).rows == ()
+
+
 def test_messages_have_keywords() -> None:
     with pytest.raises(SettingsError) as caught:
         blurb.load_dataset("ncbi-disease")

@@ -33,6 +33,32 @@ def test_no_group_is_without_suggestions() -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        ([*RUN, "--tasks", ""], "--tasks"),
+        ([*RUN, "--tasks", "gad", "--tasks", ""], "--tasks"),
+        ([*RUN, "--output="], "--output"),
+        ([*RUN, "--protocol", ""], "--protocol"),
+        (["run", ""], "model"),
+        (["run", "scratch:tiny", ""], "model"),
+        (["score", "--suite", "demo", "--task", "gad", "--predictions", ""], "--predictions"),
+        (["leaderboard", "show", "--results", ""], "--results"),
+        (["doctor", ""], "what"),
+    ],
+)
+def test_nothing_is_no_value(words: list[str], named: str) -> None:
+    """As of a variable of a shell that is not set: `--tasks ""` was all, `--predictions ""` the working folder."""
+    done = CliRunner().invoke(cli, words)
+    assert done.exit_code == 2
+    assert f"{named} is given as an empty text" in done.output
+
+
+def test_nothing_may_be_typed_where_it_is_the_default() -> None:
+    words = ["leaderboard", "add", "--model", "m", "--source", "s", "--version", ""]
+    assert "empty text" not in CliRunner().invoke(cli, words).output
+
+
+@pytest.mark.parametrize(
     ("typed", "meant"), [("learning_rate", "lr"), ("max_seq_length", "max_length")]
 )
 def test_settings_by_the_names_of_transformers(typed: str, meant: str) -> None:

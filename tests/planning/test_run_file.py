@@ -18,11 +18,11 @@ from blurb.planning.run_file import with_file, write
 from tests.cli.in_process import blurb as command
 
 RUN = {"suite": "demo", "protocol": "smoke", "precision": "fp32", "device": "cpu"}
-TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
 OPTIONS = st.fixed_dictionaries(
     {"model": st.lists(TEXTS, min_size=1, max_size=3).map(tuple) | TEXTS},
     optional={
-        "tasks": TEXTS | st.lists(TEXTS, max_size=3),
+        "tasks": TEXTS | st.lists(TEXTS, min_size=1, max_size=3),
         "output": TEXTS.map(Path),
         "seeds": st.integers(1, 10_000),
         "jobs": st.integers(1, 4_096),
@@ -57,6 +57,13 @@ def test_what_is_written_is_read_back(tmp_path: Path, options: dict[str, Any]) -
     assert [list(found[name] or ()) for name in ("model", "tasks")] == [
         list(vars(asked)[name] or ()) for name in ("model", "tasks")
     ]
+
+
+@pytest.mark.parametrize("key", ["model", "tasks", "output", "protocol", "data", "rules", "name"])
+@pytest.mark.parametrize("value", ['""', "[]"])
+def test_a_key_with_nothing_is_an_error(key: str, value: str, tmp_path: Path) -> None:
+    with pytest.raises(BlurbError, match=f"run.toml: {key} must be "):
+        read(tmp_path, f"{key} = {value}\n")
 
 
 def hashes(options: RunOptions) -> list[str]:

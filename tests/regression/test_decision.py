@@ -15,7 +15,7 @@ from blurb.messages.errors import BlurbError
 from blurb.regression import Decision, Outcome, Rules, decide_check
 from blurb.regression.decision import DatasetDecision
 from blurb.regression.judging import ROUNDING
-from blurb.regression.rules import Limit, load_rules
+from blurb.regression.rules import Limit, load_rules, read_rules
 from blurb.results.comparison import ScoreComparison
 from blurb.results.row import Row
 from blurb.results.score import SCORE
@@ -349,6 +349,18 @@ def test_tasks_are_names_and_types_in_the_papers_order(
     assert rules_of(tmp_path, f"tasks = {wanted}").required == required
 
 
+def test_a_typed_drop_takes_the_place_of_every_one_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "own.toml"
+    path.write_text(
+        "max_drop = 9\n[overall]\nmax_drop = 20\nmin_score = 70\n[datasets.gad]\nmax_drop = 30\nmin_score = 80\n"
+    )
+    rules = read_rules(path, max_drop=5.0)
+    assert rules.limit("gad") == Limit(5.0, 80.0)
+    assert rules.limit(SCORE) == Limit(5.0, 70.0)
+    assert rules.limit("hoc") == Limit(5.0)
+    assert read_rules(path).limit("gad") == Limit(30.0, 80.0)
+
+
 def test_the_common_drop_is_that_of_all_that_have_none_of_their_own() -> None:
     rules = Rules(default=Limit(2.0), limits={"gad": Limit(None, 80.0), "hoc": Limit(0.0)})
     assert rules.limit("gad") == Limit(2.0, 80.0)
@@ -380,6 +392,10 @@ def test_the_common_drop_is_that_of_all_that_have_none_of_their_own() -> None:
         ("max_drop = inf", "max_drop"),
         ("[datasets.gad]\nmax_drop = -0.5", "gad"),
         ("[datasets.gad]\nmin_score = nan", "min_score"),
+        ("[datasets.gad]\nmin_score = 101", "min_score"),
+        ("[overall]\nmin_score = -101", "min_score"),
+        ("default = 1", "'default'"),
+        ('limits = "gad"', "'limits'"),
         ("overall = 0.5", "overall"),
         ("datasets = 1", "datasets"),
         ("datasets.gad = 80", "gad"),

@@ -465,7 +465,11 @@ def test_a_folder_names_what_it_leaves_out(
     ("begin", "said"),
     [
         (b'{"custom_id": "gad/te\n', "a.jsonl:1: not valid JSON"),
-        (b'{"custom_id": "x", "response": ' + b"[" * 100_000 + b"\n", "a.jsonl:1: not valid JSON"),
+        (
+            b'{"custom_id": "x", "response": ' + b"[" * 100_000 + b"\n",
+            "a.jsonl:1: not usable as JSON",
+        ),
+        (b'{"custom_id": "x", "response": 1, "response": 2}\n', "key 'response' occurs twice"),
         (b"\x1f\x8b\x08", "this is a gzip archive"),
     ],
 )

@@ -16,6 +16,7 @@ from blurb import tasks
 from blurb.corpora import demo
 from blurb.data.loading import read_split
 from blurb.learners import EXTERNAL
+from blurb.messages.errors import SettingsError
 from blurb.row_files.references import row_of
 from tests.cli.in_process import blurb as command, done, refused
 from tests.scoring.test_forms import answers
@@ -87,6 +88,16 @@ def test_a_check_on_dev_says_what_it_can_compare(store: Path) -> None:
     )
     assert code == 2
     assert "--split test compares those that it has" in out
+
+
+@pytest.mark.parametrize("name", ["my\nmodel", "", "  ", "::error::", "a\udc80", "m" * 300])
+def test_a_name_that_a_store_cannot_have_is_refused_before_anything_is_written(
+    name: str, tmp_path: Path
+) -> None:
+    given = answers("gad", read_split(GAD, demo.prepare(), "test"))
+    with pytest.raises(SettingsError, match="add"):
+        blurb.score("gad", given, suite="demo", add=name, output=tmp_path / "runs")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_equal_predictions_are_one_trial_and_others_take_its_place(tmp_path: Path) -> None:

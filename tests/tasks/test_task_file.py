@@ -95,13 +95,32 @@ def test_metrics(
         (("name =", "seeds = 0\nname ="), "seeds must be at least 1"),
         (("name =", 'negative = "Gene"\nname ='), "'negative' does not apply to tasks of type ner"),
         (('"my-genes"', '"gad"'), "there is already a task gad"),
+        *(
+            (
+                ('"ner"', '"classification"', '"conll"', f'"jsonl", columns = {{ {columns} }}'),
+                message,
+            )
+            for columns, message in (
+                (
+                    'lable = "gold"',
+                    "format.columns: There is no column called 'lable'. Did you mean 'label'",
+                ),
+                ('docid = "pmid"', "Did you mean 'doc_id'"),
+                ('tokens = "words"', "There is no column called 'tokens'"),
+                ("label = true", "label must be the name of a column or its number from 0"),
+                ("label = 1.0", "label must be the name of a column or its number from 0"),
+            )
+        ),
     ],
 )
 def test_what_is_wrong_is_named_with_the_file(
-    tmp_path: Path, change: tuple[str, str], message: str
+    tmp_path: Path, change: tuple[str, ...], message: str
 ) -> None:
+    text = NER
+    for old, new in zip(change[::2], change[1::2], strict=True):
+        text = text.replace(old, new)
     with pytest.raises(BlurbError, match=message) as error:
-        tasks.load(write(tmp_path, NER.replace(*change)))
+        tasks.load(write(tmp_path, text))
     assert "my-genes.toml" in str(error.value)
 
 

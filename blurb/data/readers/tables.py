@@ -89,7 +89,7 @@ def read_similarity(
 def check_score(value: Any, low: float, high: float, line: FileLine) -> float:
     """A value as a score; DataError if it is none of the scale."""
     try:
-        score = float(value)
+        score = float("nan" if isinstance(value, bool) else value)
     except (TypeError, ValueError, OverflowError):
         score = float("nan")
     if not low <= score <= high:

@@ -212,6 +212,12 @@ def test_a_table_of_documents_and_of_pairs(tmp_path: Path) -> None:
             ":2: expected a score from 0 to 4",
         ),
         (
+            "similarity",
+            {"kind": "jsonl"},
+            '{"text_a": "a", "text_b": "b", "score": true}\n',
+            ":1: expected a score from 0 to 4, found 'True'",
+        ),
+        (
             "document",
             {"kind": "jsonl"},
             '{"text": "a", "labels": null}\n',

@@ -349,6 +349,9 @@ def test_the_command_says_the_level_with_its_exit_code(rows: Path, tmp_path: Pat
             "gad, seed 1: gad was released with dummies",
         ),
         (["runs", 1, "seed"], 1, "listed twice"),
+        (["scored_on"], "first 20 examples", "row.json: 'scored_on' is no key of a row"),
+        (["runs", 0, "drawn"], 3, "row.json: a run must have the keys task, seed, "),
+        (["planned", "gad"], [1, 1, 2], "row.json: planned must be lists of seeds, each once"),
     ],
 )
 def test_a_hostile_description_is_refused(
@@ -363,6 +366,29 @@ def test_a_hostile_description_is_refused(
         ["leaderboard", "verify", "--suite", "demo", str(forge(rows, tmp_path, about))],
         tmp_path / "empty",
     )
+
+
+@pytest.mark.parametrize(
+    ("seed", "split"), [(99, "test"), (1, "train"), (1, "tset")], ids=["seed", "split", "word"]
+)
+def test_predictions_that_belong_to_no_run_are_refused(
+    seed: int, split: str, rows: Path, tmp_path: Path
+) -> None:
+    row = forge(
+        rows, tmp_path, gad=lambda lines: [*lines, {**lines[0], "seed": seed, "split": split}]
+    )
+    said = refused(["leaderboard", "verify", "--suite", "demo", str(row)], tmp_path / "empty")
+    assert f"gad.parquet: has predictions of ('gad', {seed}, '{split}'), of which row.json" in said
+
+
+def test_a_run_that_was_left_out_leaves_no_predictions(rows: Path, tmp_path: Path) -> None:
+    """The lowest seed, taken out of the description alone, was recomputed without a word."""
+
+    def drop(about: dict[str, Any]) -> None:
+        about["runs"] = [run for run in about["runs"] if (run["task"], run["seed"]) != ("gad", 1)]
+
+    asked = ["leaderboard", "verify", "--suite", "demo", str(forge(rows, tmp_path, drop))]
+    assert "has predictions of ('gad', 1, 'dev')" in refused(asked, tmp_path / "empty")
 
 
 def linked(row: Path) -> None:
