@@ -177,12 +177,9 @@ def read_rules(
     if combined.looks is not None and looks is None and not in_series:
         raise SettingsError(f"{combined.looks} looks, as the rules say, {NEEDS_STATE}", fix=give)
     if max_drop is not None:
-        given |= {
-            "default": limit,
-            "overall": replace(combined.overall, max_drop=max_drop),
-            "limits": {
-                name: replace(own, max_drop=max_drop) for name, own in combined.limits.items()
-            },
-        }
+        # An own limit of the score would ask for it, where it can be judged or not.
+        own = {name: replace(each, max_drop=None) for name, each in combined.limits.items()}
+        overall = replace(combined.overall, max_drop=None)
+        given |= {"default": limit, "overall": overall, "limits": own}
     required = tuple(task.name for task in named) or combined.required
     return replace(combined, **given, required=required)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from blurb import names, tasks
 from blurb.messages import (
@@ -35,6 +35,7 @@ from blurb.table_files import head_of
 PUBLISHED = "published"
 
 
+@runtime_checkable
 class HasRows(Protocol):
     """Results of a run (`blurb.Results`)."""
 
