@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import os
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -18,7 +17,7 @@ from blurb.checkpoints.checkpoint import Checkpoint
 from blurb.checkpoints.reading import blame_folder
 from blurb.checkpoints.references import locate_checkpoint
 from blurb.checkpoints.tokenizer_files import TOKENIZERS
-from blurb.checkpoints.weights import INDEX, PATTERNS
+from blurb.checkpoints.weights import INDEX
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.messages import ModelError
 from blurb.system.cache import cache_home
@@ -55,11 +54,9 @@ def of_loaded(
 def with_tokenizer(
     checkpoint: Path, tokenizer: PreTrainedTokenizerBase | str | Path, remote_code: bool
 ) -> Path:
-    """The weights of a checkpoint with another tokenizer; files are linked where possible."""
-
-    return _keep_folder(
-        lambda folder: _link_weights(checkpoint, folder, remote_code), tokenizer, remote_code
-    )
+    """The weights of a checkpoint with another tokenizer."""
+    read = Checkpoint(checkpoint, remote_code)
+    return _keep_folder(lambda folder: _copy_weights(read, folder), tokenizer, remote_code)
 
 
 def with_adapter(
@@ -83,7 +80,7 @@ def with_adapter(
     own = folder if any((folder / name).is_file() for name in TOKENIZERS) else place.folder
 
     def fill(target: Path) -> None:
-        _link_weights(place.folder, target, remote_code)
+        _copy_weights(checkpoint, target)
         (target / adapter.FOLDER).mkdir()
         for name in (adapter.ADAPTER, adapter.WEIGHTS):
             shutil.copyfile(folder / name, target / adapter.FOLDER / name)
@@ -128,7 +125,7 @@ def _check_loaded(model: Any) -> None:
 def _keep_folder(
     fill: Callable[[Path], None], tokenizer: PreTrainedTokenizerBase | str | Path, remote_code: bool
 ) -> Path:
-    """A folder of the cache, named by its content; an existing one is kept.
+    """A folder of the cache, named by its content; an existing one is kept if it has the weights of its name.
 
     :param fill: writes weights and configuration
     """
@@ -138,8 +135,13 @@ def _keep_folder(
         folder = Path(name)
         fill(folder)
         tokens = _save_tokenizer(tokenizer, folder, remote_code)
-        final = root / f"{Checkpoint(folder, remote_code).weights_hash[:16]}-{tokens[:16]}"
-        if not final.is_dir():
+        weights = Checkpoint(folder, remote_code).weights_hash
+        final = root / f"{weights[:16]}-{tokens[:16]}"
+        kept = ""
+        with contextlib.suppress(ModelError, OSError):  # there is none, or it is damaged
+            kept = Checkpoint(final, remote_code).weights_hash
+        if kept != weights:
+            shutil.rmtree(final, ignore_errors=True)
             folder.chmod(0o755)
             with contextlib.suppress(OSError):  # another process was faster
                 folder.rename(final)
@@ -161,14 +163,11 @@ def _save_tokenizer(
     return Tokenizer(tokenizer).hash
 
 
-def _link_weights(checkpoint: Path, folder: Path, remote_code: bool) -> None:
-    for pattern in ("config.json", *PATTERNS, f"*{INDEX}", *(["*.py"] if remote_code else [])):
-        for path in checkpoint.glob(pattern):
-            _link_file(path.resolve(), folder / path.name)
-
-
-def _link_file(path: Path, target: Path) -> None:
-    try:
-        os.link(path, target)
-    except OSError:  # another disk, or one without links
+def _copy_weights(checkpoint: Checkpoint, folder: Path) -> None:
+    """Copies configuration, weights and code; a link would follow what is later written into the original."""
+    patterns = ("config.json", f"*{INDEX}", *(["*.py"] if checkpoint.remote_code else []))
+    others = [path for pattern in patterns for path in checkpoint.folder.glob(pattern)]
+    for path in (*others, *checkpoint.weights.files):
+        target = folder / path.relative_to(checkpoint.folder)
+        target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)
