@@ -411,11 +411,7 @@ def test_presets_know_it_by_short_name_and_by_id(
 
 @pytest.mark.parametrize("by", ["base", "tokenizer"])
 def test_a_tokenizer_put_beside_weights_has_the_casing_of_its_place(
-    spoilt: Path,
-    healthy: ModelSource,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    by: str,
+    spoilt: Path, healthy: ModelSource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str
 ) -> None:
     """That asked for, else that of the preset that it comes from, whatever the weights are."""
     model = AutoModel.from_pretrained(healthy.location)
