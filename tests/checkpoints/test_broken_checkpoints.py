@@ -31,22 +31,28 @@ from blurb.planning import trials
 from blurb.planning.options import RunOptions
 from blurb.planning.request import make_request
 from tests import checkpoints
-from tests.checkpoints import reweigh
 from tests.conftest import Builder
 from tests.rewriting import edit, rewrite
 
 CONFIGS: list[tuple[dict[str, Any], str]] = [
-    ({"hidden_size": "x"}, r"hidden_size must be a whole number .got 'x'."),
-    ({"hidden_size": 128.5}, r"hidden_size must be a whole number .got 128.5."),
-    ({"hidden_size": True}, r"hidden_size must be a whole number .got True."),
+    ({"hidden_size": "x"}, r"hidden_size must be a whole number, at least 1 and at most 1,000,000 .got 'x'."),
+    ({"hidden_size": 128.5}, r"hidden_size must be a whole number, .* .got 128.5."),
+    ({"hidden_size": True}, r"hidden_size must be a whole number, .* .got True."),
     ({"hidden_size": None}, "its config.json does not describe a text encoder: .*hidden_size"),
-    ({"hidden_size": 0}, r"hidden_size must be from 1 to 1,000,000 .got 0."),
-    ({"num_hidden_layers": "2"}, r"num_hidden_layers must be a whole number .got '2'."),
-    ({"num_hidden_layers": 20_000}, r"num_hidden_layers must be from 1 to 500 .got 20000."),
-    ({"num_attention_heads": 0}, r"num_attention_heads must be from 1 to 10,000 .got 0."),
-    ({"num_attention_heads": -2}, r"num_attention_heads must be from 1 to 10,000 .got -2."),
-    ({"vocab_size": 4_000_000_000}, r"vocab_size must be from 1 to 10,000,000 .got 4000000000."),
-    ({"vocab_size": [1] * 99}, r"vocab_size must be a whole number .got \[1, .*\.\.\.\)"),
+    ({"hidden_size": 0}, r"hidden_size must be at least 1 and at most 1,000,000 .got 0."),
+    ({"num_hidden_layers": "2"}, r"num_hidden_layers must be a whole number, .* .got '2'."),
+    ({"num_hidden_layers": 20_000}, r"num_hidden_layers must be at least 1 and at most 500 .got 20000."),
+    ({"num_attention_heads": 0}, r"num_attention_heads must be at least 1 and at most 10,000 .got 0."),
+    ({"num_attention_heads": -2}, r"num_attention_heads must be at least 1 and at most 10,000 .got -2."),
+    ({"vocab_size": 4_000_000_000}, r"vocab_size must be at least 1 and at most 10,000,000 .got 4000000000."),
+    ({"vocab_size": [1] * 99}, r"vocab_size must be a whole number, .* .got \[1, [1, ]*\)"),
+    ({"attention_probs_dropout_prob": float("nan")}, "_prob must be a number, .* below 1 .got nan"),
+    ({"hidden_dropout_prob": 1}, "hidden_dropout_prob must be at least 0 and below 1 .got 1"),
+    ({"hidden_dropout_prob": -0.1}, "hidden_dropout_prob must be at least 0 and below 1"),
+    ({"hidden_dropout_prob": "0.1"}, "hidden_dropout_prob must be a number, at least 0 and"),
+    ({"layer_norm_eps": float("inf")}, "layer_norm_eps must be a number, above 0 .got inf"),
+    ({"layer_norm_eps": {"__float__": "Infinity"}}, "layer_norm_eps must be a number, above 0"),
+    ({"layer_norm_eps": 0}, "layer_norm_eps must be above 0 .got 0"),
     ({"hidden_act": None}, "its config.json does not describe a text encoder: .*hidden_act"),
     ({"hidden_act": "evil"}, "its config.json does not describe a text encoder: .*evil"),
     ({"dtype": "evil"}, r"dtype must be one of float32, .* .got 'evil'."),
@@ -104,7 +110,7 @@ CONFIGS: list[tuple[dict[str, Any], str]] = [
     ({"model_type": "encodec"}, "'encodec' is not a text-only model"),
     (
         {"encoder": {"model_type": "bert", "num_hidden_layers": 10**9}},
-        "num_hidden_layers must be from 1 to 500",
+        "num_hidden_layers must be at least 1 and at most 500",
     ),
 ]
 
