@@ -16,7 +16,8 @@ from typing import Any
 from blurb.checkpoints.reading import errors_alone, shorten_value
 from blurb.inputs.features import Features
 from blurb.inputs.tokenizer import Tokenizer
-from blurb.messages import ErrorCollector, ModelError, opt
+from blurb.fields import Field
+from blurb.messages import BlurbError, ErrorCollector, ModelError, SettingsError, opt
 
 
 @dataclass(frozen=True)
@@ -277,10 +278,12 @@ def make_bidirectional(encoder: Any) -> None:
 _BOUNDS = tomllib.loads(
     (files("blurb.checkpoints") / "config_bounds.toml").read_text(encoding="utf-8")
 )
-UPPER_BOUNDS = {name: group["most"] for group in _BOUNDS["group"] for name in group["fields"]}
-"""Maximum of configuration fields that are counts or sizes."""
-LEAST: Mapping[str, int] = _BOUNDS["least"]
-"""Minimum if it is not 1."""
+BOUNDED = {
+    name: Field(int if "most" in group["bounds"] else float, **group["bounds"])
+    for group in _BOUNDS["group"]
+    for name in group["fields"]
+}
+"""Fields of a configuration that are counts, sizes, probabilities or small numbers."""
 TYPES = ("float32", "float16", "bfloat16", "float64", "float", "half", "double", "auto")
 ATTENTION = ("eager", "sdpa", "flash_attention_2", "flash_attention_3", "flex_attention")
 IMPLEMENTATION = ("_implementation", "_implementation_internal")
@@ -361,18 +364,15 @@ def config_fields(config: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield from config_fields(value)
 
 
-def config_fault(name: str, value: Any) -> ModelError | None:
+def config_fault(name: str, value: Any) -> BlurbError | None:
     """The fault of a field, if any. Missing fields (null) get their default, or transformers rejects them."""
     if value is None:
         return None
-    if name in UPPER_BOUNDS:
-        least = LEAST.get(name, 1)
-        if type(value) is not int:
-            return ModelError(f"{name} must be a whole number (got {shorten_value(value)}).")
-        if not least <= value <= UPPER_BOUNDS[name]:
-            return ModelError(
-                f"{name} must be from {least} to {UPPER_BOUNDS[name]:,} (got {shorten_value(value)})."
-            )
+    if name in BOUNDED:
+        try:
+            BOUNDED[name].checked(name, value)
+        except SettingsError as error:
+            return error
     if name in ("dtype", "torch_dtype") and (
         not isinstance(value, str) or value.removeprefix("torch.") not in TYPES
     ):

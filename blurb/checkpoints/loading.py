@@ -17,17 +17,13 @@ from blurb.checkpoints.architecture import WITHOUT, check_embeddings, check_type
 from blurb.checkpoints.filed_tokenizer import as_filed, check_sentencepiece
 from blurb.checkpoints.reading import blame_folder, errors_alone, hide_progress
 from blurb.checkpoints.tokenizer_files import with_casing
-from blurb.checkpoints.weights import find_weights, read_kinds
+from blurb.checkpoints.weights import BUFFERS, find_weights, read_kinds
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.messages import ModelError, first_of
 
 NO_ENCODER = "its config.json does not describe a text encoder"
 STRANGE = "ꙮ"
 """A letter that is missing in most vocabularies."""
-BUFFERS = re.compile(
-    r"(^|\.)(position_ids|token_type_ids|inv_freq|masked_bias|(attn|attention|self_attn)\.bias)$"
-)
-"""Names of buffers that older releases of transformers saved among the weights."""
 HEADS = re.compile(
     r"^([^.]*_)?(cls|heads?|classifier|scores?|predictions?|outputs?|logits|loss|bias|proj(ection|ector)?|decoder|pooler)"
     rf"(\.|$)|{BUFFERS.pattern}"

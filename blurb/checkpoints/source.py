@@ -109,13 +109,13 @@ def resolve_checkpoint(
     :raises ModelError: says what is missing and what to do
     """
     folder, commit, usual = locate_checkpoint(reference, revision, remote_code)
-    casing = usual if casing is None else casing
     if base is not None:
         from blurb.checkpoints import staged_checkpoint
 
         try:
-            folder, commit = staged_checkpoint.with_adapter(folder, base, tokenizer, remote_code)
-            return of_folder(folder, name or default_name(reference), commit, remote_code, casing)
+            kept = staged_checkpoint.with_adapter(folder, base, tokenizer, remote_code, casing)
+            name = name or default_name(reference)
+            return of_folder(kept.folder, name, kept.revision, remote_code, kept.casing)
         except ModelError as error:
             # The error names the folder of the cache where the two were put together.
             error.where = f"{reference} on {base}"
@@ -124,7 +124,9 @@ def resolve_checkpoint(
         from blurb.checkpoints import staged_checkpoint
 
         Checkpoint(folder).check_files(with_tokenizer=False)
-        folder = staged_checkpoint.with_tokenizer(folder, tokenizer, remote_code)
+        kept = staged_checkpoint.with_tokenizer(folder, tokenizer, remote_code, casing)
+        folder, casing = kept.folder, kept.casing
+    casing = usual if casing is None else casing
     return of_folder(folder, name or default_name(reference), commit, remote_code, casing)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import os
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -16,9 +15,9 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from blurb.checkpoints import adapter
 from blurb.checkpoints.checkpoint import Checkpoint
 from blurb.checkpoints.reading import blame_folder
-from blurb.checkpoints.references import locate_checkpoint
+from blurb.checkpoints.references import CheckpointPlace, locate_checkpoint
 from blurb.checkpoints.tokenizer_files import TOKENIZERS
-from blurb.checkpoints.weights import INDEX, PATTERNS
+from blurb.checkpoints.weights import INDEX
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.messages import ModelError
 from blurb.system.cache import cache_home
@@ -49,17 +48,21 @@ def of_loaded(
         with blame_folder("the loaded model", "cannot be saved"):
             encoder.save_pretrained(folder)
 
-    return _keep_folder(fill, tokenizer, False)
+    return _keep_folder(fill, tokenizer, False).folder
 
 
 def with_tokenizer(
-    checkpoint: Path, tokenizer: PreTrainedTokenizerBase | str | Path, remote_code: bool
-) -> Path:
-    """The weights of a checkpoint with another tokenizer; files are linked where possible."""
+    checkpoint: Path,
+    tokenizer: PreTrainedTokenizerBase | str | Path,
+    remote_code: bool,
+    casing: str | None = None,
+) -> CheckpointPlace:
+    """The weights of a checkpoint with another tokenizer.
 
-    return _keep_folder(
-        lambda folder: _link_weights(checkpoint, folder, remote_code), tokenizer, remote_code
-    )
+    :param casing: of the tokenizer; None follows what it is loaded from
+    """
+    read = Checkpoint(checkpoint, remote_code)
+    return _keep_folder(lambda folder: _copy_weights(read, folder), tokenizer, remote_code, casing)
 
 
 def with_adapter(
@@ -67,31 +70,33 @@ def with_adapter(
     base: str,
     tokenizer: PreTrainedTokenizerBase | str | Path | None,
     remote_code: bool,
-) -> tuple[Path, str]:
+    casing: str | None = None,
+) -> CheckpointPlace:
     """A folder with the weights of a base and an adapter that loading merges into them, and a revision naming both.
 
     Merged weights are not saved: they could include weights that loading draws at random, such as a pooler.
 
     :param base: the reference of its base; no file of the adapter decides it
     :param tokenizer: instead of those of the adapter and of the base
+    :param casing: of the tokenizer; None follows what it is loaded from
     """
     adapter.check(folder, base)
     place = locate_checkpoint(base, None, remote_code)
     checkpoint = Checkpoint(place.folder, remote_code)
-    checkpoint.check()
+    checkpoint.check_files(with_tokenizer=False)
     adapter.read(folder, base, checkpoint.outline)
-    own = folder if any((folder / name).is_file() for name in TOKENIZERS) else place.folder
+    has_own = any((folder / name).is_file() for name in TOKENIZERS)
+    own = CheckpointPlace(folder) if has_own else place
 
     def fill(target: Path) -> None:
-        _link_weights(place.folder, target, remote_code)
+        _copy_weights(checkpoint, target)
         (target / adapter.FOLDER).mkdir()
         for name in (adapter.ADAPTER, adapter.WEIGHTS):
             shutil.copyfile(folder / name, target / adapter.FOLDER / name)
 
-    made = _keep_folder(fill, own if tokenizer is None else tokenizer, remote_code)
-    return (
-        made,
-        f"{file_hash(folder / adapter.WEIGHTS)[:12]} on {base} {checkpoint.weights_hash[:12]}",
+    kept = _keep_folder(fill, own if tokenizer is None else tokenizer, remote_code, casing)
+    return kept._replace(
+        revision=f"{file_hash(folder / adapter.WEIGHTS)[:12]} on {base} {checkpoint.weights_hash[:12]}"
     )
 
 
@@ -126,9 +131,12 @@ def _check_loaded(model: Any) -> None:
 
 
 def _keep_folder(
-    fill: Callable[[Path], None], tokenizer: PreTrainedTokenizerBase | str | Path, remote_code: bool
-) -> Path:
-    """A folder of the cache, named by its content; an existing one is kept.
+    fill: Callable[[Path], None],
+    tokenizer: PreTrainedTokenizerBase | str | Path | CheckpointPlace,
+    remote_code: bool,
+    casing: str | None = None,
+) -> CheckpointPlace:
+    """A folder of the cache, named by its content; an existing one is kept if it has the weights of its name.
 
     :param fill: writes weights and configuration
     """
@@ -137,38 +145,31 @@ def _keep_folder(
     with tempfile.TemporaryDirectory(dir=root, prefix=".", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         fill(folder)
-        tokens = _save_tokenizer(tokenizer, folder, remote_code)
-        final = root / f"{Checkpoint(folder, remote_code).weights_hash[:16]}-{tokens[:16]}"
-        if not final.is_dir():
+        if isinstance(tokenizer, str | Path):
+            tokenizer = locate_checkpoint(str(tokenizer), None, remote_code)
+        if isinstance(tokenizer, CheckpointPlace):
+            casing = tokenizer.casing if casing is None else casing
+            tokenizer = Checkpoint(tokenizer.folder, remote_code, casing).tokenizer.inner
+        # Its class is saved, too: the configuration of another model would lead to a wrong one.
+        tokenizer.save_pretrained(folder)
+        weights = Checkpoint(folder, remote_code).weights_hash
+        final = root / f"{weights[:16]}-{Tokenizer(tokenizer).hash[:16]}"
+        kept = ""
+        with contextlib.suppress(ModelError, OSError):  # there is none, or it is damaged
+            kept = Checkpoint(final, remote_code).weights_hash
+        if kept != weights:
+            shutil.rmtree(final, ignore_errors=True)
             folder.chmod(0o755)
             with contextlib.suppress(OSError):  # another process was faster
                 folder.rename(final)
-    return final
+    return CheckpointPlace(final, casing=casing or "")
 
 
-def _save_tokenizer(
-    tokenizer: PreTrainedTokenizerBase | str | Path, folder: Path, remote_code: bool
-) -> str:
-    """Saves a tokenizer and returns its hash.
-
-    Its class is saved, too: the configuration of another model would lead to a wrong one.
-    """
-    if isinstance(tokenizer, str | Path):
-        tokenizer = Checkpoint(
-            locate_checkpoint(str(tokenizer), None, remote_code).folder, remote_code
-        ).tokenizer.inner
-    tokenizer.save_pretrained(folder)
-    return Tokenizer(tokenizer).hash
-
-
-def _link_weights(checkpoint: Path, folder: Path, remote_code: bool) -> None:
-    for pattern in ("config.json", *PATTERNS, f"*{INDEX}", *(["*.py"] if remote_code else [])):
-        for path in checkpoint.glob(pattern):
-            _link_file(path.resolve(), folder / path.name)
-
-
-def _link_file(path: Path, target: Path) -> None:
-    try:
-        os.link(path, target)
-    except OSError:  # another disk, or one without links
+def _copy_weights(checkpoint: Checkpoint, folder: Path) -> None:
+    """Copies configuration, weights and code; a link would follow what is later written into the original."""
+    patterns = ("config.json", f"*{INDEX}", *(["*.py"] if checkpoint.remote_code else []))
+    others = [path for pattern in patterns for path in checkpoint.folder.glob(pattern)]
+    for path in (*others, *checkpoint.weights.files):
+        target = folder / path.relative_to(checkpoint.folder)
+        target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)

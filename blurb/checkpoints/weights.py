@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +28,12 @@ PATTERNS = ("*.safetensors", "pytorch_model*.bin")
 VOLATILE = ("_name_or_path", "transformers_version", "torch_dtype", "dtype", "architectures")
 """Configuration fields that record who saved it, and how."""
 SAFE = ".safetensors"
+FLOATS = re.compile(r"b?f(loat)?(16|32|64|8_e(4m3|5m2)\w*)", re.IGNORECASE)
+"""Types of the numbers that weights may have, as safetensors and torch name them."""
+BUFFERS = re.compile(
+    r"(^|\.)(position_ids|token_type_ids|inv_freq|num_batches_tracked|masked_bias|(attn|attention|self_attn)\.bias)$"
+)
+"""Names of buffers, which are no weights and may be whole numbers; older releases of transformers saved some."""
 ZIP = b"PK\x03\x04"
 """The first bytes of an archive."""
 
@@ -70,7 +77,7 @@ class Weights:
     def dtype(self) -> str:
         """ "bfloat16" if all floating-point weights are so in safetensors; else "float32", in which they are read."""
         kinds = {kind for path in self.files for kind in read_kinds(path).values()}
-        return "bfloat16" if {kind for kind in kinds if "F" in kind} == {"BF16"} else "float32"
+        return "bfloat16" if set(filter(FLOATS.fullmatch, kinds)) == {"BF16"} else "float32"
 
     def stamp(self, with_code: bool) -> Stamp:
         """The stamp of the files now, and of all files that decide which weights count.
@@ -164,25 +171,31 @@ def _weight_map(folder: Path, index: str) -> dict[str, str]:
     return files
 
 
-def read_kinds(path: Path) -> dict[str, str]:
-    """Name of each weight of a file -> type of its numbers ("F32", "BF16", "I8"), without reading the numbers.
+def read_weights(path: Path) -> dict[str, Any]:
+    """Name of each weight of a file -> its values on the CPU, which are read from the file once they are used.
 
-    For files of torch only the first letter is right; files of releases before 1.6 cannot be read in part and give {}.
+    Files of torch before 1.6 cannot be read in part, and are read whole.
     """
+    if path.suffix == SAFE:
+        from safetensors.torch import load_file
+
+        return dict(load_file(path))
+    import torch
+
+    mapped = zipfile.is_zipfile(path)
+    values = torch.load(path, map_location="cpu", weights_only=True, mmap=mapped)
+    return {name: value for name, value in values.items() if torch.is_tensor(value)}
+
+
+def read_kinds(path: Path) -> dict[str, str]:
+    """Name of each weight of a file -> type of its numbers: "BF16" or "I8", in files of torch "bfloat16" or "int8"."""
     if path.suffix == SAFE:
         from safetensors import safe_open
 
         with safe_open(path, "np") as file:
             return {name: file.get_slice(name).get_dtype() for name in file.keys()}  # noqa: SIM118 - no mapping
-    if not zipfile.is_zipfile(path):
-        return {}
-    import torch
-
-    values = torch.load(path, map_location="meta", weights_only=True, mmap=True)
     return {
-        name: "IF"[value.is_floating_point()]
-        for name, value in values.items()
-        if torch.is_tensor(value)
+        name: str(value.dtype).removeprefix("torch.") for name, value in read_weights(path).items()
     }
 
 
@@ -210,12 +223,14 @@ def check_header(folder: Path, path: Path) -> None:
         )
     with blame_folder(folder, f"cannot load the weights: {path.name}"):
         kinds = read_kinds(path)
-    if whole := [
-        name for name, kind in kinds.items() if kind[0] in "IU" and name.endswith(".weight")
+    if others := [
+        f"{name}: {kind}"
+        for name, kind in kinds.items()
+        if not FLOATS.fullmatch(kind) and not BUFFERS.search(name)
     ]:
         raise ModelError(
-            f"{path.name} has weights that are whole numbers ({first_of(whole, 3)}): they are quantised, and "
-            "nothing says by which scales",
+            f"{path.name} has weights that are no floating-point numbers ({first_of(others, 3)}): whole ones are "
+            "quantised, and nothing says by which scales",
             where=folder,
             fix="dequantise them, and save the model again.",
         )

@@ -537,3 +537,16 @@ def test_a_change_of_the_merged_adapter_is_noticed_before_a_trial(
             check_unchanged(source)
     finally:
         place.write_bytes(before)
+
+
+@pytest.mark.parametrize("number", [torch.int8, torch.bool])
+def test_matrices_that_are_no_floating_point_numbers_are_refused(
+    checkpoint: Builder, plain: Path, tmp_path: Path, number: torch.dtype
+) -> None:
+    folder = Path(shutil.copytree(plain, tmp_path / "adapter"))
+    reweigh(
+        folder / "adapter_model.safetensors",
+        lambda state: {name: value.to(number) for name, value in state.items()},
+    )
+    with pytest.raises(ModelError, match=r"adapter_model.safetensors has weights that are no float"):
+        resolve_checkpoint(str(folder), base=str(checkpoint("bert_uncased")))

@@ -9,11 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import peft
 import pytest
 import sentencepiece
 from click.testing import CliRunner, Result
 from tokenizers import Tokenizer as File
-from transformers import AutoTokenizer
+from transformers import AutoModel, AutoTokenizer
 
 from blurb import tasks
 from blurb.checkpoints import Checkpoint, ModelSource, source as sources
@@ -165,7 +166,7 @@ def test_the_tokenizer_of_another_folder_is_as_its_file_says(
 
     rewrite(copy / "tokenizer.json", normalizer=None)
     staged = with_tokenizer(checkpoint("bert_uncased"), copy, False)
-    assert _of(Checkpoint(staged).tokenizer) == _ids(copy)
+    assert _of(Checkpoint(staged.folder).tokenizer) == _ids(copy)
 
 
 SPECIAL = {"pad_id": 0, "bos_id": 1, "eos_id": 2, "unk_id": 3}
@@ -406,6 +407,33 @@ def test_presets_know_it_by_short_name_and_by_id(
     monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *_, **__: str(spoilt))
     assert resolve_model(reference).tokenizer == healthy.tokenizer
     assert resolve_model(reference, casing="uncased").tokenizer != healthy.tokenizer
+
+
+@pytest.mark.parametrize("by", ["base", "tokenizer"])
+def test_a_tokenizer_put_beside_weights_has_the_casing_of_its_place(
+    spoilt: Path, healthy: ModelSource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by: str
+) -> None:
+    """That asked for, else that of the preset that it comes from, whatever the weights are."""
+    model = AutoModel.from_pretrained(healthy.location)
+    peft.get_peft_model(model, peft.LoraConfig(target_modules=["query"])).save_pretrained(
+        tmp_path / "adapter"
+    )
+    rewrite(tmp_path / "adapter" / "adapter_config.json", base_model_name_or_path=None)
+
+    def resolve(place: str, casing: str | None = None) -> ModelSource:
+        reference = str(tmp_path / "adapter") if by == "base" else healthy.location
+        source = resolve_model(reference, casing=casing, **{by: place})
+        sources._read.clear()
+        assert source.checkpoint.tokenizer.hash == source.tokenizer
+        return source
+
+    assert resolve(str(spoilt), "cased").tokenizer == healthy.tokenizer
+    assert resolve(str(spoilt), "uncased").checkpoint.tokenizer.lower_cases
+    with pytest.raises(ModelError, match="the tokenizer lower-cases all text"):
+        resolve(str(spoilt))
+    monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *_, **__: str(spoilt))
+    assert resolve("biobert").tokenizer == healthy.tokenizer
+    assert resolve("biobert", "uncased").checkpoint.tokenizer.lower_cases
 
 
 def test_other_checkpoints_of_the_hub_are_refused(

@@ -71,7 +71,7 @@ def _segments(folder: Path) -> tuple[str, str]:
 
 def _config(folder: Path) -> tuple[str, str]:
     rewrite(folder / "config.json", hidden_size=0)
-    return "hidden_size must be from 1 to 1,000,000 (got 0)", "save the model again"
+    return "hidden_size must be at least 1 and at most 1,000,000 (got 0)", "save the model again"
 
 
 def _quantised(folder: Path) -> tuple[str, str]:
