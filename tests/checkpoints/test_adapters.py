@@ -548,5 +548,7 @@ def test_matrices_that_are_no_floating_point_numbers_are_refused(
         folder / "adapter_model.safetensors",
         lambda state: {name: value.to(number) for name, value in state.items()},
     )
-    with pytest.raises(ModelError, match=r"adapter_model.safetensors has weights that are no float"):
+    with pytest.raises(
+        ModelError, match=r"adapter_model.safetensors has weights that are no float"
+    ):
         resolve_checkpoint(str(folder), base=str(checkpoint("bert_uncased")))
