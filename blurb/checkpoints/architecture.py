@@ -14,9 +14,9 @@ from string import ascii_lowercase
 from typing import Any
 
 from blurb.checkpoints.reading import errors_alone, shorten_value
+from blurb.fields import Field
 from blurb.inputs.features import Features
 from blurb.inputs.tokenizer import Tokenizer
-from blurb.fields import Field
 from blurb.messages import BlurbError, ErrorCollector, ModelError, SettingsError, opt
 
 

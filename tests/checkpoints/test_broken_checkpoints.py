@@ -35,16 +35,31 @@ from tests.conftest import Builder
 from tests.rewriting import edit, rewrite
 
 CONFIGS: list[tuple[dict[str, Any], str]] = [
-    ({"hidden_size": "x"}, r"hidden_size must be a whole number, at least 1 and at most 1,000,000 .got 'x'."),
+    (
+        {"hidden_size": "x"},
+        r"hidden_size must be a whole number, at least 1 and at most 1,000,000 .got 'x'.",
+    ),
     ({"hidden_size": 128.5}, r"hidden_size must be a whole number, .* .got 128.5."),
     ({"hidden_size": True}, r"hidden_size must be a whole number, .* .got True."),
     ({"hidden_size": None}, "its config.json does not describe a text encoder: .*hidden_size"),
     ({"hidden_size": 0}, r"hidden_size must be at least 1 and at most 1,000,000 .got 0."),
     ({"num_hidden_layers": "2"}, r"num_hidden_layers must be a whole number, .* .got '2'."),
-    ({"num_hidden_layers": 20_000}, r"num_hidden_layers must be at least 1 and at most 500 .got 20000."),
-    ({"num_attention_heads": 0}, r"num_attention_heads must be at least 1 and at most 10,000 .got 0."),
-    ({"num_attention_heads": -2}, r"num_attention_heads must be at least 1 and at most 10,000 .got -2."),
-    ({"vocab_size": 4_000_000_000}, r"vocab_size must be at least 1 and at most 10,000,000 .got 4000000000."),
+    (
+        {"num_hidden_layers": 20_000},
+        r"num_hidden_layers must be at least 1 and at most 500 .got 20000.",
+    ),
+    (
+        {"num_attention_heads": 0},
+        r"num_attention_heads must be at least 1 and at most 10,000 .got 0.",
+    ),
+    (
+        {"num_attention_heads": -2},
+        r"num_attention_heads must be at least 1 and at most 10,000 .got -2.",
+    ),
+    (
+        {"vocab_size": 4_000_000_000},
+        r"vocab_size must be at least 1 and at most 10,000,000 .got 4000000000.",
+    ),
     ({"vocab_size": [1] * 99}, r"vocab_size must be a whole number, .* .got \[1, [1, ]*\)"),
     ({"attention_probs_dropout_prob": float("nan")}, "_prob must be a number, .* below 1 .got nan"),
     ({"hidden_dropout_prob": 1}, "hidden_dropout_prob must be at least 0 and below 1 .got 1"),
