@@ -15,7 +15,7 @@ from string import ascii_letters, digits, punctuation
 from typing import Any
 
 from blurb.checkpoints.reading import errors_alone
-from blurb.checkpoints.tokenizer_files import SENTENCEPIECE, iterate_steps
+from blurb.checkpoints.tokenizer_files import SENTENCEPIECE, SWITCHES, iterate_steps
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.messages import ModelError
 
@@ -29,15 +29,8 @@ PROBES = (
     "DNA kalo Café cafe\u0301 e\u0301",
     "5 µg/ml H₂O m² 10⁻³",
 )
-SWITCHES = {
-    "BertNormalizer": {
-        "lowercase": "do_lower_case",
-        "strip_accents": "strip_accents",
-        "handle_chinese_chars": "tokenize_chinese_chars",
-    },
-    "ByteLevel": {"add_prefix_space": "add_prefix_space"},
-}
-"""Type of a step in tokenizer.json -> field -> name in tokenizer_config.json that overrides it."""
+SAMPLING = ("dropout", "alpha", "nbest_size")
+"""Fields of tokenizer.json's model (BPE, Unigram) that split words at random, for pretraining."""
 NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 
 
@@ -53,6 +46,8 @@ def as_filed(inner: Any, folder: Path, config: Mapping[str, Any]) -> Any:
     if not type(inner).__module__.startswith("transformers."):
         return inner
     if (folder / JSON).is_file():
+        if hasattr(inner, "backend_tokenizer"):
+            _apply_switches(inner.backend_tokenizer, {})
         return _as_in_json(inner, folder, config)
     model = _sentencepiece_file(folder)
     return inner if model is None else _as_in_model(inner, model)
@@ -107,14 +102,17 @@ def _as_in_json(inner: Any, folder: Path, config: Mapping[str, Any]) -> Any:
 
 
 def _apply_switches(tokenizer: Any, config: Mapping[str, Any]) -> None:
-    """Applies the switches of tokenizer_config.json, as all versions of transformers do."""
+    """Applies the switches of tokenizer_config.json, as all versions of transformers do; stops random splits."""
+    for name in SAMPLING:
+        if getattr(tokenizer.model, name, None):
+            setattr(tokenizer.model, name, None)
     for part in ("normalizer", "pre_tokenizer"):
         step = getattr(tokenizer, part)
         state = _state_of_step(step)
         before = json.dumps(state)
         for one in iterate_steps(state):
             for field, switch in SWITCHES.get(str(one.get("type")), {}).items():
-                if isinstance(config.get(switch), bool):
+                if config.get(switch) is not None:
                     one[field] = config[switch]
         if json.dumps(state) != before:
             step.__setstate__(json.dumps(state).encode())

@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Iterable, Mapping
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from blurb.checkpoints.architecture import WITHOUT, check_embeddings, check_type
 from blurb.checkpoints.filed_tokenizer import as_filed, check_sentencepiece
 from blurb.checkpoints.reading import blame_folder, errors_alone, hide_progress
 from blurb.checkpoints.tokenizer_files import with_casing
-from blurb.checkpoints.weights import BUFFERS, find_weights, read_kinds
+from blurb.checkpoints.weights import BUFFERS, find_weights, read_weights, unite_weights
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.messages import ModelError, first_of
 
@@ -208,14 +209,10 @@ def _check_names(
             where=folder,
         )
     left = sorted(name for name in unused if _is_inside(model, name))
-    if not left and (beside := sorted(name for name in unused if not HEADS.search(name))):
-        files = find_weights(folder, config.to_dict()).files
-        # A prefix tells the encoder from the rest; without one, all but heads belongs to the encoder.
-        left = (
-            beside
-            if any(model.state_dict().keys() & read_kinds(path).keys() for path in files)
-            else []
-        )
+    files = find_weights(folder, config.to_dict()).loaded
+    # A prefix tells the encoder from the rest; without one, all but heads belongs to the encoder.
+    if not left and any(model.state_dict().keys() & read_weights(path).keys() for path in files):
+        left = sorted(name for name in unused if not HEADS.search(name))
     if left:
         raise ModelError(
             f"{len(left)} of the weights inside the encoder's own modules are not used ({first_of(left, 3)}); the "
@@ -223,12 +220,14 @@ def _check_names(
             where=folder,
             fix="correct config.json (number of layers, kind of positions), or save the encoder without these weights.",
         )
+    unite_weights(files, partial(_own_name, model))
 
 
 def _hint_at_prefix(name: str, unused: Iterable[str]) -> str:
     """A hint if the names in the file are those of the encoder with a prefix; otherwise ""."""
-    prefixes = (one.removesuffix(name) for one in sorted(unused) if one.endswith(f".{name}"))
-    prefix = next(prefixes, "")
+    prefix = next(
+        (one.removesuffix(name) for one in sorted(unused) if one.endswith(f".{name}")), ""
+    )
     by = next((wrapper for start, wrapper in WRAPPERS.items() if prefix.startswith(start)), "")
     written = f", as {by} writes them" if by else ""
     return (
@@ -236,6 +235,16 @@ def _hint_at_prefix(name: str, unused: Iterable[str]) -> str:
         if prefix
         else ""
     )
+
+
+def _own_name(model: Any, name: str) -> str:
+    """The name in an encoder of a weight of a file, also of one that is tied to another or has a name of old."""
+    own = (
+        name.removeprefix(f"{model.base_model_prefix}.")
+        .replace("LayerNorm.gamma", "LayerNorm.weight")
+        .replace("LayerNorm.beta", "LayerNorm.bias")
+    )
+    return str(model.get_expanded_tied_weights_keys().get(own, own))
 
 
 def _is_inside(model: Any, name: str) -> bool:

@@ -109,12 +109,12 @@ def resolve_checkpoint(
     :raises ModelError: says what is missing and what to do
     """
     folder, commit, usual = locate_checkpoint(reference, revision, remote_code)
+    name = name or default_name(reference)
     if base is not None:
         from blurb.checkpoints import staged_checkpoint
 
         try:
             kept = staged_checkpoint.with_adapter(folder, base, tokenizer, remote_code, casing)
-            name = name or default_name(reference)
             return of_folder(kept.folder, name, kept.revision, remote_code, kept.casing)
         except ModelError as error:
             # The error names the folder of the cache where the two were put together.
@@ -123,11 +123,10 @@ def resolve_checkpoint(
     if tokenizer is not None:
         from blurb.checkpoints import staged_checkpoint
 
-        Checkpoint(folder).check_files(with_tokenizer=False)
         kept = staged_checkpoint.with_tokenizer(folder, tokenizer, remote_code, casing)
         folder, casing = kept.folder, kept.casing
     casing = usual if casing is None else casing
-    return of_folder(folder, name or default_name(reference), commit, remote_code, casing)
+    return of_folder(folder, name, commit, remote_code, casing)
 
 
 def of_folder(

@@ -48,20 +48,21 @@ def of_loaded(
         with blame_folder("the loaded model", "cannot be saved"):
             encoder.save_pretrained(folder)
 
-    return _keep_folder(fill, tokenizer, False).folder
+    return _keep_folder(fill, tokenizer, False, None).folder
 
 
 def with_tokenizer(
     checkpoint: Path,
     tokenizer: PreTrainedTokenizerBase | str | Path,
     remote_code: bool,
-    casing: str | None = None,
+    casing: str | None,
 ) -> CheckpointPlace:
     """The weights of a checkpoint with another tokenizer.
 
     :param casing: of the tokenizer; None follows what it is loaded from
     """
     read = Checkpoint(checkpoint, remote_code)
+    read.check_files(with_tokenizer=False)
     return _keep_folder(lambda folder: _copy_weights(read, folder), tokenizer, remote_code, casing)
 
 
@@ -70,7 +71,7 @@ def with_adapter(
     base: str,
     tokenizer: PreTrainedTokenizerBase | str | Path | None,
     remote_code: bool,
-    casing: str | None = None,
+    casing: str | None,
 ) -> CheckpointPlace:
     """A folder with the weights of a base and an adapter that loading merges into them, and a revision naming both.
 
@@ -86,7 +87,6 @@ def with_adapter(
     checkpoint.check_files(with_tokenizer=False)
     adapter.read(folder, base, checkpoint.outline)
     has_own = any((folder / name).is_file() for name in TOKENIZERS)
-    own = CheckpointPlace(folder) if has_own else place
 
     def fill(target: Path) -> None:
         _copy_weights(checkpoint, target)
@@ -94,8 +94,9 @@ def with_adapter(
         for name in (adapter.ADAPTER, adapter.WEIGHTS):
             shutil.copyfile(folder / name, target / adapter.FOLDER / name)
 
-    kept = _keep_folder(fill, own if tokenizer is None else tokenizer, remote_code, casing)
-    return kept._replace(
+    own = CheckpointPlace(folder) if has_own else place
+    source = own if tokenizer is None else tokenizer
+    return _keep_folder(fill, source, remote_code, casing)._replace(
         revision=f"{file_hash(folder / adapter.WEIGHTS)[:12]} on {base} {checkpoint.weights_hash[:12]}"
     )
 
@@ -134,7 +135,7 @@ def _keep_folder(
     fill: Callable[[Path], None],
     tokenizer: PreTrainedTokenizerBase | str | Path | CheckpointPlace,
     remote_code: bool,
-    casing: str | None = None,
+    casing: str | None,
 ) -> CheckpointPlace:
     """A folder of the cache, named by its content; an existing one is kept if it has the weights of its name.
 

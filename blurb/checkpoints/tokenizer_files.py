@@ -37,6 +37,24 @@ SENTENCEPIECE = (
     "tokenizer.model",
 )
 FILES = (*JSON_FILES, "vocab.txt", "bpe.codes", "merges.txt", *SENTENCEPIECE)
+SWITCHES = {
+    "BertNormalizer": {
+        "lowercase": "do_lower_case",
+        "strip_accents": "strip_accents",
+        "handle_chinese_chars": "tokenize_chinese_chars",
+    },
+    "ByteLevel": {"add_prefix_space": "add_prefix_space"},
+}
+"""Type of a step in tokenizer.json -> field -> name in tokenizer_config.json that overrides it."""
+TYPES = {
+    "tokenizer_class": (str, "the name of a class"),
+    **{
+        switch: (bool, "true or false")
+        for fields in SWITCHES.values()
+        for switch in fields.values()
+    },
+}
+"""Names in tokenizer_config.json that must be absent, null, or of a type."""
 TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", *SENTENCEPIECE)
 """One of these makes a tokenizer."""
 
@@ -61,10 +79,12 @@ def read_tokenizer_config(folder: Path) -> dict[str, Any]:
                     _check_growth(folder, content)
                 if name == TOKENIZER_CONFIG:
                     config = content
-                    if not isinstance(content.get("tokenizer_class", ""), str | None):
-                        raise ModelError(
-                            f"{name}: tokenizer_class must be the name of a class.", where=folder
-                        )
+                    for field, (kind, words) in TYPES.items():
+                        if not isinstance(given := content.get(field), kind | None):
+                            raise ModelError(
+                                f"{name}: {field} must be {words} (got {shorten_value(given)}).",
+                                where=folder,
+                            )
             except ModelError as error:
                 raise ModelError(
                     f"cannot load the tokenizer: {error.what}", where=folder, fix=error.fix

@@ -7,7 +7,7 @@ import json
 import os
 import re
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,11 +62,13 @@ class Weights:
 
     :param files: none if transformers would find nothing to load
     :param index: the file of every weight, if an index says so
+    :param loaded: those of the files that transformers reads
     """
 
     folder: Path
     files: Sequence[Path]
     index: Mapping[str, str] | None = None
+    loaded: Sequence[Path] = ()
 
     @property
     def size(self) -> int:
@@ -93,10 +95,10 @@ class Weights:
             *(["*.py"] if with_code else []),
         )
         paths = {*self.files, *(path for pattern in patterns for path in self.folder.glob(pattern))}
-        stats = {str(path): path.stat() for path in paths}
         return tuple(
-            (name, one.st_size, one.st_mtime_ns, one.st_ctime_ns, one.st_ino)
-            for name, one in sorted(stats.items())
+            (str(path), one.st_size, one.st_mtime_ns, one.st_ctime_ns, one.st_ino)
+            for path in sorted(paths)
+            for one in [path.stat()]
         )
 
     def hash(self, config: Mapping[str, Any], code: Sequence[Path] = ()) -> str:
@@ -131,16 +133,14 @@ def find_weights(folder: Path, config: Mapping[str, Any]) -> Weights:
         index = _weight_map(folder, entry.name)
         files = [_file_inside(folder, name, entry.name) for name in sorted(set(index.values()))]
     else:
-        of_type = next(
-            (files for files in (sorted(folder.glob(pattern)) for pattern in PATTERNS) if files), []
-        )
+        of_type = next(filter(None, (sorted(folder.glob(pattern)) for pattern in PATTERNS)), [])
         files = of_type if entry in of_type else [*of_type, entry]
     for path in files:
         if not path.is_file():
             raise ModelError(
                 f"{path.name} is not a file (it is a folder or a broken link).", where=folder
             )
-    return Weights(folder, tuple(files), index)
+    return Weights(folder, tuple(files), index, [entry] if index is None else files)
 
 
 def other_release(folder: Path) -> str:
@@ -199,29 +199,47 @@ def read_kinds(path: Path) -> dict[str, str]:
     }
 
 
+def unite_weights(paths: Iterable[Path], rename: Callable[[str], str]) -> dict[str, Any]:
+    """The values of the weights of all files by their names in the model.
+
+    :param rename: makes the name in the model of that in a file
+    :raises ModelError: if two values for a name differ: which one is loaded would depend on their order
+    """
+    united: dict[str, Any] = {}
+    places: dict[str, str] = {}
+    for path in paths:
+        for name, value in read_weights(path).items():
+            before = united.setdefault(own := rename(name), value)
+            first = places.setdefault(own, place := f"{name} in {path.name}")
+            if before is not value and not before.float().equal(value.float()):
+                raise ModelError(
+                    f"the weight {own} has two different values: {first}, and {place}",
+                    where=path.parent,
+                    fix="remove the wrong one, and save the model again.",
+                )
+    return united
+
+
 def check_header(folder: Path, path: Path) -> None:
     """Raises a ModelError if a file of weights is truncated, invalid, compressed or quantised; reads its header only.
 
     torch never compresses, but unpacks compressed files: 200 KB may become 200 MB, or exceed the memory.
     """
-    members: list[zipfile.ZipInfo] = []
     with blame_folder(folder, f"cannot load the weights: {path.name}"):
         if not path.is_file():
             raise OSError(NO_FILE)
-        if path.suffix != SAFE:
-            with open(path, "rb", opener=open_ordinary) as file:
-                # torch recognises its archives by the same bytes.
-                members = zipfile.ZipFile(file).infolist() if file.read(len(ZIP)) == ZIP else []
-    packed = [one.filename for one in members if one.file_size > one.compress_size]
-    # The parts are larger than the file if one is listed many times.
-    if packed or sum(one.file_size for one in members) > path.stat().st_size:
-        raise ModelError(
-            f"{path.name} is compressed ({packed[0] if packed else 'its parts are larger than it is'}), as "
-            "torch.save never does",
-            where=folder,
-            fix="save the model again.",
-        )
-    with blame_folder(folder, f"cannot load the weights: {path.name}"):
+        with open(path, "rb", opener=open_ordinary) as file:
+            # torch recognises its archives by the same bytes.
+            members = zipfile.ZipFile(file).infolist() if file.read(len(ZIP)) == ZIP else []
+        packed = [one.filename for one in members if one.file_size > one.compress_size]
+        # The parts are larger than the file if one is listed many times.
+        if packed or sum(one.file_size for one in members) > path.stat().st_size:
+            raise ModelError(
+                f"{path.name} is compressed ({packed[0] if packed else 'its parts are larger than it is'}), as "
+                "torch.save never does",
+                where=folder,
+                fix="save the model again.",
+            )
         kinds = read_kinds(path)
     if others := [
         f"{name}: {kind}"
@@ -248,15 +266,7 @@ def _first_file(folder: Path, config: Mapping[str, Any]) -> Path | None:
                 where=folder,
             )
         return _file_inside(folder, named, "config.json")
-    for name in ORDER:
-        path = folder / name
-        if path.is_file():
-            return path
-        if path.is_symlink() or path.is_dir():
-            raise ModelError(
-                f"{name} is not a file (it is a folder or a broken link).", where=folder
-            )
-    return None
+    return next((folder / name for name in ORDER if os.path.lexists(folder / name)), None)
 
 
 def _file_inside(folder: Path, name: str, by: str) -> Path:

@@ -552,3 +552,29 @@ def test_matrices_that_are_no_floating_point_numbers_are_refused(
         ModelError, match=r"adapter_model.safetensors has weights that are no float"
     ):
         resolve_checkpoint(str(folder), base=str(checkpoint("bert_uncased")))
+
+
+@pytest.mark.parametrize("factor", [1, 3])
+@pytest.mark.parametrize(
+    "prefix", ["", "base_model.model._orig_mod.", "_orig_mod.base_model.model."]
+)
+def test_a_matrix_under_two_names_has_one_value(
+    checkpoint: Builder, plain: Path, tmp_path: Path, prefix: str, factor: int
+) -> None:
+    base = str(checkpoint("bert_uncased"))
+    folder = Path(shutil.copytree(plain, tmp_path / "adapter"))
+    reweigh(
+        folder / "adapter_model.safetensors",
+        lambda state: (
+            state
+            | {
+                name.replace("base_model.model.", prefix): value * factor
+                for name, value in state.items()
+            }
+        ),
+    )
+    if factor == 1:
+        resolve_checkpoint(str(folder), base=base)
+    else:
+        with pytest.raises(ModelError, match=r"two different values: .* in adapter_model"):
+            resolve_checkpoint(str(folder), base=base)

@@ -165,8 +165,36 @@ def test_the_tokenizer_of_another_folder_is_as_its_file_says(
     from blurb.checkpoints.staged_checkpoint import with_tokenizer
 
     rewrite(copy / "tokenizer.json", normalizer=None)
-    staged = with_tokenizer(checkpoint("bert_uncased"), copy, False)
+    staged = with_tokenizer(checkpoint("bert_uncased"), copy, False, None)
     assert _of(Checkpoint(staged.folder).tokenizer) == _ids(copy)
+
+
+@pytest.mark.parametrize("kind", ["roberta", "modernbert", "t5"])
+@pytest.mark.parametrize("loaded", [None, "PreTrainedTokenizerFast"])
+def test_words_are_not_split_at_random(
+    checkpoint: Builder, tmp_path: Path, kind: str, loaded: str | None
+) -> None:
+    folder = Path(shutil.copytree(checkpoint(kind), tmp_path / "mine"))
+    if loaded:
+        rewrite(folder / "tokenizer_config.json", tokenizer_class=loaded)
+    before = Checkpoint(folder).tokenizer
+    more = {"alpha": 0.1, "nbest_size": -1} if kind == "t5" else {"dropout": 0.5}
+    edit(folder / "tokenizer.json", lambda content: content["model"].update(more))
+    for _ in range(5):
+        tokenizer = Checkpoint(folder).tokenizer
+        assert (tokenizer.hash, _of(tokenizer)) == (before.hash, _of(before))
+
+
+@pytest.mark.parametrize(
+    "name", ["do_lower_case", "strip_accents", "tokenize_chinese_chars", "add_prefix_space"]
+)
+@pytest.mark.parametrize("value", ["false", 0, 1, []])
+def test_a_switch_is_true_or_false_or_absent(copy: Path, name: str, value: Any) -> None:
+    rewrite(copy / "tokenizer_config.json", **{name: None})
+    assert Checkpoint(copy).tokenizer
+    rewrite(copy / "tokenizer_config.json", **{name: value})
+    with pytest.raises(ModelError, match=rf"tokenizer_config.json: {name} must be true or false"):
+        Checkpoint(copy).check_files()
 
 
 SPECIAL = {"pad_id": 0, "bos_id": 1, "eos_id": 2, "unk_id": 3}

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 from transformers import AutoModel
 
 from blurb.checkpoints import Checkpoint
@@ -262,6 +262,73 @@ def test_compressed_weights_are_refused_whatever_they_look_like(copy: Path) -> N
         archive.filelist += archive.filelist * 20  # one part under many names
     with pytest.raises(ModelError, match=r"its parts are larger than it is"):
         check_header(copy, path)
+
+
+# Two values for one weight: of two names or two files, one of which would be loaded.
+
+
+TWICE = {
+    "prefix": (
+        "bert_uncased",
+        "bert.encoder.layer.0.output.dense.weight",
+        "encoder.layer.0.output.dense.weight",
+    ),
+    "old name": (
+        "bert_uncased",
+        "bert.embeddings.LayerNorm.weight",
+        "bert.embeddings.LayerNorm.gamma",
+    ),
+    "tied": ("t5", "shared.weight", "encoder.embed_tokens.weight"),
+}
+
+
+@pytest.mark.parametrize("binary", [False, True])
+@pytest.mark.parametrize("case", TWICE)
+def test_a_weight_under_two_names_has_one_value(
+    checkpoint: Builder, tmp_path: Path, case: str, binary: bool
+) -> None:
+    kind, name, other = TWICE[case]
+    folder = Path(shutil.copytree(checkpoint(kind), tmp_path / "mine"))
+    path = folder / "model.safetensors"
+    state = {key: value.clone() for key, value in load_file(path).items()}
+    path.rename(tmp_path / "mapped")
+    for factor in (1, 3):
+        content = state | {other: state[name] * factor}
+        if binary:
+            torch.save(content, folder / "pytorch_model.bin")
+        else:
+            save_file(content, path, {"format": "pt"})
+        if factor == 1:
+            Checkpoint(folder).load_encoder()
+    with pytest.raises(
+        ModelError, match=rf"mine: the weight .* has two different values: .*{other} in .*model"
+    ):
+        Checkpoint(folder).load_encoder()
+
+
+@pytest.mark.parametrize("factor", [1, 3])
+def test_a_weight_in_two_shards_has_one_value(copy: Path, factor: int) -> None:
+    weight_map = _shard(copy)
+    name = "bert.encoder.layer.0.output.dense.weight"
+    value = load_file(copy / "part.safetensors")[name]
+    save_file({name: value * factor}, copy / "two.safetensors", {"format": "pt"})
+    _index(copy, weight_map | {"cls.extra": "two.safetensors"})
+    if factor == 1:
+        Checkpoint(copy).check_filled()
+    else:
+        with pytest.raises(
+            ModelError, match=rf"{name} in part.safetensors, and {name} in two.safetensors"
+        ):
+            Checkpoint(copy).check_filled()
+
+
+def test_files_that_are_not_read_may_have_other_values(copy: Path) -> None:
+    reweigh(
+        copy / "model.safetensors",
+        lambda state: {key: value * 3 for key, value in state.items()},
+        to=copy / "model.old.safetensors",
+    )
+    Checkpoint(copy).load_encoder()
 
 
 # Weights that nothing uses: those of heads, poolers and old buffers may be there, those inside the encoder may not.
