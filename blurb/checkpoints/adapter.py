@@ -19,7 +19,7 @@ import regex
 from blurb import fields
 from blurb.checkpoints.reading import blame_folder, read_json
 from blurb.checkpoints.references import default_name, load_presets
-from blurb.checkpoints.weights import check_header, unite_weights
+from blurb.checkpoints.weights import check_header, check_names, read_weights
 from blurb.fields import TEXTS, Field
 from blurb.messages import ErrorCollector, ModelError, first_of, opt
 
@@ -127,10 +127,14 @@ def read_config(folder: Path) -> dict[str, Any]:
 def _load_matrices(folder: Path) -> dict[str, Any]:
     """The matrices by their names in the trained model."""
     with blame_folder(folder, f"cannot load {WEIGHTS}"):
-        # torch.compile puts a prefix before the names of a wrapped module.
-        return unite_weights(
-            [folder / WEIGHTS], lambda name: name.replace("_orig_mod.", "").removeprefix(PREFIX)
-        )
+        check_names([folder / WEIGHTS], _trained_name)
+        values = read_weights(folder / WEIGHTS)
+    return {_trained_name(name): value for name, value in values.items()}
+
+
+def _trained_name(name: str) -> str:
+    # torch.compile puts a prefix before the names of a wrapped module.
+    return name.replace("_orig_mod.", "").removeprefix(PREFIX)
 
 
 def identity(folder: Path, base: str) -> str:

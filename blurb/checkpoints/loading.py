@@ -18,7 +18,7 @@ from blurb.checkpoints.architecture import WITHOUT, check_embeddings, check_type
 from blurb.checkpoints.filed_tokenizer import as_filed, check_sentencepiece
 from blurb.checkpoints.reading import blame_folder, errors_alone, hide_progress
 from blurb.checkpoints.tokenizer_files import with_casing
-from blurb.checkpoints.weights import BUFFERS, find_weights, read_weights, unite_weights
+from blurb.checkpoints.weights import BUFFERS, check_names, find_weights, read_kinds
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.messages import ModelError, first_of
 
@@ -211,7 +211,7 @@ def _check_names(
     left = sorted(name for name in unused if _is_inside(model, name))
     files = find_weights(folder, config.to_dict()).loaded
     # A prefix tells the encoder from the rest; without one, all but heads belongs to the encoder.
-    if not left and any(model.state_dict().keys() & read_weights(path).keys() for path in files):
+    if not left and any(model.state_dict().keys() & read_kinds(path).keys() for path in files):
         left = sorted(name for name in unused if not HEADS.search(name))
     if left:
         raise ModelError(
@@ -220,7 +220,7 @@ def _check_names(
             where=folder,
             fix="correct config.json (number of layers, kind of positions), or save the encoder without these weights.",
         )
-    unite_weights(files, partial(_own_name, model))
+    check_names(files, partial(_own_name, model))
 
 
 def _hint_at_prefix(name: str, unused: Iterable[str]) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb.checkpoints.reading import blame_folder, read_json
+from blurb.grouping import by_key
 from blurb.messages import ModelError, first_of
 from blurb.system.files import NO_FILE, file_hash, open_ordinary
 
@@ -199,25 +200,21 @@ def read_kinds(path: Path) -> dict[str, str]:
     }
 
 
-def unite_weights(paths: Iterable[Path], rename: Callable[[str], str]) -> dict[str, Any]:
-    """The values of the weights of all files by their names in the model.
+def check_names(paths: Iterable[Path], rename: Callable[[str], str]) -> None:
+    """Raises a ModelError if two weights of files are one in the model and differ: their order would decide.
 
     :param rename: makes the name in the model of that in a file
-    :raises ModelError: if two values for a name differ: which one is loaded would depend on their order
     """
-    united: dict[str, Any] = {}
-    places: dict[str, str] = {}
-    for path in paths:
-        for name, value in read_weights(path).items():
-            before = united.setdefault(own := rename(name), value)
-            first = places.setdefault(own, place := f"{name} in {path.name}")
-            if before is not value and not before.float().equal(value.float()):
-                raise ModelError(
-                    f"the weight {own} has two different values: {first}, and {place}",
-                    where=path.parent,
-                    fix="remove the wrong one, and save the model again.",
-                )
-    return united
+    entries = by_key((rename(name), (path, name)) for path in paths for name in read_kinds(path))
+    for own, several in entries.items():
+        values = [read_weights(path)[name] for path, name in several] if several[1:] else []
+        if not all(value.float().equal(values[0].float()) for value in values):
+            places = ", and ".join(f"{name} in {path.name}" for path, name in several)
+            raise ModelError(
+                f"the weight {own} has different values: {places}",
+                where=several[0][0].parent,
+                fix="remove the wrong one, and save the model again.",
+            )
 
 
 def check_header(folder: Path, path: Path) -> None:
@@ -228,9 +225,11 @@ def check_header(folder: Path, path: Path) -> None:
     with blame_folder(folder, f"cannot load the weights: {path.name}"):
         if not path.is_file():
             raise OSError(NO_FILE)
-        with open(path, "rb", opener=open_ordinary) as file:
-            # torch recognises its archives by the same bytes.
-            members = zipfile.ZipFile(file).infolist() if file.read(len(ZIP)) == ZIP else []
+        members: list[zipfile.ZipInfo] = []
+        if path.suffix != SAFE:
+            with open(path, "rb", opener=open_ordinary) as file:
+                # torch recognises its archives by the same bytes.
+                members = zipfile.ZipFile(file).infolist() if file.read(len(ZIP)) == ZIP else []
         packed = [one.filename for one in members if one.file_size > one.compress_size]
         # The parts are larger than the file if one is listed many times.
         if packed or sum(one.file_size for one in members) > path.stat().st_size:

@@ -37,8 +37,14 @@ def _overwrite(path: Path) -> None:
 @pytest.mark.parametrize("damage", ["original", "overwritten", "linked", "removed", "cut"])
 @pytest.mark.parametrize("adapted", [False, True])
 def test_a_kept_folder_has_the_weights_of_its_name(
-    copy: Path, plain: Path, tmp_path: Path, damage: str, adapted: bool
+    copy: Path,
+    plain: Path,
+    tmp_path: Path,
+    damage: str,
+    adapted: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setenv("BLURB_HOME", str(tmp_path / "home"))
     other = Path(shutil.copytree(copy, tmp_path / "other" / "bert_uncased"))
     mine = copy.rename(copy.with_name("bert_uncased"))
 
