@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import partial
 from importlib.util import find_spec
+from itertools import filterfalse
 from pathlib import Path
 from typing import Any
 
@@ -212,7 +213,7 @@ def _check_names(
     files = find_weights(folder, config.to_dict()).loaded
     # A prefix tells the encoder from the rest; without one, all but heads belongs to the encoder.
     if not left and any(model.state_dict().keys() & read_weights(path).keys() for path in files):
-        left = sorted(name for name in unused if not HEADS.search(name))
+        left = sorted(filterfalse(HEADS.search, unused))
     if left:
         raise ModelError(
             f"{len(left)} of the weights inside the encoder's own modules are not used ({first_of(left, 3)}); the "
