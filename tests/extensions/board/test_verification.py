@@ -388,7 +388,7 @@ def test_a_run_that_was_left_out_leaves_no_predictions(rows: Path, tmp_path: Pat
         about["runs"] = [run for run in about["runs"] if (run["task"], run["seed"]) != ("gad", 1)]
 
     asked = ["leaderboard", "verify", "--suite", "demo", str(forge(rows, tmp_path, drop))]
-    assert "has predictions of ('gad', 1, 'dev')" in refused(asked, tmp_path / "empty")
+    assert "has predictions of ('gad', 1, 'test')" in refused(asked, tmp_path / "empty")
 
 
 def linked(row: Path) -> None:
