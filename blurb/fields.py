@@ -161,7 +161,7 @@ def _are_texts(given: Any) -> bool:
 
 SPREAD = Field(above=0, most=100, unit=" points")
 """A standard deviation between runs, or a difference to find."""
-TEXTS = Field(object, must="be a text or a list of texts", rule=_are_texts, filled=True)
+TEXTS = Field(object, must="be a text or a list of texts", rule=_are_texts)
 POINTS = Field(low=0, unit=" points")
 """A drop or a difference of scores."""
 

@@ -68,7 +68,7 @@ def test_a_number_is_taken_if_and_only_if_it_is_within_its_bounds(
         (fields.TEXTS, [1], "f: x must be a text or a list of texts (got [1])."),
         (Field(optional=False), None, "f: x must be a number (got None)."),
         (Field(str, filled=True), "", "f: x must be a text (got '')."),
-        (fields.TEXTS, [], "f: x must be no empty text or list (got [])."),
+        (Field(object, filled=True), [], "f: x must be no empty text or list (got [])."),
     ],
 )
 def test_what_a_value_must_be_is_said(about: Field, value: Any, message: str) -> None:

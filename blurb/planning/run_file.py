@@ -56,13 +56,14 @@ def with_file(given: Mapping[str, Any]) -> dict[str, Any]:
 def read(path: Path) -> dict[str, Any]:
     """The values of a file by key; raises all its faults."""
     errors = ErrorCollector()
-    kinds = {name: about for name, _, _, about in RUN.values() if name in KEY}
     # A file has texts only, not the other types that Python takes.
     keys: dict[str, fields.Field] = {
         KEY[name]: replace(about, kind=str) if about.kind is object else about
-        for name, about in kinds.items()
+        for name, _, _, about in RUN.values()
+        if name in KEY
     }
-    keys |= {"model": fields.TEXTS, "tasks": fields.TEXTS, "set": TABLE}
+    keys |= dict.fromkeys(("model", "tasks"), replace(fields.TEXTS, filled=True))
+    keys["set"] = TABLE
     keys |= {key: replace(keys[key], parse=partial(_resolve_beside, path, key)) for key in FILES}
     table = fields.Field(dict, keys=keys, noun="option")
     values = fields.read_table(text_files.read_toml(path), table, path, errors)
