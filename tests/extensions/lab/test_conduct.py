@@ -325,7 +325,7 @@ TWO = "[variants.a]\n[variants.b]\nwhole_word = true\n"
         (f"words = 'many'\n{TWO}", "is no number of words"),
         (f"protocols = ['fast']\n{TWO}", "fast"),
         (f"tasks = ['gadd']\n{TWO}", "gadd"),
-        (f"protocols = []\n{TWO}", "protocols must be no empty text or list"),
+        (f"protocols = []\n{TWO}", "protocols must name at least one"),
         (f"protocols = ['standard']\n{TWO}", "standard has 10 seeds"),
         (f"text = 5\n{TWO}", "text must be a text or a list of texts"),
         (f"floors = 'bigrams'\n{TWO}", "floors are baselines, such as baseline:NAME"),

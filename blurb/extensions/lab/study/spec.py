@@ -155,7 +155,8 @@ def _study(content: Mapping[str, Any]) -> Study:
     if reference not in names:
         raise UnknownName("variant", reference, names)
     chosen = content["tasks"] if "tasks" in content else tasks.load_selection("blurb-12")
-    named = content.get("protocols", ["quick"])
+    if not (named := content.get("protocols", ["quick"])):
+        raise SettingsError("protocols must name at least one protocol.")
     for name in named:
         seeds = max(len(protocol.load_protocol_file(name).seeds(task)) for task in chosen)
         if seeds > 1:
