@@ -177,9 +177,11 @@ def read_rules(
     if combined.looks is not None and looks is None and not in_series:
         raise SettingsError(f"{combined.looks} looks, as the rules say, {NEEDS_STATE}", fix=give)
     if max_drop is not None:
-        # An own limit of the score would ask for it, where it can be judged or not.
+        # A limit of its own asks for the score to be judged: the file's may stay one, and none is added.
         own = {name: replace(each, max_drop=None) for name, each in combined.limits.items()}
-        overall = replace(combined.overall, max_drop=None)
+        overall = combined.overall
+        if overall.max_drop is not None:
+            overall = replace(overall, max_drop=max_drop)
         given |= {"default": limit, "overall": overall, "limits": own}
     required = tuple(task.name for task in named) or combined.required
     return replace(combined, **given, required=required)

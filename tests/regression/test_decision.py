@@ -423,3 +423,13 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         with pytest.raises(BlurbError) as caught:
             load_rules(path)
         assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(("file", "limit"), [("[overall]\nmax_drop = 0.5\n", 5.0), ("", None)])
+def test_the_option_leaves_the_demand_for_the_score_as_it_is(
+    file: str, limit: float | None, tmp_path: Path
+) -> None:
+    """A limit of its own asks for a score that can be judged; --max-drop takes its place, and adds none."""
+    path = tmp_path / "rules.toml"
+    path.write_text(f"version = 1\n{file}", encoding="utf-8")
+    assert read_rules(path, max_drop=5.0).overall.max_drop == limit
