@@ -266,10 +266,10 @@ def _check_all(values: Any, errors: ErrorCollector) -> list[str]:
     """The names of the declared fields that may not have their values; the faults go to `errors`."""
     wrong = []
     for name, about in of(values.__class__).items():
-        wrong.append(name)
+        before = len(errors.errors)
         with errors:
             about.checked(name, getattr(values, name))
-            wrong.pop()
+        wrong += [name] * (len(errors.errors) > before)
     return wrong
 
 

@@ -210,7 +210,7 @@ def _column_names(reader: csv.DictReader[str], path: Path) -> tuple[str, ...]:
         refuse_separators(names[0], path, ";", "commas")
     if double := [name for name in names if name and names.count(name) > 1]:
         raise DataError(
-            f"two columns have the name {double[0]!r:.40}", path, 1, fix="remove one of them."
+            f"two columns have the name {double[0][:40]!r}", path, 1, fix="remove one of them."
         )
     return names
 
@@ -234,7 +234,7 @@ def json_object(text: str, line: FileLine, halves: bool = False) -> Record:
         for key, value in pairs:
             if key in entries:
                 place = line.below(text.count("\n", 0, max(0, text.rfind(json.dumps(key)))))
-                raise place.error(f"the key {key!r:.40} occurs twice in one object.")
+                raise place.error(f"the key {key[:40]!r} occurs twice in one object.")
             entries[key] = value
         return entries
 

@@ -47,7 +47,7 @@ def as_filed(inner: Any, folder: Path, config: Mapping[str, Any]) -> Any:
         return inner
     if (folder / JSON).is_file():
         if hasattr(inner, "backend_tokenizer"):
-            _apply_switches(inner.backend_tokenizer, {})
+            _stop_sampling(inner.backend_tokenizer)
         return _as_in_json(inner, folder, config)
     model = _sentencepiece_file(folder)
     return inner if model is None else _as_in_model(inner, model)
@@ -83,6 +83,7 @@ def _as_in_json(inner: Any, folder: Path, config: Mapping[str, Any]) -> Any:
     file = tokenizers.Tokenizer.from_file(str(folder / JSON))
     file.no_truncation()
     file.no_padding()
+    _stop_sampling(file)
     _apply_switches(file, config)
     filed = [encoding.ids for encoding in file.encode_batch(list(PROBES), add_special_tokens=False)]
     alike = filed == [one.ids for one in Tokenizer(inner).subtokens(PROBES)]
@@ -92,6 +93,7 @@ def _as_in_json(inner: Any, folder: Path, config: Mapping[str, Any]) -> Any:
         whole = PreTrainedTokenizerFast.from_pretrained(
             str(folder), model_input_names=inner.model_input_names
         )
+    _stop_sampling(whole.backend_tokenizer)
     _apply_switches(whole.backend_tokenizer, config)
     known = whole.get_vocab()
     for name in NAMED:  # defaults of the class that the vocabulary has, such as [CLS]
@@ -101,11 +103,15 @@ def _as_in_json(inner: Any, folder: Path, config: Mapping[str, Any]) -> Any:
     return whole
 
 
-def _apply_switches(tokenizer: Any, config: Mapping[str, Any]) -> None:
-    """Applies the switches of tokenizer_config.json, as all versions of transformers do; stops random splits."""
+def _stop_sampling(tokenizer: Any) -> None:
+    """Turns off what splits words at random; the same text must get the same tokens each time."""
     for name in SAMPLING:
         if getattr(tokenizer.model, name, None):
             setattr(tokenizer.model, name, None)
+
+
+def _apply_switches(tokenizer: Any, config: Mapping[str, Any]) -> None:
+    """Applies the switches of tokenizer_config.json, as all versions of transformers do."""
     for part in ("normalizer", "pre_tokenizer"):
         step = getattr(tokenizer, part)
         state = _state_of_step(step)

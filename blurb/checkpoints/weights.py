@@ -96,10 +96,10 @@ class Weights:
             *(["*.py"] if with_code else []),
         )
         paths = {*self.files, *(path for pattern in patterns for path in self.folder.glob(pattern))}
+        stats = {str(path): path.stat() for path in paths}
         return tuple(
-            (str(path), one.st_size, one.st_mtime_ns, one.st_ctime_ns, one.st_ino)
-            for path in sorted(paths)
-            for one in [path.stat()]
+            (name, one.st_size, one.st_mtime_ns, one.st_ctime_ns, one.st_ino)
+            for name, one in sorted(stats.items())
         )
 
     def hash(self, config: Mapping[str, Any], code: Sequence[Path] = ()) -> str:
@@ -173,9 +173,9 @@ def _weight_map(folder: Path, index: str) -> dict[str, str]:
 
 
 def read_weights(path: Path) -> dict[str, Any]:
-    """Name of each weight of a file -> its values on the CPU, which are read from the file once they are used.
+    """Name of each weight of a file -> its values on the CPU.
 
-    Files of torch before 1.6 cannot be read in part, and are read whole.
+    Archives of torch are mapped, and read where a value is used; other files are read whole.
     """
     if path.suffix == SAFE:
         from safetensors.torch import load_file

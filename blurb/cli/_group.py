@@ -162,7 +162,7 @@ class Group(click.Group):
                 added.check_present(f"{path}.{word}")
             command = with_options(path, command)
         if not context.resilient_parsing:  # nobody asked a completion for messages
-            refuse_repeated(click.Context(command, context, info_name=name), rest)
+            refuse_doubtful(click.Context(command, context, info_name=name), rest)
         return name, command, rest
 
     def invoke(self, context: click.Context) -> object:
@@ -172,8 +172,8 @@ class Group(click.Group):
             raise _explained(error) from None
 
 
-def refuse_repeated(context: click.Context, words: Sequence[str]) -> None:
-    """Raises a UsageError for an option with one value that is given twice: click takes the last, in silence.
+def refuse_doubtful(context: click.Context, words: Sequence[str]) -> None:
+    """Raises a UsageError for an option with one value that is given twice, of which click takes the last in silence.
 
     Likewise for an empty text, such as of a variable of a shell that is not set, if that is not the default.
 

@@ -158,7 +158,7 @@ def _read_about(path: Path) -> RowRecord:
     check_types(content, TYPES, path)
     if odd := sorted(TYPES.keys() ^ content.keys()):
         what = "is no key of a row" if odd[0] in content else "is missing"
-        raise DataError(f"{odd[0]!r:.40} {what}.", path)
+        raise DataError(f"{odd[0][:40]!r} {what}.", path)
     if content["schema"] != SCHEMA:
         raise DataError(f"schema {content['schema']}; this blurb reads {SCHEMA}.", path)
     said = ["measured_by"] * bool(content["measured_by"])
@@ -196,7 +196,7 @@ def _check_texts(content: Any, path: Path) -> None:
         part = parts.pop()
         if isinstance(part, str) and not TEXT.fullmatch(part):
             raise DataError(
-                f"a text is too long, or has control characters or markup: {part!r:.40}.", path
+                f"a text is too long, or has control characters or markup: {part[:40]!r}.", path
             )
         parts += (
             [*part, *part.values()]
@@ -214,7 +214,7 @@ def _check_run(run: Any, path: Path) -> str:
     check_types(run, RUN_TYPES, path)
     task = tasks.known_task(run["task"])
     if task is None:
-        raise DataError(f"{run['task']!r:.40} is no dataset of blurb.", path)
+        raise DataError(f"{run['task'][:40]!r} is no dataset of blurb.", path)
     if not HASH.fullmatch(run["trial"]):
         raise DataError("trial must be a hash.", path)
     if not set(map(type, run["plugins"].values())) <= {str}:
@@ -233,7 +233,7 @@ def _check_run(run: Any, path: Path) -> str:
         figures = run[split]
         check_types(figures, dict.fromkeys(figures, (int, float)), path)
         if figures and run["metric"] not in figures:
-            raise DataError(f"{place}: no {run['metric']!r:.40} on {split}.", path)
+            raise DataError(f"{place}: no {run['metric'][:40]!r} on {split}.", path)
         if not all(metric.admits(*figure) for figure in figures.items()):
             raise DataError(f"{place}: a figure that cannot be, on {split}.", path)
     return place
