@@ -24,6 +24,7 @@ REPEATS = 10
 FINE, SHOWN = ("200", "201"), 3
 """Status codes of an answer, and lines that a message names."""
 AGAIN = "send this request again, and give its answer with the others."
+CUT = f"If the file was cut while it was written, remove this line, then {AGAIN}"
 
 
 class Reply(NamedTuple):
@@ -109,10 +110,7 @@ def _json_lines(path: Path) -> Iterator[tuple[FileLine, dict[str, Any]]]:
                 try:
                     content = json_object(decode_text(raw, path, number), line, halves=True)
                 except DataError as error:
-                    fix = (
-                        f"if the file was cut while it was written, remove this line, then {AGAIN}"
-                    )
-                    raise line.error(error.what.removesuffix("."), fix) from None
+                    raise line.error(error.what, error.fix or CUT) from None
                 yield line, content
 
 

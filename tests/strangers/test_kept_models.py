@@ -78,9 +78,10 @@ def test_an_empty_text_is_left_out_and_the_others_are_answered(model: Path, tmp_
     assert found.exit_code == 0
     assert [json.loads(line)["id"] for line in found.stdout.splitlines()] == ["1", "3"]
     assert "--text: left out, as the text is empty: 2." in found.stderr
-    alone = run("predict", "model", "--text", "")
+    alone = run("predict", "model", "--text", " ")
     assert isinstance(alone.exception, BlurbError)
     assert "the text is empty" in str(alone.exception)
+    assert "--text is given as an empty text" in run("predict", "model", "--text", "").output
 
 
 @pytest.mark.costly
