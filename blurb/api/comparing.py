@@ -42,7 +42,7 @@ def compare(
     other: RowReference,
     *,
     split: Annotated[ScoredSplit, SPLIT] = "test",
-    output: Path | str = "runs",
+    output: Annotated[Path | str, OUTPUT] = "runs",
     runs_only: bool = False,
     unseen: bool = False,
     data: Path | str | None = None,

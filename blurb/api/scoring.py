@@ -147,17 +147,18 @@ def score(
     """
     if add is not None and split != "test":
         raise SettingsError(f"A trial needs predictions on test; leave out {opt('split')}.")
-    if dev is not None and add is None:
+    of_trials = {
+        "dev": dev,
+        "trained-on": trained_on,
+        "seed": seed,
+        "gold-as-predictions": gold_as_predictions or None,
+    }
+    if add is None and (given := [opt(name) for name in of_trials if of_trials[name] is not None]):
         raise SettingsError(
-            "Predictions on dev are for add, which stores them",
-            fix=f"give {opt('add')}, or {opt('split', 'dev')}.",
-        )
-    if trained_on is not None and add is None:
-        raise SettingsError(
-            f"{opt('trained-on')} is a remark on the row of {opt('add')}", fix=f"give {opt('add')}."
+            f"{given[0]} is of the trial that {opt('add')} stores", fix=f"give {opt('add')}, too."
         )
     suite = tasks.load_suite(suite).name
-    unused = {"scheme": scheme, "map": names, "column": column, "file_format": file_format}
+    unused = {"scheme": scheme, "map": names, "column": column, "file-format": file_format}
     pairs, dev_pairs = (
         _pair_tasks(task, predictions, unused, suite),
         [] if dev is None else _pair_tasks(task, dev, unused, suite),
@@ -169,8 +170,10 @@ def score(
         suite, None if data is None else Path(data), None, [each for each, _ in pairs]
     )
     form, reading = (file_format or "", column or ""), Reading(scheme or "", dict(names or {}))
-    given: dict[ScoredSplit, list[tuple[Task, Predictions]]] = {"dev": dev_pairs, split: pairs}
-    matched = _all_matched(given, form, folder, reading, add is not None, not gold_as_predictions)
+    by_split: dict[ScoredSplit, list[tuple[Task, Predictions]]] = {"dev": dev_pairs, split: pairs}
+    matched = _all_matched(
+        by_split, form, folder, reading, add is not None, not gold_as_predictions
+    )
     scored = Scores(scores.score(answers, path) for answers, path in matched[split])
     if add is not None:
         neighbours = {answers.formulation.task.name: answers for answers, _ in matched["dev"]}

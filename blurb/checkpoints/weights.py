@@ -10,6 +10,7 @@ import zipfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 from blurb.checkpoints.reading import blame_folder, read_json
@@ -176,6 +177,8 @@ def read_weights(path: Path) -> dict[str, Any]:
     """Name of each weight of a file -> its values on the CPU.
 
     Archives of torch are mapped, and read where a value is used; other files are read whole.
+
+    :raises ModelError: if a file of torch holds anything but what weights are made of
     """
     if path.suffix == SAFE:
         from safetensors.torch import load_file
@@ -184,7 +187,15 @@ def read_weights(path: Path) -> dict[str, Any]:
     import torch
 
     mapped = zipfile.is_zipfile(path)
-    values = torch.load(path, map_location="cpu", weights_only=True, mmap=mapped)
+    try:
+        values = torch.load(path, map_location="cpu", weights_only=True, mmap=mapped)
+    except UnpicklingError:  # torch's own message advises to run what the file holds
+        raise ModelError(
+            f"{path.name} is damaged, or holds objects of Python beside weights, which could run code and are not "
+            "loaded",
+            where=path.parent,
+            fix="take a release with safetensors, or save its state_dict alone.",
+        ) from None
     return {name: value for name, value in values.items() if torch.is_tensor(value)}
 
 

@@ -363,8 +363,10 @@ def _search_axis(name: str, values: list[Any]) -> tuple[Any, ...]:
 
 
 def _section_of_numbers(*names: str) -> Field:
-    """A section of numbers, which are read in this order."""
-    return Field(dict, keys=dict.fromkeys(names, Field(required=True)), parse=itemgetter(*names))
+    """A section with a size in millions and rates, which are read in this order."""
+    rate = FIELDS["lr"]
+    keys = {name: replace(Field() if name == "millions" else rate, required=True) for name in names}
+    return Field(dict, keys=keys, parse=itemgetter(*names))
 
 
 def _extend_shipped(content: Mapping[str, Any]) -> Mapping[str, Any]:

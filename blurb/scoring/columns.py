@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -240,7 +242,10 @@ def _of_sample(record: Mapping[str, Any]) -> Any:
     asked = record["arguments"]
     asked = [*asked.values()] if isinstance(asked, dict) else asked
     choices = [[*each.values()][-1] if isinstance(each, dict) else each[-1] for each in asked]
-    return max(zip(given, choices, strict=True), key=lambda pair: float(pair[0][0]))[1].strip()
+    logs = [float(each[0]) for each in given]
+    if any(map(math.isnan, logs)):
+        raise ValueError  # which is the best would depend on their order
+    return max(zip(logs, choices, strict=True), key=itemgetter(0))[1].strip()
 
 
 def is_header(cells: Sequence[str], task: Task, column: str = "") -> bool:

@@ -11,6 +11,7 @@ from safetensors.torch import load_file
 
 from blurb.checkpoints import Checkpoint
 from blurb.checkpoints.architecture import enlarge_embeddings, longest_input
+from blurb.checkpoints.weights import check_header
 from blurb.messages.errors import ModelError
 from tests import checkpoints
 from tests.conftest import Builder
@@ -164,6 +165,9 @@ def test_code_in_a_pickle_does_not_run(
     _pickled(copy, {"embeddings.word_embeddings.weight": Strange()})
     with pytest.raises(ModelError, match="cannot load the weights"):
         Checkpoint(copy).load_encoder()
+    # A plan reads the header first; torch's own message would say how to run it.
+    with pytest.raises(ModelError, match=r"objects of Python beside weights, .* take a release"):
+        check_header(copy, copy / "pytorch_model.bin")
     assert not marker.exists()
 
 

@@ -368,6 +368,10 @@ def test_a_protocol_of_ones_own(tmp_path: Path) -> None:
         ("seeds = [-1]", "seeds must be a number or a list of numbers"),
         ("[lr_by_size]\nmillions = 60\nbelow = 1.0", "lr_by_size: 'from' is missing"),
         ("lr_by_size = 3", "lr_by_size must be a table"),
+        (
+            "[lr_by_size]\nmillions = 60\nbelow = 1e-4\nfrom = 99",
+            "lr_by_size: from must be at least 0 and at most 1",
+        ),
         ("[small]\nmillions = 10", "small: 'lr' is missing"),
         (
             "[small]\nmillions = 10\nlr = 1e-3",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import random
 from collections.abc import Callable, Mapping
 from itertools import accumulate
@@ -425,6 +426,9 @@ def test_samples_of_lm_evaluation_harness(tmp_path: Path) -> None:
             values = [[*map(str, each)] for each in values] if as_text else values
             choices.append(sample(place, row, filtered_resps=values, arguments=asked))
         assert score(tmp_path / "a.jsonl", shuffled(choices), "gad").score == 100
+        choices[2]["filtered_resps"][0][0] = "nan" if as_text else math.nan
+        with pytest.raises(BlurbError, match=r"a.jsonl:3: a value that cannot be read"):
+            score(tmp_path / "a.jsonl", choices, "gad")
     texts[7]["filtered_resps"] = ["0", "1"]
     with pytest.raises(BlurbError, match=r"a.jsonl:8: a value that cannot be read"):
         score(tmp_path / "a.jsonl", texts, "gad")

@@ -13,6 +13,7 @@ from blurb.extensions.reports.differences import differences
 from blurb.extensions.reports.differences.answers import Different
 from blurb.messages import ErrorCollector
 from blurb.options import Option
+from blurb.planning.options import OUTPUT
 from blurb.records import record_columns
 from blurb.row_files import references
 from blurb.store.record import Record
@@ -29,7 +30,7 @@ def errors(
     split: Annotated[ScoredSplit, SPLIT] = "test",
     data: Path | str | None = None,
     raw: Path | str | None = None,
-    output: Path | str = "runs",
+    output: Annotated[Path | str, OUTPUT] = "runs",
 ) -> DataFrame:
     """The mistakes of a trial, a line each: `id`, `kind`, `gold`, `prediction`, and with data `text`; worst first.
 
@@ -58,7 +59,7 @@ def confusion(
     *,
     seed: int | None = None,
     split: Annotated[ScoredSplit, SPLIT] = "test",
-    output: Path | str = "runs",
+    output: Annotated[Path | str, OUTPUT] = "runs",
 ) -> DataFrame:
     """How often each gold answer (rows) got each prediction (columns): classes, words of PICO, entities.
 
@@ -82,7 +83,7 @@ def diff(
     split: Annotated[ScoredSplit, SPLIT] = "test",
     data: Path | str | None = None,
     raw: Path | str | None = None,
-    output: Path | str = "runs",
+    output: Annotated[Path | str, OUTPUT] = "runs",
 ) -> DataFrame:
     """The examples that two trials answer differently, a line each; the largest differences first.
 
