@@ -125,6 +125,8 @@ class Field:
     def _is_kind(self, given: Any) -> bool:
         if self.filled and isinstance(given, (str, list, tuple)) and not given:
             return False
+        if isinstance(given, str) and "\0" in given:
+            return False
         right = isinstance(given, KINDS[self.kind][1]) and (
             self.kind in (bool, object) or not isinstance(given, bool)
         )

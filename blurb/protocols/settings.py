@@ -57,8 +57,11 @@ class Settings:
         "training",
         "inputs per optimizer step; if memory runs out, only the micro-batches get smaller",
         low=1,
+        most=1_000_000,
     )
-    epochs: int = setting(10, "training", "passes over the training examples", low=1)
+    epochs: int = setting(
+        10, "training", "passes over the training examples", low=1, most=1_000_000
+    )
     warmup: float = setting(
         0.1,
         "training",

@@ -69,12 +69,13 @@ def is_scale(bounds: Sequence[Any]) -> bool:
 
 def _is_below(path: str) -> bool:
     parts = PurePosixPath(path).parts
-    return bool(parts) and not {"/", ".."} & {*parts} and "\0" not in path
+    return bool(parts) and not {"/", ".."} & {*parts}
 
 
 TEXT = Field(str)
 TABLE = Field(dict)
 COUNT = Field(int, low=1)
+SMALL_COUNT = Field(int, low=1, most=1_000_000)
 COLUMN = Field(
     object,
     must="be the name of a column or its number from 0",
@@ -88,7 +89,8 @@ KEYS: Mapping[str, Field] = {
         dict,
         must=f"give one path for each of {', '.join(SPLITS)}, and nothing else",
         rule=lambda files: (
-            set(files) == set(SPLITS) and all(isinstance(path, str) for path in files.values())
+            set(files) == set(SPLITS)
+            and all(isinstance(path, str) and path.strip() for path in files.values())
         ),
         required=True,
     ),
@@ -102,8 +104,8 @@ KEYS: Mapping[str, Field] = {
         ),
     ),
     "broader": Field(bool),
-    "seeds": COUNT,
-    "max_length": COUNT,
+    "seeds": SMALL_COUNT,
+    "max_length": SMALL_COUNT,
     "scale": Field(
         list, must="be the lowest and the highest score, for example [0, 4]", rule=is_scale
     ),

@@ -399,8 +399,16 @@ def test_no_suite_writes_over_the_data_of_another_task(here: Path, farm: str) ->
     assert "is a file of the task ncbi-disease, which would be written over" in refusal(farm)
 
 
-@pytest.mark.parametrize("path", ["", ".", "a/../../b", "/etc/passwd", "a\\u0000b"])
+@pytest.mark.parametrize("path", ["", ".", "a/../../b", "/etc/passwd"])
 def test_a_path_of_a_suite_is_below_its_folder(here: Path, farm: str, path: str) -> None:
     barn = Path(farm, "barn.toml").read_text(encoding="utf-8")
     Path(farm, "barn.toml").write_text(barn.replace("Barn/train.tsv", path), encoding="utf-8")
     assert "train must be a path below the data folder" in refusal(farm)
+
+
+def test_a_path_with_a_character_that_no_path_has(here: Path, farm: str) -> None:
+    barn = Path(farm, "barn.toml").read_text(encoding="utf-8")
+    Path(farm, "barn.toml").write_text(
+        barn.replace("Barn/train.tsv", "a\\u0000b"), encoding="utf-8"
+    )
+    assert r"train must be a text (got 'a\x00b')" in refusal(farm)
