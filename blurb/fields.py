@@ -240,8 +240,11 @@ def with_annotation_type(about: F, hint: Any) -> F:
     texts = bool(about.choices) or {first, *types[1:]} <= {str, NoneType}
     kind = first if first in (int, float, bool) else str if texts else object
     if kind is object and about.rule is None:
-        must = f"be of type {re.sub(r'[a-z_]+[.]', '', str(hint))}"
-        about = dataclasses.replace(about, rule=functools.partial(_is_of_type, hint), must=must)
+        about = dataclasses.replace(
+            about,
+            rule=functools.partial(_is_of_type, hint),
+            must=f"be of type {re.sub(r'[a-z_]+[.]', '', str(hint))}",
+        )
     return dataclasses.replace(
         about, kind=kind, optional=NoneType in types, many=many or about.many
     )

@@ -133,8 +133,9 @@ class RecordTable(Tabular):
         """A line each, with the columns that the command prints as CSV."""
         from pandas import DataFrame
 
-        lines = [of(self.record, line) for line in self.lines]
-        return DataFrame(lines, columns=record_columns(self.record))
+        return DataFrame(
+            [of(self.record, line) for line in self.lines], columns=record_columns(self.record)
+        )
 
 
 def html_of(table: DataFrame) -> str:

@@ -178,8 +178,10 @@ def score(
         every = [*given_answers, *neighbours.values()]
         seeds = {each.replies.manifest.seed for each in every if each.replies is not None}
         if len(seeds) > 1 and seed is None:
-            fix = f"add each with a call, or say which seed they are: {opt('seed', '1')}."
-            raise SettingsError("The shots of these answers were drawn with several seeds", fix=fix)
+            raise SettingsError(
+                "The shots of these answers were drawn with several seeds",
+                fix=f"add each with a call, or say which seed they are: {opt('seed', '1')}.",
+            )
         gone = storing.add(
             Path(output),
             add,
@@ -254,13 +256,10 @@ def _pair_tasks(
     if task is not None:
         if len(paths) > 1 or any(map(Path.is_dir, paths)):
             what = "several files are given" if len(paths) > 1 else "is a folder"
-            fix = (
-                f"give a file, or leave {opt('task')} out and name the files after their datasets."
-            )
             raise SettingsError(
                 f"{what}, and {opt('task')} is for one file",
                 where=", ".join(map(str, paths)),
-                fix=fix,
+                fix=f"give a file, or leave {opt('task')} out and name the files after their datasets.",
             )
         chosen = tasks.load_selection(task, suite)
         if len(chosen) > 1:
@@ -325,9 +324,9 @@ def _answered_tasks(
     chosen = {each.name: each for each in tasks.load_selection(wanted, suite)} if wanted else {}
     for name in (*by_task.keys() - chosen.keys(), *chosen.keys() - by_task.keys()):
         if name in by_task:
-            fix = f"name all datasets or task files of the answers: {opt('task', 'hoc,MINE.toml')}."
             raise by_task[name].first.error(
-                f"this is an answer on {name}, which is not scored", fix
+                f"this is an answer on {name}, which is not scored",
+                f"name all datasets or task files of the answers: {opt('task', 'hoc,MINE.toml')}.",
             )
         if task not in ("all", tasks.TWELVE):
             raise next(iter(by_task.values())).first.error(

@@ -185,9 +185,8 @@ def read(folder: Path, base: str, encoder: Any) -> dict[str, tuple[Any, Any]]:
     )
     # The encoder may have been part of a model with a head; expressions match the names of the whole.
     layers, own = {name.rpartition(".lora_")[0] for name in values}, encoder.base_model_prefix
-    starts = ("", f"{own}.", "encoder.", f"{own}.encoder.")
     start = max(
-        starts,
+        ("", f"{own}.", "encoder.", f"{own}.encoder."),
         key=lambda one: sum(
             name.startswith(one) and name[len(one) :] in modules for name in layers
         ),

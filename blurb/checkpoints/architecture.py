@@ -380,6 +380,8 @@ def config_fault(name: str, value: Any) -> BlurbError | None:
             f"{name} must be one of {', '.join(TYPES[:4])} (got {shorten_value(value)})."
         )
     if name == "quantization_config":
-        what = "the weights are quantised (quantization_config), but blurb trains float32"
-        return ModelError(what, fix="dequantise them.")
+        return ModelError(
+            "the weights are quantised (quantization_config), but blurb trains float32",
+            fix="dequantise them.",
+        )
     return None

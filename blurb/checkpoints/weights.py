@@ -183,8 +183,7 @@ def read_weights(path: Path) -> dict[str, Any]:
         return dict(load_file(path))
     import torch
 
-    mapped = zipfile.is_zipfile(path)
-    values = torch.load(path, map_location="cpu", weights_only=True, mmap=mapped)
+    values = torch.load(path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path))
     return {name: value for name, value in values.items() if torch.is_tensor(value)}
 
 

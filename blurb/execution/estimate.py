@@ -65,8 +65,9 @@ class Estimate:
 
     def of(self, names: Collection[str]) -> Estimate:
         """The estimate of some tasks, as if they ran alone."""
-        chosen = [trial for trial in self.trials if trial.job.trial.task in names]
-        return dataclasses.replace(self, trials=chosen)
+        return dataclasses.replace(
+            self, trials=[trial for trial in self.trials if trial.job.trial.task in names]
+        )
 
     @property
     def seconds(self) -> float:

@@ -141,8 +141,7 @@ def prepare(request: Request) -> Planned:
         named = learners.named_kinds().items()
         fit = [f"{learners.PREFIX}{name}" for name, kind in named if setting in kind.settings]
         alone = f"{', '.join(fit)} alone, which {'is' if len(fit) == 1 else 'are'}"
-        what = f"{opt('set', setting)} applies to {alone} not among the models."
-        errors.add(SettingsError(what))
+        errors.add(SettingsError(f"{opt('set', setting)} applies to {alone} not among the models."))
     searched: list[Job] = []
     final: list[Job] = []
     refusals = []

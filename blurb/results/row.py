@@ -78,13 +78,12 @@ class RowIdentity:
     @classmethod
     def of_store(cls, row: RowTrials) -> RowIdentity:
         """The identity of a row of a store."""
-        learner = learners.row_name(row.weights, row.learner)
         return cls(
             row.model,
             row.configuration,
             row.weights,
             row.tokenizer,
-            learner,
+            learners.row_name(row.weights, row.learner),
             str(row.recipe),
             row.key,
         )

@@ -168,9 +168,10 @@ def count_seen(row: Row, name: str, split: ScoredSplit, corpora: Corpora) -> See
                 fix="give the folders of the data that it was made with.",
             )
         counts, others = strings.count(units, columns["gold"], columns["prediction"])
-        documents = [unit.get("doc_id") for unit in units]
         of_run, names, documented = sum_clusters(
-            counts.reshape(len(units), -1), list(columns["id"]), documents
+            counts.reshape(len(units), -1),
+            list(columns["id"]),
+            [unit.get("doc_id") for unit in units],
         )
         sums.append(of_run)
     shared = len({tuple(run.columns["id"]) for run in answers.values()}) == 1

@@ -223,12 +223,13 @@ def leftover_folders(path: Path) -> list[Path]:
 
 def left_out(path: Path, damage: Sequence[str]) -> StoreError:
     """The error of a damaged trial (`Store.damage`); code that reads many trials does not raise it."""
-    fix = (
-        "blurb rescore repairs it."
+    return StoreError(
+        f"{', '.join(damage)} missing or damaged. {LEFT_OUT}",
+        where=path,
+        fix="blurb rescore repairs it."
         if list(damage) == ["metrics.json"]
-        else "run its blurb run command again."
+        else "run its blurb run command again.",
     )
-    return StoreError(f"{', '.join(damage)} missing or damaged. {LEFT_OUT}", where=path, fix=fix)
 
 
 def _hash_or_none(path: Path) -> str | None:

@@ -231,12 +231,11 @@ def print_records(
             nl=False,
         )
     elif table:
-        numbers = [column.title for column in table if column.number]
         print_rows(
             [column.title for column in table],
             [[each.cell(one) for each in table] for one in sources],
             form,
-            numbers,
+            [column.title for column in table if column.number],
         )
     return form == "table"
 

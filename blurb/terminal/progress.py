@@ -107,8 +107,9 @@ class Display:
             self.count += 1
             self.running.pop(outcome.job.path, None)
             self.held.pop(outcome.job.path, None)
-            ran = outcome.seconds if outcome.status == "done" else 0.0
-            self.left.note_end(self._key(outcome.job), ran)
+            self.left.note_end(
+                self._key(outcome.job), outcome.seconds if outcome.status == "done" else 0.0
+            )
             text = f"[{self.count}/{self.total}] {self._which(outcome.job)}: {outcome.status}"
             if outcome.status == "done":
                 text += f" in {outcome.seconds:.0f} s"

@@ -98,9 +98,8 @@ def attention(
         scores = (query * scale) @ key.transpose(-1, -2)  # (batch, heads, pieces, pieces)
         if attention_mask is not None:
             if attention_mask.dtype == torch.bool:
-                low = torch.finfo(scores.dtype).min
                 attention_mask = torch.zeros_like(attention_mask, dtype=scores.dtype).masked_fill_(
-                    ~attention_mask, low
+                    ~attention_mask, torch.finfo(scores.dtype).min
                 )
             scores = scores + attention_mask.to(scores.dtype)
         if position_bias is not None:

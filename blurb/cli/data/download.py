@@ -104,8 +104,9 @@ def download_originals(
 def load_real(selection: str, suite: str) -> list[Task]:
     """The tasks of a suite whose data is somebody else's; SettingsError for `demo`."""
     if suite == "demo":
-        fix = f"run it: {opt('suite', 'demo')}."
-        raise SettingsError("The data of the suite demo comes with blurb", fix=fix)
+        raise SettingsError(
+            "The data of the suite demo comes with blurb", fix=f"run it: {opt('suite', 'demo')}."
+        )
     return tasks.load_selection(selection, suite)
 
 

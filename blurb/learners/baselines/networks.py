@@ -245,10 +245,10 @@ def save(learner: FromScratch, folder: Path, trial: Mapping[str, Any]) -> None:
     folder.mkdir(parents=True)
     network: Any = learner.trainer.network
     whole_embedding(network.encoder)
-    state = {
-        name: value.detach().cpu().contiguous() for name, value in network.state_dict().items()
-    }
-    save_file(state, folder / NETWORK)
+    save_file(
+        {name: value.detach().cpu().contiguous() for name, value in network.state_dict().items()},
+        folder / NETWORK,
+    )
     learner.tokenizer.inner.save_pretrained(folder)
     if Checkpoint(folder).tokenizer.hash != learner.tokenizer.hash:
         raise ModelError("its tokenizer cannot be saved as it is, so it is not kept", where=folder)
