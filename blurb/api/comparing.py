@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -109,7 +108,7 @@ def open_corpora(
     return Corpora(folder, originals)
 
 
-@dataclasses.dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Comparison(Tabular):
     """The differences of two rows, the first minus the other.
 
@@ -272,9 +271,7 @@ def check(
         if state is None
         else decide_in_series(one, two, chosen, Path(state))
     )
-    return dataclasses.replace(
-        decision, checked_at=datetime.now(UTC), seconds=time.perf_counter() - start
-    )
+    return replace(decision, checked_at=datetime.now(UTC), seconds=time.perf_counter() - start)
 
 
 @dataclass(frozen=True, repr=False)

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-from blurb import tasks
 from blurb.messages import DataError, ErrorCollector, SettingsError, item_of, notify, opt
 from blurb.options import Option
 from blurb.planning.options import OUTPUT, SUITE
@@ -21,7 +20,16 @@ from blurb.scoring.values import Reading
 from blurb.store.row_trials import TRAINED_ON
 from blurb.system.files import open_ordinary
 from blurb.system.text_files import HEAD_BYTES, refuse_binary
-from blurb.tasks import SCORED, ScoredSplit, Task
+from blurb.tasks import (
+    SCORED,
+    TWELVE,
+    ScoredSplit,
+    Task,
+    is_of,
+    known_task,
+    load_selection,
+    load_suite,
+)
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -156,7 +164,7 @@ def score(
         raise SettingsError(
             f"{opt('trained-on')} is a remark on the row of {opt('add')}", fix=f"give {opt('add')}."
         )
-    suite = tasks.load_suite(suite).name
+    suite = load_suite(suite).name
     unused = {"scheme": scheme, "map": names, "column": column, "file_format": file_format}
     pairs, dev_pairs = (
         _pair_tasks(task, predictions, unused, suite),
@@ -261,7 +269,7 @@ def _pair_tasks(
                 where=", ".join(map(str, paths)),
                 fix=f"give a file, or leave {opt('task')} out and name the files after their datasets.",
             )
-        chosen = tasks.load_selection(task, suite)
+        chosen = load_selection(task, suite)
         if len(chosen) > 1:
             raise SettingsError(
                 "Predictions are of one dataset",
@@ -280,8 +288,8 @@ def _pair_tasks(
     ):
         if path.name.startswith(".") or path.is_dir():
             continue
-        named = tasks.known_task(path.stem.lower().replace("_", "-"))
-        if named is not None and tasks.is_of(named, suite):
+        named = known_task(path.stem.lower().replace("_", "-"))
+        if named is not None and is_of(named, suite):
             if named.name in files:
                 raise DataError(
                     f"a second file for {named.name}, beside {files[named.name].name}.", path
@@ -297,7 +305,7 @@ def _pair_tasks(
         notify(f"{paths[0]}: left out, as no dataset has these names: {', '.join(others)}.")
     if not files:
         raise DataError("no file is named after a dataset, such as ncbi-disease.conll.", paths[0])
-    return [(each, files[each.name]) for each in tasks.load_selection(",".join(files), suite)]
+    return [(each, files[each.name]) for each in load_selection(",".join(files), suite)]
 
 
 def _paths_of(predictions: Predictions) -> list[Path]:
@@ -316,19 +324,19 @@ def _answered_tasks(
         [
             name
             for name in by_task
-            if (known := tasks.known_task(name)) is not None and tasks.is_of(known, suite)
+            if (known := known_task(name)) is not None and is_of(known, suite)
         ]
         if task is None
         else task
     )
-    chosen = {each.name: each for each in tasks.load_selection(wanted, suite)} if wanted else {}
+    chosen = {each.name: each for each in load_selection(wanted, suite)} if wanted else {}
     for name in (*by_task.keys() - chosen.keys(), *chosen.keys() - by_task.keys()):
         if name in by_task:
             raise by_task[name].first.error(
                 f"this is an answer on {name}, which is not scored",
                 f"name all datasets or task files of the answers: {opt('task', 'hoc,MINE.toml')}.",
             )
-        if task not in ("all", tasks.TWELVE):
+        if task not in ("all", TWELVE):
             raise next(iter(by_task.values())).first.error(
                 f"there are no answers on {name}", "leave it out."
             )

@@ -16,11 +16,10 @@ from typing import Any
 
 import regex
 
-from blurb import fields
 from blurb.checkpoints.reading import blame_folder, read_json
 from blurb.checkpoints.references import default_name, load_presets
 from blurb.checkpoints.weights import check_header, check_names, read_weights
-from blurb.fields import TEXTS, Field
+from blurb.fields import TEXTS, Field, read_table
 from blurb.messages import ErrorCollector, ModelError, first_of, opt
 
 ADAPTER, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
@@ -118,7 +117,7 @@ def read_config(folder: Path) -> dict[str, Any]:
             fix=MERGE,
         )
     errors = ErrorCollector()
-    config = fields.read_table(given, Field(dict, keys=UNDERSTOOD), None, errors)
+    config = read_table(given, Field(dict, keys=UNDERSTOOD), None, errors)
     if errors.errors:
         raise ModelError(f"{ADAPTER}: {errors.errors[0]}", where=folder, fix=MERGE)
     return config
