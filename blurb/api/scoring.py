@@ -7,15 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
+from blurb import records
 from blurb.messages import DataError, ErrorCollector, SettingsError, item_of, notify, opt
 from blurb.options import Option
 from blurb.planning.options import OUTPUT, SUITE
 from blurb.planning.steps import find_folders
-from blurb.records import Tabular
+from blurb.records import Tabular, make_frame
 from blurb.scoring import batch, columns, files, scores, storing
 from blurb.scoring.batch import Replies
 from blurb.scoring.files import ENDINGS
-from blurb.scoring.scores import MatchedAnswers, Score, score_lines
+from blurb.scoring.scores import MatchedAnswers, Score, ScoreLine
 from blurb.scoring.values import Reading
 from blurb.store.row_trials import TRAINED_ON
 from blurb.system.files import open_ordinary
@@ -48,9 +49,7 @@ class Scores(Tabular, tuple["Score", ...]):
 
     def to_pandas(self) -> DataFrame:
         """One line a dataset, with the columns of `blurb score --format csv`."""
-        from pandas import DataFrame
-
-        return DataFrame(score_lines(self))
+        return make_frame([records.of(ScoreLine, each) for each in self])
 
     def __repr__(self) -> str:
         return f"<Scores: {', '.join(f'{each.task.name} {each.score:.2f}' for each in self)}>"

@@ -227,7 +227,8 @@ def check_text(folder: Path, tokenizer: Tokenizer) -> None:
 def find_silent_faults(folder: Path, tokenizer: Tokenizer, encoder: Any) -> Iterator[ModelError]:
     """The faults that load without an error and then cost scores, or fail on some of the tasks only."""
     where = folder / "tokenizer_config.json"
-    if tokenizer.keeps_unknown_capitals():
+    # The usual cause is an uncased checkpoint that lost its `do_lower_case`.
+    if not tokenizer.lower_cases and tokenizer.capitals[0] == 0:
         yield ModelError(
             "The tokenizer keeps upper case, but no entry of its vocabulary has any: words with capitals are unknown.",
             where=where,

@@ -279,9 +279,9 @@ class Row:
             if (mean := one.mean(split)) is not None
         }
 
-    def blurb_means(self, split: Split = "test") -> dict[str, float]:
+    def blurb_means(self) -> dict[str, float]:
         """The means of the thirteen datasets, in the paper's order."""
-        means = self.means(split)
+        means = self.means()
         return {name: means[name] for name in DATASETS if name in means}
 
     def type_means(self) -> dict[str, float]:
