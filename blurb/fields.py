@@ -185,10 +185,9 @@ def hints(owner: Any) -> dict[str, Any]:
     evaluated: dict[str, Any] = {}
     for each in reversed(owner.__mro__) if isinstance(owner, type) else (owner,):
         names = _Names({**vars(builtins), **vars(sys.modules[each.__module__])})
-        texts = inspect.get_annotations(each)
         evaluated |= {
             name: _evaluate_hint(text, names) if isinstance(text, str) else text
-            for name, text in texts.items()
+            for name, text in inspect.get_annotations(each).items()
         }
     return evaluated
 

@@ -313,7 +313,6 @@ def _is_named(names: str | Collection[str], name: str) -> bool:
 def _is_of_head(config: Mapping[str, Any], name: str) -> bool:
     """Whether a weight outside of the encoder belongs to a head that was saved whole, or to matrices for one."""
     layer = name.rpartition(".lora_")[0] or name.removesuffix(".base_layer.weight")
-    saved = config.get("modules_to_save", ())
-    return any(f".{one}." in f".{name}" for one in saved) or (
+    return any(f".{one}." in f".{name}" for one in config.get("modules_to_save", ())) or (
         layer != name and is_target(config, layer)
     )

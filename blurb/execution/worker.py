@@ -98,14 +98,14 @@ def _execute_held(
         return "already done"
 
     def report_news(news: TrialProgress) -> None:
-        brief = {
+        # For others.
+        lease.news = {
             "epoch": news.epoch,
             "epochs": news.epochs,
             "done": news.done,
             "total": news.total,
             "dev": news.dev,
         }
-        lease.news = brief  # for others
         if lease.lost:  # what is to come would be dropped
             lease.check()
         tell(news)

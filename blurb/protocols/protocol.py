@@ -87,15 +87,12 @@ class Protocol:
     def tables(self) -> list[Mapping[str, Any]]:
         """All tables of settings; of a search, one for each value."""
         grids = (self.search, self.adapter_search)
-        searched = [
-            {axis: value} for grid in grids for axis, values in grid.items() for value in values
-        ]
         return [
             self.everywhere,
             self.adapter,
             *self.per_task.values(),
             *self.per_baseline.values(),
-            *searched,
+            *[{axis: value} for grid in grids for axis, values in grid.items() for value in values],
         ]
 
     def settings(

@@ -196,13 +196,12 @@ def write(path: Path, series: LookSeries) -> None:
     """Writes a state file as a whole."""
     looks = [asdict(look) for look in series.looks]
     plan, name_and_hash = series.plan, dict(zip(("name", "hash"), series.baseline, strict=True))
-    spent = levels.level_spent(len(looks), plan.level, plan.looks)
     content = {
         "version": VERSION,
         "plan": asdict(plan),
         "baseline": name_and_hash,
         "looks": looks,
-        "spent": spent,
+        "spent": levels.level_spent(len(looks), plan.level, plan.looks),
     }
     write_json(path, {**content, "digest": _digest_of(content)})
 

@@ -211,10 +211,9 @@ def unseen_scores(
             continue
         unseen = counted.of_figure(UNSEEN, "f1")
         clusters[name] = unseen if counted.shared else None
-        scores = dict(zip(counted.seeds, unseen.scores.tolist(), strict=True))
         runs = {
             seed: replace(dataset.runs[seed], figures={split: {"f1": Figure(score)}})
-            for seed, score in scores.items()
+            for seed, score in zip(counted.seeds, unseen.scores.tolist(), strict=True)
         }
         datasets[name] = replace(dataset, metric="f1", runs=runs)
     if not datasets:

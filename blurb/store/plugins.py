@@ -33,8 +33,7 @@ def identity(task: Task, settings: Mapping[str, Any], kind: LearnerKind) -> dict
     hashes = {}
     for setting, registry in KINDS.items():
         text = str(settings.get(setting, ""))
-        name = text.split(",")[0].strip()
-        if text and registry.is_plugin(name):
+        if text and registry.is_plugin(text.split(",")[0].strip()):
             plugin, chosen = parse_spec(registry, text)
             hashes[setting] = _hash_of_plugin(plugin, {**plugin_options(plugin), **chosen})
     hashes[f"formulation {task.type}"] = formulation_hash(task)

@@ -361,9 +361,8 @@ def _make_task(content: Mapping[str, Any], path: Path, shipped: bool, suite: str
         "citation": "",
         "dummified": bool(layout.get("dummies")),
     }
-    labels = tuple(content.get("labels", ()))
     settled = {
-        "labels": labels,
+        "labels": tuple(content.get("labels", ())),
         "metric": metric,
         "metric_options": options,
         "layout": layout,

@@ -352,8 +352,7 @@ def _label_or_labels_column(path: Path, columns: Mapping[str, object], form: str
     first: Any = {"jsonl": json_lines, "csv": lambda path: csv_rows(text_of(path), path)}.get(
         form, _tabbed_lines
     )
-    names = next(first(path))[1]
-    present = {name.strip() for name in names}
+    present = {name.strip() for name in next(first(path))[1]}
     pairs = (("label", "labels"), ("labels", "label"))
     return {
         field: other

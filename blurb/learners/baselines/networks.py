@@ -267,10 +267,9 @@ def save(learner: FromScratch, folder: Path, trial: Mapping[str, Any]) -> None:
 
 def options(learner: FromScratch) -> dict[str, Any]:
     """The constructor's parameters with defaults, with their values."""
-    parameters = inspect.signature(type(learner)).parameters.values()
     return {
         each.name: getattr(learner, each.name)
-        for each in parameters
+        for each in inspect.signature(type(learner)).parameters.values()
         if each.default is not each.empty
     }
 
