@@ -83,14 +83,17 @@ def attention(
     """
     causal = getattr(module, "is_causal", False) if is_causal is None else is_causal
     if not dropout or key.shape[1] != query.shape[1] or (causal and attention_mask is None):
-        options = {
-            "dropout": dropout,
-            "scaling": scaling,
-            "position_bias": position_bias,
-            "is_causal": is_causal,
-        }
         return sdpa_attention_forward(  # type: ignore[no-any-return]
-            module, query, key, value, attention_mask, **options, **kwargs
+            module,
+            query,
+            key,
+            value,
+            attention_mask,
+            dropout=dropout,
+            scaling=scaling,
+            position_bias=position_bias,
+            is_causal=is_causal,
+            **kwargs,
         )
     scale = query.shape[-1] ** -0.5 if scaling is None else scaling
     # In the dtype of the values: autocast would copy the weights, the largest tensors of a layer, to float32 and back.

@@ -24,9 +24,8 @@ from transformers import BertConfig, BertModel, PretrainedConfig, PreTrainedToke
 from transformers.modeling_outputs import BaseModelOutput
 
 from blurb import formulations, tasks
-from blurb.checkpoints.checkpoint import Checkpoint
+from blurb.checkpoints import Checkpoint, ModelSource
 from blurb.checkpoints.scratch import SPECIAL, train_wordpiece
-from blurb.checkpoints.source import ModelSource
 from blurb.formulations._base import Formulation
 from blurb.heads.bilstm import BiLSTMLayer
 from blurb.inputs.tokenizer import Tokenizer
