@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import dataclasses
 import functools
 import inspect
 import numbers
@@ -11,7 +10,7 @@ import operator
 import re
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields, replace
 from types import NoneType, UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin
 
@@ -102,8 +101,7 @@ class Field:
             return given
         if self.many and self.kind is not object and isinstance(given, Collection):
             return tuple(
-                dataclasses.replace(self, many=False).checked(name, each, where, alike)
-                for each in given
+                replace(self, many=False).checked(name, each, where, alike) for each in given
             )
         known = self.choices() if callable(self.choices) else self.choices
         fits = self._is_kind(given)
@@ -174,7 +172,7 @@ def declare_field(default: Any, about: Field) -> Any:
     :param default: `dataclasses.MISSING` for one that must be given
     """
     given: dict[str, Any] = {"default_factory": dict} if default == {} else {"default": default}
-    return dataclasses.field(**given, metadata={"field": about})
+    return field(**given, metadata={"field": about})
 
 
 class _Names(dict[str, Any]):
@@ -189,10 +187,9 @@ def hints(owner: Any) -> dict[str, Any]:
     evaluated: dict[str, Any] = {}
     for each in reversed(owner.__mro__) if isinstance(owner, type) else (owner,):
         names = _Names({**vars(builtins), **vars(sys.modules[each.__module__])})
-        texts = inspect.get_annotations(each)
         evaluated |= {
             name: _evaluate_hint(text, names) if isinstance(text, str) else text
-            for name, text in texts.items()
+            for name, text in inspect.get_annotations(each).items()
         }
     return evaluated
 
@@ -208,7 +205,7 @@ def _evaluate_hint(text: str, names: _Names) -> Any:
 def of(kind: type[Any]) -> dict[str, Any]:
     """The declared fields of a data class by name."""
     types = hints(kind)
-    declarations = {each.name: each.metadata.get("field") for each in dataclasses.fields(kind)}
+    declarations = {each.name: each.metadata.get("field") for each in fields(kind)}
     return {
         name: with_annotation_type(about, types[name])
         for name, about in declarations.items()
@@ -242,11 +239,12 @@ def with_annotation_type(about: F, hint: Any) -> F:
     texts = bool(about.choices) or {first, *types[1:]} <= {str, NoneType}
     kind = first if first in (int, float, bool) else str if texts else object
     if kind is object and about.rule is None:
-        must = f"be of type {re.sub(r'[a-z_]+[.]', '', str(hint))}"
-        about = dataclasses.replace(about, rule=functools.partial(_is_of_type, hint), must=must)
-    return dataclasses.replace(
-        about, kind=kind, optional=NoneType in types, many=many or about.many
-    )
+        about = replace(
+            about,
+            rule=functools.partial(_is_of_type, hint),
+            must=f"be of type {re.sub(r'[a-z_]+[.]', '', str(hint))}",
+        )
+    return replace(about, kind=kind, optional=NoneType in types, many=many or about.many)
 
 
 def check_fields(values: Any) -> None:
@@ -259,9 +257,9 @@ def check_fields(values: Any) -> None:
 def drop_invalid(values: T, errors: ErrorCollector) -> T:
     """An instance of a data class with defaults in the place of what its fields may not be, which goes to `errors`."""
     wrong = _check_all(values, errors)
-    declared = dataclasses.fields(values)  # type: ignore[arg-type]
+    declared = fields(values)  # type: ignore[arg-type]
     defaults = {each.name: each.default for each in declared if each.name in wrong}
-    return dataclasses.replace(values, **defaults)  # type: ignore[type-var]
+    return replace(values, **defaults)  # type: ignore[type-var]
 
 
 def _check_all(values: Any, errors: ErrorCollector) -> list[str]:

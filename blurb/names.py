@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TypeVar
 from urllib.parse import quote, unquote
 
+from blurb.grouping import by_key
 from blurb.messages import SettingsError, escape_controls, fold_name, opt
 
 T = TypeVar("T")
@@ -147,9 +148,7 @@ def checkpoints_by_number(given: Sequence[T]) -> list[T]:
     >>> checkpoints_by_number(["b/step-1000", "pubmedbert", "b/step-200", "a"])
     ['b/step-200', 'pubmedbert', 'b/step-1000', 'a']
     """
-    alike: dict[str, list[int]] = {}
-    for place, each in enumerate(given):
-        alike.setdefault(re.sub("[0-9]+", "0", str(each)), []).append(place)
+    alike = by_key((re.sub("[0-9]+", "0", str(each)), place) for place, each in enumerate(given))
     ordered = list(given)
     for places in alike.values():
         members = sorted((given[place] for place in places), key=lambda each: by_number(str(each)))

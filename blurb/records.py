@@ -112,6 +112,16 @@ def _plain_value(kind: Any, value: Any) -> Any:
     )
 
 
+def make_frame(content: Any, columns: tuple[str, ...] | list[str] | None = None) -> DataFrame:
+    """A table of pandas, which is imported for the first one.
+
+    :param content: lines, or columns by name
+    """
+    from pandas import DataFrame
+
+    return DataFrame(content, columns=columns)
+
+
 class Tabular:
     """A result that a notebook shows as a table."""
 
@@ -131,10 +141,9 @@ class RecordTable(Tabular):
 
     def to_pandas(self) -> DataFrame:
         """A line each, with the columns that the command prints as CSV."""
-        from pandas import DataFrame
-
-        lines = [of(self.record, line) for line in self.lines]
-        return DataFrame(lines, columns=record_columns(self.record))
+        return make_frame(
+            [of(self.record, line) for line in self.lines], record_columns(self.record)
+        )
 
 
 def html_of(table: DataFrame) -> str:

@@ -335,10 +335,10 @@ def read_sentences(
         if len(cells) == width:
             sentence.rows.append(cells)
         elif kit or not COMMENT.match(line) or sentence.rows or (tabs and "\t" in line):
-            fix = "remove blanks within words, or separate the columns of all lines by TABs."
             errors.add(
                 FileLine(path, number).error(
-                    f"expected {expected}; found {count_noun(len(cells), 'column')}", fix
+                    f"expected {expected}; found {count_noun(len(cells), 'column')}",
+                    "remove blanks within words, or separate the columns of all lines by TABs.",
                 )
             )
             sentence.whole = False

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,7 +17,7 @@ from blurb.options import Argument, Option
 from blurb.planning.options import ACROSS_OPTION, OUTPUT
 from blurb.planning.seeds import Aim, SeedLine, plan_seeds
 from blurb.planning.steps import find_folders
-from blurb.records import RecordTable, Tabular, record_columns
+from blurb.records import RecordTable, Tabular, make_frame, record_columns
 from blurb.regression.looks import decide_in_series
 from blurb.regression.rules import RULES, Rules, read_rules
 from blurb.results import comparability
@@ -109,7 +108,7 @@ def open_corpora(
     return Corpora(folder, originals)
 
 
-@dataclasses.dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Comparison(Tabular):
     """The differences of two rows, the first minus the other.
 
@@ -133,11 +132,9 @@ class Comparison(Tabular):
 
     def parts(self) -> DataFrame:
         """The decomposition as a table, one line per task type and dataset; empty if the rows are not complete."""
-        from pandas import DataFrame
-
         found = self.decomposition
         lines = [records.of(PartLine, part) for part in found.parts] if found else []
-        return DataFrame(lines, columns=record_columns(PartLine))
+        return make_frame(lines, record_columns(PartLine))
 
     def __getitem__(self, name: str) -> ScoreComparison:
         """The line of a dataset, a task type or `score`."""
@@ -145,9 +142,7 @@ class Comparison(Tabular):
 
     def to_pandas(self, level: float = 0.05) -> DataFrame:
         """One line per dataset: both means, the difference with its 95 % interval, p (corrected by Holm), a verdict."""
-        from pandas import DataFrame
-
-        return DataFrame(self.table(level), columns=record_columns(ComparisonLine))
+        return make_frame(self.table(level), record_columns(ComparisonLine))
 
     def __repr__(self) -> str:
         verdicts = Counter(line.verdict(0.05) for line in self.lines)
@@ -272,9 +267,7 @@ def check(
         if state is None
         else decide_in_series(one, two, chosen, Path(state))
     )
-    return dataclasses.replace(
-        decision, checked_at=datetime.now(UTC), seconds=time.perf_counter() - start
-    )
+    return replace(decision, checked_at=datetime.now(UTC), seconds=time.perf_counter() - start)
 
 
 @dataclass(frozen=True, repr=False)

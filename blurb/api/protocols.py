@@ -55,11 +55,6 @@ class SettingValue:
     origin: str
 
 
-def seed_counts(protocol: Protocol, chosen: Sequence[Task]) -> list[int]:
-    """The numbers of seeds that occur, such as 5 and 10."""
-    return sorted({len(protocol.seeds(task)) for task in chosen})
-
-
 def values(protocol: Protocol, chosen: Sequence[Task]) -> list[SettingValue]:
     """The seeds and all settings that concern the tasks, by task."""
     return [line for task in chosen for line in _task_settings(protocol, task)]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from blurb import tasks
 from blurb.messages import DataError, SettingsError
-from blurb.records import html_of
+from blurb.records import html_of, make_frame
 from blurb.results import from_store, leaderboard_csv
 from blurb.results.row import Row
 from blurb.row_files.references import file_rows, pick_row, trial_of
@@ -54,8 +54,6 @@ class Results:
 
         Rows without runs (of a `leaderboard.csv` or a paper) have their means, with an empty seed.
         """
-        from pandas import DataFrame
-
         lines: list[tuple[object, ...]] = []
         for row in self.rows:
             for name, dataset in row.datasets.items():
@@ -71,15 +69,13 @@ class Results:
                         (*start, None, split, dataset.metric, mean)
                         for split, mean in dataset.means.items()
                     ]
-        return DataFrame(lines, columns=TIDY).astype({"seed": "Int64"})
+        return make_frame(lines, TIDY).astype({"seed": "Int64"})
 
     def leaderboard(self) -> DataFrame:
         """One line per row: model, protocol and numbers first, then all columns of `leaderboard.csv` (docs/csv.md).
 
         The numbers have all their digits; those of the file are rounded.
         """
-        from pandas import DataFrame
-
         columns = leaderboard_csv.columns_of(self.rows)
         numbers = [
             *leaderboard_csv.NUMBERS,
@@ -89,7 +85,7 @@ class Results:
         lines = [
             leaderboard_csv.line_of(row) | leaderboard_csv.figures_of(row) for row in self.rows
         ]
-        frame = DataFrame(lines, columns=[*first, *(name for name in columns if name not in first)])
+        frame = make_frame(lines, [*first, *(name for name in columns if name not in first)])
         return frame.astype(dict.fromkeys(numbers, float))
 
     def plot(self, path: Path | str | None = None, split: tasks.Split = "test") -> Figure | None:
@@ -110,9 +106,7 @@ class Results:
         :param seed: None for the first
         :raises UnknownName: or SettingsError if there is no such trial
         """
-        from pandas import DataFrame
-
-        return DataFrame(read_predictions(self.trial(model, task, seed) / PREDICTIONS))
+        return make_frame(read_predictions(self.trial(model, task, seed) / PREDICTIONS))
 
     def trial(self, model: str, task: str, seed: int | None = None) -> Path:
         """The folder of a trial; parameters and errors as of `predictions`."""
@@ -124,8 +118,6 @@ class Results:
         return f"<Results of {self.path}: {names}{lost}>"
 
     def _repr_html_(self) -> str:
-        from pandas import DataFrame
-
         figures = [(row, row.means(), row.type_means()) for row in self.rows]
         whole = {task.name: task.type for task in tasks.all() if task.paper_order}
         # Datasets whose score is in no mean of the table have columns of their own.
@@ -137,7 +129,7 @@ class Results:
             (row.name, *map(types.get, tasks.TYPES), row.score, *map(means.get, alone))
             for row, means, types in figures
         ]
-        return html_of(DataFrame(lines, columns=columns).astype(dict.fromkeys(columns[1:], float)))
+        return html_of(make_frame(lines, columns).astype(dict.fromkeys(columns[1:], float)))
 
 
 def load_results(path: Path | str = "runs") -> Results:

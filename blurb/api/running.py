@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import functools
 import inspect
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
-from functools import partial
+from contextlib import nullcontext, suppress
+from functools import partial, wraps
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ParamSpec
@@ -37,8 +35,7 @@ from blurb.results import tables
 from blurb.results.row import Row
 from blurb.row_files.references import RowReference
 from blurb.store.store import Store
-from blurb.terminal import progress
-from blurb.terminal.progress import Display, list_trials, show_budget
+from blurb.terminal.progress import Display, list_trials, show_budget, show_estimate
 
 
 def execute(options: RunOptions) -> Results:
@@ -159,7 +156,7 @@ def announce_trials(
     asked = request.dry_run or elsewhere or request.budget is not None
     expected = expected or Estimate(open_trials(planned), at_once)
     if request.dry_run or (asked and expected.waiting and request.progress):
-        progress.show_estimate(expected, err=not request.dry_run)
+        show_estimate(expected, err=not request.dry_run)
     _warn(planned, expected, engine)
     return with_predictions(planned, expected), expected
 
@@ -203,7 +200,7 @@ def given_as_options(call: Callable[P, Results]) -> Callable[P, Results]:
     """
     signature = inspect.signature(call)
 
-    @functools.wraps(call)
+    @wraps(call)
     def run_with(*arguments: P.args, **keywords: P.kwargs) -> Results:
         given = signature.bind(*arguments, **keywords).arguments
         _refuse_unknown(given.get("settings", {}))
@@ -342,7 +339,7 @@ class Throttled:
             return
         try:
             start, self.undone = time.monotonic(), False
-            with contextlib.suppress(BlurbError, OSError):
+            with suppress(BlurbError, OSError):
                 self.act()
             end = time.monotonic()
             self.took = end - start
@@ -360,5 +357,5 @@ class Throttled:
         trace: TracebackType | None,
     ) -> None:
         if error is not None and self.undone and self.took < self.QUICK:
-            with contextlib.suppress(BlurbError, OSError):
+            with suppress(BlurbError, OSError):
                 self.act()

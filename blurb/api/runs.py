@@ -62,9 +62,8 @@ def stored_rows(store: Store, tell: Tell = tell_damage) -> list[StoredRow]:
         raise StoreError(f"There is no store at {store.root}", fix=f"check {opt('output')}.")
     there = row_trials.read(store, tell)
     named = label_rows([Row(RowIdentity.of_store(row), {}, Origin.STORE) for row in there])
-    found = [StoredRow(row.name, planned, store) for row, planned in zip(named, there, strict=True)]
     return sorted(
-        found,
+        [StoredRow(row.name, planned, store) for row, planned in zip(named, there, strict=True)],
         key=lambda row: (row.planned.configuration.suite, by_number(row.planned.model), row.name),
     )
 

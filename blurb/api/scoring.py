@@ -7,21 +7,30 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-from blurb import tasks
+from blurb import records
 from blurb.messages import DataError, ErrorCollector, SettingsError, item_of, notify, opt
 from blurb.options import Option
 from blurb.planning.options import OUTPUT, SUITE
 from blurb.planning.steps import find_folders
-from blurb.records import Tabular
+from blurb.records import Tabular, make_frame
 from blurb.scoring import batch, columns, files, scores, storing
 from blurb.scoring.batch import Replies
 from blurb.scoring.files import ENDINGS
-from blurb.scoring.scores import MatchedAnswers, Score, score_lines
+from blurb.scoring.scores import MatchedAnswers, Score, ScoreLine
 from blurb.scoring.values import Reading
 from blurb.store.row_trials import TRAINED_ON
 from blurb.system.files import open_ordinary
 from blurb.system.text_files import HEAD_BYTES, refuse_binary
-from blurb.tasks import SCORED, ScoredSplit, Task
+from blurb.tasks import (
+    SCORED,
+    TWELVE,
+    ScoredSplit,
+    Task,
+    is_of,
+    known_task,
+    load_selection,
+    load_suite,
+)
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -40,9 +49,7 @@ class Scores(Tabular, tuple["Score", ...]):
 
     def to_pandas(self) -> DataFrame:
         """One line a dataset, with the columns of `blurb score --format csv`."""
-        from pandas import DataFrame
-
-        return DataFrame(score_lines(self))
+        return make_frame([records.of(ScoreLine, each) for each in self])
 
     def __repr__(self) -> str:
         return f"<Scores: {', '.join(f'{each.task.name} {each.score:.2f}' for each in self)}>"
@@ -157,7 +164,7 @@ def score(
         raise SettingsError(
             f"{given[0]} is of the trial that {opt('add')} stores", fix=f"give {opt('add')}, too."
         )
-    suite = tasks.load_suite(suite).name
+    suite = load_suite(suite).name
     unused = {"scheme": scheme, "map": names, "column": column, "file-format": file_format}
     pairs, dev_pairs = (
         _pair_tasks(task, predictions, unused, suite),
@@ -181,8 +188,10 @@ def score(
         every = [*given_answers, *neighbours.values()]
         seeds = {each.replies.manifest.seed for each in every if each.replies is not None}
         if len(seeds) > 1 and seed is None:
-            fix = f"add each with a call, or say which seed they are: {opt('seed', '1')}."
-            raise SettingsError("The shots of these answers were drawn with several seeds", fix=fix)
+            raise SettingsError(
+                "The shots of these answers were drawn with several seeds",
+                fix=f"add each with a call, or say which seed they are: {opt('seed', '1')}.",
+            )
         gone = storing.add(
             Path(output),
             add,
@@ -257,15 +266,12 @@ def _pair_tasks(
     if task is not None:
         if len(paths) > 1 or any(map(Path.is_dir, paths)):
             what = "several files are given" if len(paths) > 1 else "is a folder"
-            fix = (
-                f"give a file, or leave {opt('task')} out and name the files after their datasets."
-            )
             raise SettingsError(
                 f"{what}, and {opt('task')} is for one file",
                 where=", ".join(map(str, paths)),
-                fix=fix,
+                fix=f"give a file, or leave {opt('task')} out and name the files after their datasets.",
             )
-        chosen = tasks.load_selection(task, suite)
+        chosen = load_selection(task, suite)
         if len(chosen) > 1:
             raise SettingsError(
                 "Predictions are of one dataset",
@@ -284,8 +290,8 @@ def _pair_tasks(
     ):
         if path.name.startswith(".") or path.is_dir():
             continue
-        named = tasks.known_task(path.stem.lower().replace("_", "-"))
-        if named is not None and tasks.is_of(named, suite):
+        named = known_task(path.stem.lower().replace("_", "-"))
+        if named is not None and is_of(named, suite):
             if named.name in files:
                 raise DataError(
                     f"a second file for {named.name}, beside {files[named.name].name}.", path
@@ -301,7 +307,7 @@ def _pair_tasks(
         notify(f"{paths[0]}: left out, as no dataset has these names: {', '.join(others)}.")
     if not files:
         raise DataError("no file is named after a dataset, such as ncbi-disease.conll.", paths[0])
-    return [(each, files[each.name]) for each in tasks.load_selection(",".join(files), suite)]
+    return [(each, files[each.name]) for each in load_selection(",".join(files), suite)]
 
 
 def _paths_of(predictions: Predictions) -> list[Path]:
@@ -320,19 +326,19 @@ def _answered_tasks(
         [
             name
             for name in by_task
-            if (known := tasks.known_task(name)) is not None and tasks.is_of(known, suite)
+            if (known := known_task(name)) is not None and is_of(known, suite)
         ]
         if task is None
         else task
     )
-    chosen = {each.name: each for each in tasks.load_selection(wanted, suite)} if wanted else {}
+    chosen = {each.name: each for each in load_selection(wanted, suite)} if wanted else {}
     for name in (*by_task.keys() - chosen.keys(), *chosen.keys() - by_task.keys()):
         if name in by_task:
-            fix = f"name all datasets or task files of the answers: {opt('task', 'hoc,MINE.toml')}."
             raise by_task[name].first.error(
-                f"this is an answer on {name}, which is not scored", fix
+                f"this is an answer on {name}, which is not scored",
+                f"name all datasets or task files of the answers: {opt('task', 'hoc,MINE.toml')}.",
             )
-        if task not in ("all", tasks.TWELVE):
+        if task not in ("all", TWELVE):
             raise next(iter(by_task.values())).first.error(
                 f"there are no answers on {name}", "leave it out."
             )

@@ -134,10 +134,9 @@ def retry_failed(
         if selection == "all"
         else {task.name for task in tasks.load_selection(selection, None)}
     )
-    planned = _jobs_to_run(output, None, None, None if later else allow)
     failed = [
         job
-        for job in planned
+        for job in _jobs_to_run(output, None, None, None if later else allow)
         if failure_of(job.path).exists() and (chosen is None or job.trial.task in chosen)
     ]
     if not failed:

@@ -16,11 +16,10 @@ from typing import Any
 
 import regex
 
-from blurb import fields
 from blurb.checkpoints.reading import blame_folder, read_json
 from blurb.checkpoints.references import default_name, load_presets
 from blurb.checkpoints.weights import check_header, check_names, read_weights
-from blurb.fields import TEXTS, Field
+from blurb.fields import TEXTS, Field, read_table
 from blurb.messages import ErrorCollector, ModelError, first_of, opt
 
 ADAPTER, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
@@ -118,7 +117,7 @@ def read_config(folder: Path) -> dict[str, Any]:
             fix=MERGE,
         )
     errors = ErrorCollector()
-    config = fields.read_table(given, Field(dict, keys=UNDERSTOOD), None, errors)
+    config = read_table(given, Field(dict, keys=UNDERSTOOD), None, errors)
     if errors.errors:
         raise ModelError(f"{ADAPTER}: {errors.errors[0]}", where=folder, fix=MERGE)
     return config
@@ -185,9 +184,8 @@ def read(folder: Path, base: str, encoder: Any) -> dict[str, tuple[Any, Any]]:
     )
     # The encoder may have been part of a model with a head; expressions match the names of the whole.
     layers, own = {name.rpartition(".lora_")[0] for name in values}, encoder.base_model_prefix
-    starts = ("", f"{own}.", "encoder.", f"{own}.encoder.")
     start = max(
-        starts,
+        ("", f"{own}.", "encoder.", f"{own}.encoder."),
         key=lambda one: sum(
             name.startswith(one) and name[len(one) :] in modules for name in layers
         ),
@@ -315,7 +313,6 @@ def _is_named(names: str | Collection[str], name: str) -> bool:
 def _is_of_head(config: Mapping[str, Any], name: str) -> bool:
     """Whether a weight outside of the encoder belongs to a head that was saved whole, or to matrices for one."""
     layer = name.rpartition(".lora_")[0] or name.removesuffix(".base_layer.weight")
-    saved = config.get("modules_to_save", ())
-    return any(f".{one}." in f".{name}" for one in saved) or (
+    return any(f".{one}." in f".{name}" for one in config.get("modules_to_save", ())) or (
         layer != name and is_target(config, layer)
     )

@@ -227,7 +227,8 @@ def check_text(folder: Path, tokenizer: Tokenizer) -> None:
 def find_silent_faults(folder: Path, tokenizer: Tokenizer, encoder: Any) -> Iterator[ModelError]:
     """The faults that load without an error and then cost scores, or fail on some of the tasks only."""
     where = folder / "tokenizer_config.json"
-    if tokenizer.keeps_unknown_capitals():
+    # The usual cause is an uncased checkpoint that lost its `do_lower_case`.
+    if not tokenizer.lower_cases and tokenizer.capitals[0] == 0:
         yield ModelError(
             "The tokenizer keeps upper case, but no entry of its vocabulary has any: words with capitals are unknown.",
             where=where,
@@ -380,6 +381,8 @@ def config_fault(name: str, value: Any) -> BlurbError | None:
             f"{name} must be one of {', '.join(TYPES[:4])} (got {shorten_value(value)})."
         )
     if name == "quantization_config":
-        what = "the weights are quantised (quantization_config), but blurb trains float32"
-        return ModelError(what, fix="dequantise them.")
+        return ModelError(
+            "the weights are quantised (quantization_config), but blurb trains float32",
+            fix="dequantise them.",
+        )
     return None

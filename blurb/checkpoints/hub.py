@@ -68,10 +68,9 @@ def _limit_silence() -> None:
 def _limit_request(request: Any) -> None:
     from huggingface_hub import constants
 
-    limits = request.extensions.get("timeout", {})
     request.extensions["timeout"] = {
         part: constants.HF_HUB_ETAG_TIMEOUT if seconds is None else seconds
-        for part, seconds in limits.items()
+        for part, seconds in request.extensions.get("timeout", {}).items()
     }
 
 

@@ -34,12 +34,11 @@ def reader(source: ModelSource) -> Read:
         whole = formulation.features(units, tokenizer, NO_LIMIT)
         # Only inputs that are too long are made again: an input does not depend on its neighbours.
         long = np.flatnonzero(whole.ids.lengths > limit).tolist()
-        cut = formulation.features([units[i] for i in long], tokenizer, limit)
         return TokenizedSplit(
             whole,
             limit,
             long,
-            cut,
+            formulation.features([units[i] for i in long], tokenizer, limit),
             (len(tokenizer.special_tokens.prefix), len(tokenizer.special_tokens.suffix)),
         )
 

@@ -108,9 +108,8 @@ def train_wordpiece(texts: Sequence[str], size: int, min_count: int = 2) -> PreT
     """A BERT tokenizer that lower-cases, with a vocabulary from the texts."""
     from transformers import BertTokenizerFast
 
-    subtokens = vocabulary(texts, size, min_count)
     return BertTokenizerFast(
-        vocab={piece: index for index, piece in enumerate(subtokens)},
+        vocab={piece: index for index, piece in enumerate(vocabulary(texts, size, min_count))},
         do_lower_case=True,
         model_max_length=512,
     )

@@ -84,12 +84,11 @@ def click_parameter(parameter: Parameter) -> click.Parameter:
     several = about.many or pairs or words
     completion = getattr(_complete, about.complete) if about.complete else None
     if isinstance(about, Argument):
-        count = -1 if about.many else 1
         return click.Argument(
             [name],
             type=kind,
             required=needed,
-            nargs=count,
+            nargs=-1 if about.many else 1,
             metavar=about.metavar,
             shell_complete=completion,
         )

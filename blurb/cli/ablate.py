@@ -35,12 +35,11 @@ def command(
     done = ablate(options, plot)
     if done is None:
         return
-    numbers = [column.replace("_", " ") for column in ablations.NUMBERS]
     print_rows(
         ablations.titles(),
         [ablations.readable(line) for line in done.lines],
         "table",
-        numbers=numbers,
+        numbers=[column.replace("_", " ") for column in ablations.NUMBERS],
     )
     drawn = f"   plot: {plot.path}" if plot else ""
     click.echo(f"Tables: {', '.join(map(str, done.files))}{drawn}   trials: {options.output}")

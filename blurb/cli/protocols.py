@@ -18,7 +18,7 @@ from blurb.terminal.output import Column, print_records, print_rows
 
 
 def _seed_counts(protocol: Protocol) -> list[int]:
-    return protocols.seed_counts(protocol, tasks.select_tasks("all"))
+    return sorted({len(protocol.seeds(task)) for task in tasks.select_tasks("all")})
 
 
 class ProtocolRecord(TypedDict):

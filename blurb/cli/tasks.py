@@ -135,8 +135,10 @@ def new(
     if given := [
         f"--{split}" for split, path in paths.items() if (path is None) is (whole is None)
     ]:
-        what = f"{', '.join(given)} {'missing' if whole is None else 'beside --from'}"
-        raise SettingsError(what, fix="give --train, --dev and --test, or one file with --from.")
+        raise SettingsError(
+            f"{', '.join(given)} {'missing' if whole is None else 'beside --from'}",
+            fix="give --train, --dev and --test, or one file with --from.",
+        )
     files = [path for path in (whole, *paths.values()) if path is not None]
     form = form or SUFFIXES.get(files[0].suffix.lower(), next(iter(tasks.types.get(kind).formats)))
     tasks.check_free(name, "blurb tasks new")

@@ -138,8 +138,15 @@ def time_step(job: Job, train: SplitSample, threads: int) -> TimedStep:
     on_gpu = choose_device(job.place).type == "cuda"
     own = formulations.bind(task, job.trial.settings).settings
     inputs = INPUTS if kind.reads_checkpoint and not on_gpu else own.batch_size
-    short = {"epochs": 1, "max_updates": 0, "select": "last", "head_init": "random"}
-    settings = replace(own, batch_size=inputs, dev_sample=0, **short)  # type: ignore[arg-type]
+    settings = replace(
+        own,
+        batch_size=inputs,
+        dev_sample=0,
+        epochs=1,
+        max_updates=0,
+        select="last",
+        head_init="random",
+    )
     if not kind.backward:
         settings = replace(settings, pooling="mean")  # T5 has no [CLS]
         depth = len(layers(job.source.checkpoint.outline))

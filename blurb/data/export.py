@@ -44,8 +44,10 @@ def _lines_of_sentence(row: Example, path: Path) -> str:
     except (DataError, ValueError):
         read = None
     if read is None or (read.id, read.rows) != (row["id"], cells):
-        what = f"CoNLL cannot hold the sentence {row['id']!r}: a word has a TAB or a line end, or begins as a comment"
-        raise DataError(what, fix="export as jsonl or parquet.")
+        raise DataError(
+            f"CoNLL cannot hold the sentence {row['id']!r}: a word has a TAB or a line end, or begins as a comment",
+            fix="export as jsonl or parquet.",
+        )
     return block
 
 

@@ -24,6 +24,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from blurb import __version__
+from blurb.grouping import by_key
 from blurb.messages import DataError
 from blurb.system import leases
 from blurb.system.files import file_hash, read_bytes, replacing_file
@@ -166,9 +167,7 @@ def update(folder: Path, name: str, made: Mapping[str, Any]) -> list[str]:
 
 
 def _sources_read(read: Mapping[str, str]) -> list[dict[str, Any]]:
-    folders: dict[str, list[str]] = {}
-    for path in sorted(read):
-        folders.setdefault(PurePosixPath(path).parent.as_posix(), []).append(path)
+    folders = by_key((PurePosixPath(path).parent.as_posix(), path) for path in sorted(read))
     sources: list[dict[str, Any]] = []
     for folder, paths in folders.items():
         if len(paths) <= MANY:

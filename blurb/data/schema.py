@@ -19,6 +19,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from blurb.grouping import by_key
 from blurb.tasks import Split, TaskType
 
 if TYPE_CHECKING:
@@ -103,10 +104,7 @@ def gold_answer(row: Example) -> object:
 
 def group_by_input(rows: Iterable[Example]) -> dict[tuple[object, ...], list[Example]]:
     """Groups examples by input, in file order."""
-    by_input: dict[tuple[object, ...], list[Example]] = {}
-    for row in rows:
-        by_input.setdefault(identity(row), []).append(row)
-    return by_input
+    return by_key((identity(row), row) for row in rows)
 
 
 def leaked_ids(splits: Mapping[Split, Iterable[Example]]) -> set[str]:

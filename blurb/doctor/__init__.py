@@ -161,8 +161,9 @@ def examine(path: Path | None = None) -> Diagnosis:
         _check_machine(errors, facts)
         _check_plugins(errors, facts)
     elif not (path.is_file() or path.is_dir()):
-        missing = NO_FILE if path.exists() else "no such file or folder"
-        raise DataError(missing, path, fix=f"give {KINDS}.")
+        raise DataError(
+            NO_FILE if path.exists() else "no such file or folder", path, fix=f"give {KINDS}."
+        )
     else:
         from blurb.doctor.readers import READERS  # torch: without it the environment is told
 

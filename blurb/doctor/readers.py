@@ -86,8 +86,9 @@ def read_data(path: Path, errors: ErrorCollector, facts: Facts) -> None:
                 f"{split} {count:,} instead of {task.expected(split) or 0:,}"
                 for split, count in finding.counts.items()
             )
-            message = f"These are not BLURB's examples ({task.unit}: {counts})."
-            errors.add(StoreError(message, where=where))
+            errors.add(
+                StoreError(f"These are not BLURB's examples ({task.unit}: {counts}).", where=where)
+            )
 
 
 def read_task_file(path: Path, errors: ErrorCollector, facts: Facts) -> None:
@@ -120,8 +121,9 @@ def _read_trial(store: Store, path: Path, errors: ErrorCollector) -> None:
         try:
             _ = record.task.task_type, metrics.get(record.task.metric)
         except UnknownName as error:
-            fix = "Install the plug-in that has it, or delete the trial."
-            raise StoreError(error.what, where=path, fix=fix) from error
+            raise StoreError(
+                error.what, where=path, fix="Install the plug-in that has it, or delete the trial."
+            ) from error
         if record.metrics["metrics_version"] != metrics.VERSION:
             message = "Its scores were computed by metrics of another version."
             errors.add(StoreError(message, where=path, fix="blurb rescore"))

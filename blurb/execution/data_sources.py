@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import tempfile
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -86,7 +85,7 @@ def _stamp_of_data(origin: DataSource) -> Stamp:
     # The user may have edited labels and metric since.
     declared = [Path(origin.task)] if origin.task.endswith(tasks.SUFFIX) else []
     for path in (*declared, *(path_of(task, origin.folder, split) for split in tasks.SPLITS)):
-        with contextlib.suppress(OSError):  # the reader says what is missing, and where
+        with suppress(OSError):  # the reader says what is missing, and where
             status = path.stat()
             parts.append([status.st_size, status.st_mtime_ns])
     return parts
@@ -105,7 +104,7 @@ def handed_over(origins: Iterable[DataSource]) -> Iterator[Path | None]:
         return
     with temporary as name:
         folder = Path(name)
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             _write_manifest(
                 folder, [origin for origin in dict.fromkeys(origins) if origin in _kept]
             )
@@ -146,7 +145,7 @@ def receive(folder: Path | None) -> None:
 def _from_command(origin: DataSource, stamp: Stamp) -> data.TaskData | None:
     from datasets import Dataset
 
-    with contextlib.suppress(OSError, ValueError):
+    with suppress(OSError, ValueError):
         for folder in _handed:
             for number, entry in enumerate(
                 json.loads((folder / INDEX).read_text(encoding="utf-8"))

@@ -5,12 +5,11 @@ The time left of many trials follows from these, and from their own updates.
 
 from __future__ import annotations
 
-import dataclasses
 import heapq
 import statistics
 import time
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from blurb.execution.job import Job
@@ -65,8 +64,9 @@ class Estimate:
 
     def of(self, names: Collection[str]) -> Estimate:
         """The estimate of some tasks, as if they ran alone."""
-        chosen = [trial for trial in self.trials if trial.job.trial.task in names]
-        return dataclasses.replace(self, trials=chosen)
+        return replace(
+            self, trials=[trial for trial in self.trials if trial.job.trial.task in names]
+        )
 
     @property
     def seconds(self) -> float:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -64,7 +63,7 @@ class Job:
         """The device that it runs on: the requested one, or the CPU for learners that always run there."""
         return self.device if self.learner.on_device else "cpu"
 
-    @functools.cached_property
+    @cached_property
     def path(self) -> Path:
         """Folder of the trial; valid for writing once the model has claimed its folder (`Store.claim`)."""
         return Store(self.store).path(self.source.name, self.trial.task, self.trial.hash)

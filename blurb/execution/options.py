@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeAlias
 
 from blurb.options import option
@@ -89,4 +88,4 @@ class TrialOptions:
     @property
     def of_trials(self) -> dict[str, Any]:
         """These options alone."""
-        return {each.name: getattr(self, each.name) for each in dataclasses.fields(TrialOptions)}
+        return {each.name: getattr(self, each.name) for each in fields(TrialOptions)}

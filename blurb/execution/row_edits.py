@@ -192,9 +192,12 @@ def _copy_trial(store: Store, path: Path, target: Path, model: str) -> None:
                     (aside / saved_models.FOLDER).rename(target / saved_models.FOLDER)
             return
         with store.writing(target, lease) as aside:
-            left_out = shutil.ignore_patterns("DONE.json", saved_models.FOLDER)
             shutil.copytree(
-                path, aside, ignore=left_out, dirs_exist_ok=True, copy_function=copy_file
+                path,
+                aside,
+                ignore=shutil.ignore_patterns("DONE.json", saved_models.FOLDER),
+                dirs_exist_ok=True,
+                copy_function=copy_file,
             )
             if (path / saved_models.FOLDER).is_dir():
                 saved_models.copy_as(model, path / saved_models.FOLDER, aside / saved_models.FOLDER)

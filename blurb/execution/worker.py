@@ -98,14 +98,14 @@ def _execute_held(
         return "already done"
 
     def report_news(news: TrialProgress) -> None:
-        brief = {
+        # For others.
+        lease.news = {
             "epoch": news.epoch,
             "epochs": news.epochs,
             "done": news.done,
             "total": news.total,
             "dev": news.dev,
         }
-        lease.news = brief  # for others
         if lease.lost:  # what is to come would be dropped
             lease.check()
         tell(news)
@@ -128,15 +128,11 @@ def _execute_held(
     return "done" if put else "already done"
 
 
-class WorkerDied(BlurbError):
-    """The process of a trial died."""
-
-
 def note_death(job: Job, message: str) -> None:
     """Records that the process of a trial died, so that not every worker dies of it in turn."""
     with contextlib.suppress(OSError), leases.trying(Store(job.store).lease(job.path)) as lease:
         if lease is not None and not job.path.exists():
-            _note_failure(job, WorkerDied(message))
+            _note_failure(job, BlurbError(message))
 
 
 def _note_failure(job: Job, error: Exception) -> None:

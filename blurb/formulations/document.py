@@ -10,6 +10,7 @@ import numpy as np
 
 from blurb.data.schema import Example
 from blurb.formulations._base import Array, Arrays, Documents, Formulation, Output, log_loss
+from blurb.grouping import by_key
 from blurb.inputs.features import Features
 from blurb.inputs.texts import encode_texts
 from blurb.inputs.tokenizer import Tokenizer
@@ -31,9 +32,10 @@ class Document(Formulation):
         rows = list(examples)
         if self.settings.document_unit == "sentence":
             return rows
-        documents: dict[object, list[Example]] = {}
-        for number, row in enumerate(rows):
-            documents.setdefault(number if row["doc_id"] is None else row["doc_id"], []).append(row)
+        documents = by_key(
+            (number if row["doc_id"] is None else row["doc_id"], row)
+            for number, row in enumerate(rows)
+        )
         return [
             {
                 "id": parts[0]["doc_id"] or parts[0]["id"],

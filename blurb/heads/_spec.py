@@ -93,12 +93,6 @@ def canonical_spec(registry: Plugins, text: str) -> str:
     return ",".join([registry.short(text.split(",")[0].strip()), *write_options(chosen)])
 
 
-def resolve_options(registry: Plugins, text: str) -> dict[str, Any]:
-    """The value of every option of a plug-in, given or default."""
-    plugin, chosen = parse_spec(registry, text)
-    return {**plugin_options(plugin), **chosen}
-
-
 def write_options(chosen: dict[str, Any]) -> list[str]:
     """Options as `key=value`, sorted."""
     return sorted(

@@ -7,7 +7,6 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -69,7 +68,8 @@ def cached_features(key: Mapping[str, object], build: Callable[[], Features]) ->
     Files are written atomically, so several processes may use the cache at once. A cache that cannot be written or
     read never fails a run.
     """
-    path = _cache_path(key)
+    text = json.dumps({**key, "version": VERSION}, sort_keys=True)
+    path = cache_home() / "features" / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.npz"
     # If the file is missing or damaged, numpy and zipfile raise anything.
     with contextlib.suppress(Exception):
         return Features.read(path)
@@ -77,8 +77,3 @@ def cached_features(key: Mapping[str, object], build: Callable[[], Features]) ->
     with contextlib.suppress(Exception), replacing_file(path) as aside:
         features.save(aside)
     return features
-
-
-def _cache_path(key: Mapping[str, object]) -> Path:
-    text = json.dumps({**key, "version": VERSION}, sort_keys=True)
-    return cache_home() / "features" / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.npz"

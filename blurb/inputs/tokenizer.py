@@ -195,13 +195,6 @@ class Tokenizer:
         entries = [token for token in self.inner.get_vocab() if token not in special]
         return sum(token != token.lower() for token in entries), len(entries)
 
-    def keeps_unknown_capitals(self) -> bool:
-        """Whether it keeps upper case although no vocabulary entry has any, so words with capitals are unknown.
-
-        The usual cause is an uncased checkpoint that lost its `do_lower_case`.
-        """
-        return not self.lower_cases and self.capitals[0] == 0
-
     def lowers_a_cased_vocabulary(self) -> bool:
         """Whether many vocabulary entries have upper case, which this tokenizer can never produce.
 

@@ -62,12 +62,11 @@ def _cut_sentences(
             _join_subtokens([next(words) for _ in sentence], sentence) for sentence in sentences
         ]
     if borders == "prefix":
-        found = tokenizer.subtokens([" " + " ".join(words) for words in sentences])
         return [
             Subtokens(
                 one.ids, [max(0, at - 1) for at in one.starts], [max(0, at - 1) for at in one.ends]
             )
-            for one in found
+            for one in tokenizer.subtokens([" " + " ".join(words) for words in sentences])
         ]
     return tokenizer.subtokens([" ".join(words) for words in sentences])
 

@@ -90,14 +90,10 @@ def select(
         if fnmatch.fnmatch(row.model, model)
         and any(
             fnmatch.fnmatch(name, protocol)
-            for name in _name_and_version(row.configuration.protocol)
+            for name in (row.configuration.protocol, row.configuration.protocol.partition("@")[0])
         )
         and (head == "*" or any(fnmatch.fnmatch(name, head) for name in heads(row)))
     ]
-
-
-def _name_and_version(protocol: str) -> tuple[str, str]:
-    return protocol, protocol.partition("@")[0]
 
 
 class Ranked(NamedTuple):

@@ -12,8 +12,7 @@ import torch
 from torch import Tensor
 
 from blurb.formulations._base import Formulation, Output
-from blurb.heads import heads
-from blurb.heads._base import Problem
+from blurb.heads import Problem, heads
 from blurb.heads._spec import parse_spec
 from blurb.heads.linear import decide_labels
 from blurb.inputs.features import Features, Ints

@@ -27,23 +27,18 @@ def is_kept(trial: Path) -> bool:
     return (trial / FOLDER).is_dir() and not damaged_files(trial / FOLDER)
 
 
-def check_whole(folder: Path) -> None:
-    """Raises a ModelError if a file of a kept model is missing or damaged."""
-    if lost := damaged_files(folder):
-        raise ModelError(
-            f"{', '.join(lost)} missing or damaged",
-            where=folder,
-            fix=f"remove the folder and run the trial again with {opt('keep-model', 'best')}.",
-        )
-
-
 def read_about(folder: Path, schema: int, fields: Mapping[str, type]) -> dict[str, Any]:
     """`blurb.json` of a kept model whose files are whole.
 
     :param fields: what must be in it, each with its type
     :raises ModelError: if a file is missing or damaged, or `blurb.json` is not what a `save` writes
     """
-    check_whole(folder)
+    if lost := damaged_files(folder):
+        raise ModelError(
+            f"{', '.join(lost)} missing or damaged",
+            where=folder,
+            fix=f"remove the folder and run the trial again with {opt('keep-model', 'best')}.",
+        )
     about = read_json(folder / ABOUT)
     if about.get("schema") != schema:
         raise ModelError(

@@ -7,6 +7,8 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Sequence
 
+from blurb.grouping import by_key
+
 COMMANDS = re.compile(
     "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]"
 )
@@ -128,9 +130,7 @@ def say_once(said: Iterable[tuple[str, str]], count: int) -> list[str]:
     >>> say_once([("a", "Synthetic."), ("a", "Two seeds."), ("b", "Synthetic.")], 2)
     ['Synthetic.', 'a: Two seeds.']
     """
-    names: dict[str, list[str]] = {}
-    for name, sentence in said:
-        names.setdefault(sentence, []).append(name)
+    names = by_key((sentence, name) for name, sentence in said)
     return [
         text if len(those) == count else f"{', '.join(those)}: {text}"
         for text, those in names.items()
@@ -143,9 +143,7 @@ def group_reasons(reasons: Iterable[tuple[str, str]]) -> list[str]:
     >>> group_reasons([("a", "missing"), ("b", ""), ("c", "missing"), ("d", "damaged.")])
     ['a, c: missing.', 'd: damaged.']
     """
-    names: dict[str, list[str]] = {}
-    for name, reason in reasons:
-        names.setdefault(reason, []).append(name)
+    names = by_key((reason, name) for name, reason in reasons)
     return [
         f"{', '.join(those)}: {reason.rstrip('.')}." for reason, those in names.items() if reason
     ]

@@ -73,10 +73,11 @@ def grid(axis: str) -> Grid:
         return Grid(axis, "", tuple(Cell({setting: value}, {}) for value in values))
     if axis == "pooling":
         whole = grid("relation")
-        part = tuple(
-            cell for cell in whole.cells if cell.settings["relation_input"] == POOLING_INPUT
+        return Grid(
+            axis,
+            f"{whole.source}, {POOLING_INPUT}",
+            tuple(cell for cell in whole.cells if cell.settings["relation_input"] == POOLING_INPUT),
         )
-        return Grid(axis, f"{whole.source}, {POOLING_INPUT}", part)
     text = (files("blurb.planning") / "ablations.csv").read_text(encoding="utf-8")
     lines = [line for line in csv.DictReader(text.splitlines()) if line["axis"] == axis]
     published: dict[str, dict[str, float]] = {}

@@ -138,8 +138,9 @@ def check_inputs(
             # Other kinds of learners check their heads themselves.
             if "head" in settings and protocol_learner.kind_of(protocol).searches:
                 of_tags = formulation.settings.head.partition(",")[0] in OF_TAGS
-                kinds = ("tokens",) if of_tags else None
-                formulation.check_head(kinds, lambda name: shorthands.get(name, opt("set")))
+                formulation.check_head(
+                    ("tokens",) if of_tags else None, lambda name: shorthands.get(name, opt("set"))
+                )
         faults += [(error, "", task.name) for error in own.errors]
     for error in steps.merge_refusals(faults):
         errors.add(error)
@@ -154,8 +155,9 @@ def check_concerns(
     if not any(name in formulations.of(task).own_settings for task in chosen):
         listed = ", ".join(task.name for task in chosen)
         where = shorthands.get(name, opt("set"))
-        what = f"{name}={value} ({where}) concerns none of the tasks ({listed})"
-        raise SettingsError(what, fix="leave it out.")
+        raise SettingsError(
+            f"{name}={value} ({where}) concerns none of the tasks ({listed})", fix="leave it out."
+        )
 
 
 def check_together(request: Request, options: RunOptions, engine: Engine) -> None:

@@ -74,12 +74,12 @@ def read_models(path: Path) -> list[NamedModel]:
             if not model:
                 raise at.error("names no model.")
             if "," in tags:
-                what = f"tags are separated by blanks, and have no commas in them (got '{tags}')."
-                raise at.error(what)
+                raise at.error(
+                    f"tags are separated by blanks, and have no commas in them (got '{tags}')."
+                )
             beside = path.parent / model
             reference = str(beside) if not Path(model).exists() and beside.is_dir() else model
-            words = tuple(dict.fromkeys(tags.split()))
-            models.append(NamedModel(reference, name or None, words))
+            models.append(NamedModel(reference, name or None, tuple(dict.fromkeys(tags.split()))))
     errors.stop()
     if not models:
         raise DataError("names no model.", path)

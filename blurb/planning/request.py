@@ -6,9 +6,8 @@ Only if there are none, tokenizers, weights and device are read.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -141,7 +140,7 @@ def make_request(options: RunOptions) -> tuple[Request, Engine, Rules | None]:
         options, protocol, chosen, settings, folder, raw, models, engine.elsewhere
     )
     if engine.hands_over:  # to jobs that end with their time
-        request = dataclasses.replace(request, resume_trials=True)
+        request = replace(request, resume_trials=True)
     checks.check_together(request, options, engine)
     return request, engine, rules
 
@@ -170,7 +169,7 @@ def make_request_of_cells(
         checks.check_models(models, options, errors)
     errors.stop(NOT_YET_CHECKED)
     request = _load_request(options, protocol, chosen, settings, folder, raw, models)
-    return dataclasses.replace(request, options=shorthands, all_found=False)
+    return replace(request, options=shorthands, all_found=False)
 
 
 def _load_request(
@@ -274,7 +273,7 @@ def _read_rules(options: RunOptions, chosen: list[Task]) -> Rules | None:
         row_of(options.check, Path(options.output), lambda text: None)
     errors.stop()
     if rules.required is None:
-        return dataclasses.replace(rules, required=tuple(task.name for task in chosen))
+        return replace(rules, required=tuple(task.name for task in chosen))
     return rules
 
 

@@ -65,8 +65,9 @@ def read(path: Path) -> dict[str, Any]:
     keys |= dict.fromkeys(("model", "tasks"), replace(fields.TEXTS, filled=True))
     keys["set"] = TABLE
     keys |= {key: replace(keys[key], parse=partial(_resolve_beside, path, key)) for key in FILES}
-    table = fields.Field(dict, keys=keys, noun="option")
-    values = fields.read_table(text_files.read_toml(path), table, path, errors)
+    values = fields.read_table(
+        text_files.read_toml(path), fields.Field(dict, keys=keys, noun="option"), path, errors
+    )
     # Files name registered plug-ins; only a person may type code.
     protocol, engine = str(values.get("protocol", "")), str(values.get("engine", DEFAULT))
     code = _code_in([values, values.get("set", {})])

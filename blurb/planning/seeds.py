@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, TypedDict
 
-from blurb import fields
-from blurb.fields import SPREAD, Field, declare_field
+from blurb.fields import SPREAD, Field, check_fields, declare_field
 from blurb.messages import ErrorCollector, SettingsError, StoreError, opt
 from blurb.records import Count, Rule
 from blurb.results.dataset_scores import in_order
@@ -74,7 +73,7 @@ class Aim:
     def __post_init__(self) -> None:
         errors = ErrorCollector()
         with errors:
-            fields.check_fields(self)
+            check_fields(self)
             if self.power <= self.level:
                 raise SettingsError(f"power must be above the level (got {self.power:g}).")
         if self.seeds is not None and self.hours is not None:

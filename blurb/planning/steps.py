@@ -6,7 +6,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from blurb import names, tasks
 from blurb.checkpoints import Checkpoint, ModelSource, lengths, scratch
@@ -19,15 +19,13 @@ from blurb.learners import is_named, protocol_learner
 from blurb.learners.building import resolve_model
 from blurb.messages import BlurbError, DataError, ErrorCollector, SettingsError, opt
 from blurb.names import resolve_name
+from blurb.planning.options import Model, Tokenizer, TrainOptions
 from blurb.protocols import settings
 from blurb.protocols.protocol import Protocol
 from blurb.store import plugins
 from blurb.system.files import nearest_existing
 from blurb.tasks import SPLITS, TWELVE, Split, Task, select_tasks
 from blurb.training import devices
-
-if TYPE_CHECKING:
-    from blurb.planning.options import Model, Tokenizer, TrainOptions
 
 
 def find_folders(

@@ -21,8 +21,7 @@ from blurb.learners import LearnerKind, building, protocol_learner
 from blurb.messages import BlurbError, ErrorCollector, ModelError, SettingsError, opt
 from blurb.planning.request import Request
 from blurb.planning.steps import load_protocol, merge_refusals
-from blurb.protocols import settings as settings_
-from blurb.protocols.settings import DEFAULTS, FIELDS
+from blurb.protocols.settings import DEFAULTS, FIELDS, show_setting
 from blurb.store import plugins, row_trials as rows
 from blurb.store.store import Store
 from blurb.store.trial import Trial
@@ -68,7 +67,7 @@ def job(
         if request.raw is None:
             raise SettingsError(
                 "BLURB's files of {task} have dummies instead of entity names; the relation input "
-                f"{settings_.show_setting(settings, 'relation_input', where)} needs the names",
+                f"{show_setting(settings, 'relation_input', where)} needs the names",
                 fix=f"add {opt('raw')} with the folder of the original release.",
                 task=task.name,
             )
@@ -141,8 +140,7 @@ def prepare(request: Request) -> Planned:
         named = learners.named_kinds().items()
         fit = [f"{learners.PREFIX}{name}" for name, kind in named if setting in kind.settings]
         alone = f"{', '.join(fit)} alone, which {'is' if len(fit) == 1 else 'are'}"
-        what = f"{opt('set', setting)} applies to {alone} not among the models."
-        errors.add(SettingsError(what))
+        errors.add(SettingsError(f"{opt('set', setting)} applies to {alone} not among the models."))
     searched: list[Job] = []
     final: list[Job] = []
     refusals = []

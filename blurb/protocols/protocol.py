@@ -87,15 +87,12 @@ class Protocol:
     def tables(self) -> list[Mapping[str, Any]]:
         """All tables of settings; of a search, one for each value."""
         grids = (self.search, self.adapter_search)
-        searched = [
-            {axis: value} for grid in grids for axis, values in grid.items() for value in values
-        ]
         return [
             self.everywhere,
             self.adapter,
             *self.per_task.values(),
             *self.per_baseline.values(),
-            *searched,
+            *[{axis: value} for grid in grids for axis, values in grid.items() for value in values],
         ]
 
     def settings(
@@ -341,21 +338,24 @@ def _file_keys() -> Field:
         for name in FIELDS
     }
     search = Field(dict, keys=axes, noun="setting", aliases=ELSEWHERE)
-    keys = {
-        **dict.fromkeys(("description", "note", "learner", "family"), Field(str)),
-        "rank": Field(bool),
-        "version": Field(int, low=1, below=VERSIONS),
-        "extends": Field(str, choices=protocol_names(), noun="protocol to extend"),
-        "seeds": Field(object, parse=_parse_seeds),
-        "all": TABLE,
-        ADAPTER: replace(TABLE, keys={**FIELDS, "search": search}),
-        "tasks": Field(dict, keys=by_task, noun="task"),
-        "search": search,
-        "lr_by_size": _section_of_numbers("millions", "below", "from"),
-        SMALL: _section_of_numbers("millions", "lr"),
-        BASELINES: baselines.table(),
-    }
-    return Field(dict, keys=keys, noun="section")
+    return Field(
+        dict,
+        keys={
+            **dict.fromkeys(("description", "note", "learner", "family"), Field(str)),
+            "rank": Field(bool),
+            "version": Field(int, low=1, below=VERSIONS),
+            "extends": Field(str, choices=protocol_names(), noun="protocol to extend"),
+            "seeds": Field(object, parse=_parse_seeds),
+            "all": TABLE,
+            ADAPTER: replace(TABLE, keys={**FIELDS, "search": search}),
+            "tasks": Field(dict, keys=by_task, noun="task"),
+            "search": search,
+            "lr_by_size": _section_of_numbers("millions", "below", "from"),
+            SMALL: _section_of_numbers("millions", "lr"),
+            BASELINES: baselines.table(),
+        },
+        noun="section",
+    )
 
 
 def _search_axis(name: str, values: list[Any]) -> tuple[Any, ...]:
@@ -410,8 +410,12 @@ def _put_over(under: Any, given: Any) -> Any:
 
 def _parse_seeds(given: Any) -> dict[str, tuple[int, ...]]:
     """Parses `seeds = 3` for all tasks, or a table of counts or lists by task name (`default` for the others)."""
-    must = f"be a number or a list of numbers from 0, at most {MOST_SEEDS:,}"
-    seeds = Field(object, rule=_are_seeds, must=must, parse=lambda one: tuple(_as_list(one)))
+    seeds = Field(
+        object,
+        rule=_are_seeds,
+        must=f"be a number or a list of numbers from 0, at most {MOST_SEEDS:,}",
+        parse=lambda one: tuple(_as_list(one)),
+    )
     if not isinstance(given, dict):
         return {"": seeds.value("seeds", given)}
     errors, keys = (

@@ -12,6 +12,7 @@ from typing import Any
 
 from blurb import fields
 from blurb.fields import Field, declare_field
+from blurb.grouping import by_key
 from blurb.messages import UnknownName, opt, place_of_setting
 from blurb.registry import load_object
 
@@ -281,10 +282,7 @@ TABLE = Field(dict, keys=FIELDS, noun="setting", aliases=ELSEWHERE)
 
 def settings_by_subject() -> dict[str, list[str]]:
     """The settings by subject, for help texts."""
-    found: dict[str, list[str]] = {}
-    for name, facts in FIELDS.items():
-        found.setdefault(facts.group, []).append(name)
-    return found
+    return by_key((facts.group, name) for name, facts in FIELDS.items())
 
 
 def in_groups(*names: str) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from datetime import datetime
 from enum import IntEnum
 from html import escape
 
+from blurb.records import make_frame
 from blurb.regression.rules import Rules
 from blurb.results.comparison import ScoreComparison, has_paired
 from blurb.statistics.pooled import Squares
@@ -142,12 +143,10 @@ class Decision:
 
     def _repr_html_(self) -> str:
         """In a notebook: the findings as a table."""
-        from pandas import DataFrame
-
         from blurb.regression import forms
 
         rows = [forms.cells(finding) for finding in self.findings]
-        table = DataFrame(rows, columns=forms.COLUMNS).to_html(index=False, border=0)
+        table = make_frame(rows, forms.COLUMNS).to_html(index=False, border=0)
         return f"<p>{escape(repr(self)[1:-1])}</p>{table}"
 
     def to_junit(self) -> bytes:

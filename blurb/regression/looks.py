@@ -160,8 +160,10 @@ def identity(row: Row, split: Split, names: Sequence[str] | None = None) -> str:
 
 def start_series(rules: Rules, baseline: Row) -> LookSeries:
     """A series without looks."""
-    plan = LookDesign(rules.level, rules.looks, rules.split, rules.sd)
-    return LookSeries(plan, (baseline.name, identity(baseline, rules.split)))
+    return LookSeries(
+        LookDesign(rules.level, rules.looks, rules.split, rules.sd),
+        (baseline.name, identity(baseline, rules.split)),
+    )
 
 
 def merge_rules(series: LookSeries, rules: Rules, where: Path) -> Rules:
@@ -194,13 +196,12 @@ def write(path: Path, series: LookSeries) -> None:
     """Writes a state file as a whole."""
     looks = [asdict(look) for look in series.looks]
     plan, name_and_hash = series.plan, dict(zip(("name", "hash"), series.baseline, strict=True))
-    spent = levels.level_spent(len(looks), plan.level, plan.looks)
     content = {
         "version": VERSION,
         "plan": asdict(plan),
         "baseline": name_and_hash,
         "looks": looks,
-        "spent": spent,
+        "spent": levels.level_spent(len(looks), plan.level, plan.looks),
     }
     write_json(path, {**content, "digest": _digest_of(content)})
 
@@ -279,7 +280,6 @@ def decide_in_series(candidate: Row, baseline: Row, rules: Rules, state: Path) -
             return decision if turn.refused else replace(decision, turn=None)
         if not turn.repeated:
             at, mine = datetime.now(UTC).isoformat("T", "seconds"), short_weights(candidate.weights)
-            runs = squares_of(candidate, names, merged.split)
             look = Look(
                 decision.candidate,
                 candidate_hash,
@@ -287,7 +287,7 @@ def decide_in_series(candidate: Row, baseline: Row, rules: Rules, state: Path) -
                 turn.level,
                 decision.outcome.words,
                 at,
-                runs,
+                squares_of(candidate, names, merged.split),
             )
             write(state, replace(series, looks=(*series.looks, look)))
     return decision

@@ -191,10 +191,9 @@ def compare_rows(
         for line, p in zip(lines, holm([line.comparison.p for line in lines]), strict=True)
     ]
     by_name = {line.name: line for line in lines}
-    groups = {**type_weights(), SCORE: dataset_weights()}
     return lines + [
         line
-        for name, parts in groups.items()
+        for name, parts in {**type_weights(), SCORE: dataset_weights()}.items()
         if (line := _compare_mean(name, parts, by_name)) and len(parts) > 1
     ]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from blurb import learners
 from blurb.grouping import by_key
@@ -18,11 +18,9 @@ from blurb.messages import make_distinct
 from blurb.protocols import protocol
 from blurb.results.comparability import SHORT, is_latest
 from blurb.results.dataset_scores import DatasetScores
+from blurb.results.row import Row
 from blurb.results.score import SCORE, dataset_weights, type_weights, weights_of_12
 from blurb.tasks import TWELVE
-
-if TYPE_CHECKING:
-    from blurb.results.row import Row
 
 OF_PAPERS = ("standard", "paper", "linkbert")
 """Protocols of which the rows may stand beside published ones."""

@@ -133,8 +133,9 @@ def _rows_of_table(table: Table, errors: ErrorCollector) -> list[Published]:
         with errors:
             for column in ("source", "model"):
                 if not line[column].strip():
-                    what = f"{column} is empty; a row without it would pass for one of a store."
-                    raise at.error(what)
+                    raise at.error(
+                        f"{column} is empty; a row without it would pass for one of a store."
+                    )
             key = line["source"], line["version"], line["model"]
             if (first := seen.setdefault((*key, line["dataset"]), at)) is not at:
                 raise at.error(f"the same model and dataset as line {first.number}.")

@@ -78,13 +78,12 @@ class RowIdentity:
     @classmethod
     def of_store(cls, row: RowTrials) -> RowIdentity:
         """The identity of a row of a store."""
-        learner = learners.row_name(row.weights, row.learner)
         return cls(
             row.model,
             row.configuration,
             row.weights,
             row.tokenizer,
-            learner,
+            learners.row_name(row.weights, row.learner),
             str(row.recipe),
             row.key,
         )
@@ -280,9 +279,9 @@ class Row:
             if (mean := one.mean(split)) is not None
         }
 
-    def blurb_means(self, split: Split = "test") -> dict[str, float]:
+    def blurb_means(self) -> dict[str, float]:
         """The means of the thirteen datasets, in the paper's order."""
-        means = self.means(split)
+        means = self.means()
         return {name: means[name] for name in DATASETS if name in means}
 
     def type_means(self) -> dict[str, float]:

@@ -97,8 +97,9 @@ def read_row_files(folder: Path) -> RowFiles:
         columns = _read_predictions(path, _checked_content(path, hashes), runs)
         parts = zip(columns["seed"], columns["split"], strict=True)
         if unscored := {(task, *part) for part in parts} - scored:
-            what = f"has predictions of {min(unscored)!r:.80}, of which {ABOUT} has no figures."
-            raise DataError(what, path)
+            raise DataError(
+                f"has predictions of {min(unscored)!r:.80}, of which {ABOUT} has no figures.", path
+            )
         tables[task] = columns
     return RowFiles(folder, about, tables, manifest)
 

@@ -168,9 +168,10 @@ def count_seen(row: Row, name: str, split: ScoredSplit, corpora: Corpora) -> See
                 fix="give the folders of the data that it was made with.",
             )
         counts, others = strings.count(units, columns["gold"], columns["prediction"])
-        documents = [unit.get("doc_id") for unit in units]
         of_run, names, documented = sum_clusters(
-            counts.reshape(len(units), -1), list(columns["id"]), documents
+            counts.reshape(len(units), -1),
+            list(columns["id"]),
+            [unit.get("doc_id") for unit in units],
         )
         sums.append(of_run)
     shared = len({tuple(run.columns["id"]) for run in answers.values()}) == 1
@@ -210,10 +211,9 @@ def unseen_scores(
             continue
         unseen = counted.of_figure(UNSEEN, "f1")
         clusters[name] = unseen if counted.shared else None
-        scores = dict(zip(counted.seeds, unseen.scores.tolist(), strict=True))
         runs = {
             seed: replace(dataset.runs[seed], figures={split: {"f1": Figure(score)}})
-            for seed, score in scores.items()
+            for seed, score in zip(counted.seeds, unseen.scores.tolist(), strict=True)
         }
         datasets[name] = replace(dataset, metric="f1", runs=runs)
     if not datasets:

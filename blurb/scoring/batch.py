@@ -132,9 +132,9 @@ def read(paths: Sequence[Path]) -> dict[str, Replies]:
                 else requests.known(digits, each.parent)
             )
             if manifest is None or manifest.task != name:
-                fix = f"put the {requests.MANIFEST} of its requests (blurb data export) beside this file."
                 raise line.error(
-                    f"no known request has the custom_id {content.get('custom_id')!r:.80}", fix
+                    f"no known request has the custom_id {content.get('custom_id')!r:.80}",
+                    f"put the {requests.MANIFEST} of its requests (blurb data export) beside this file.",
                 )
             by_digits.setdefault(digits, Replies(manifest, line))
             try:

@@ -138,9 +138,10 @@ def answer_column(
     if len(gold) == 1 and {*by_name} <= {*INPUTS, *inputs, *gold}:
         return by_name[gold[0]]
     shown = ", ".join(name.strip()[:40] or "a column without a name" for name in names) or "nothing"
-    what = f"no column is surely that of the predictions; present: {shown}."
     raise DataError(
-        what, path, fix=f"Call it '{PREDICTION}', or choose a column: {opt('column', 'NAME')}."
+        f"no column is surely that of the predictions; present: {shown}.",
+        path,
+        fix=f"Call it '{PREDICTION}', or choose a column: {opt('column', 'NAME')}.",
     )
 
 

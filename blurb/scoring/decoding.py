@@ -68,15 +68,17 @@ def decode_answers(
     manifest = replies.manifest
     if manifest.split != split:
         beside = f"{opt('split', 'dev')}, or to {opt('dev', 'FILE')} beside answers on test"
-        fix = (
+        raise replies.first.error(
+            f"this is an answer on {manifest.split}, not on {split}",
             f"it belongs to {beside}."
             if manifest.split == "dev"
-            else "give the answers to requests on dev."
+            else "give the answers to requests on dev.",
         )
-        raise replies.first.error(f"this is an answer on {manifest.split}, not on {split}", fix)
     if hash_rows(units) != manifest.examples:
-        what = f"their requests were made of other examples of {task.name} than those of this data"
-        raise replies.first.error(what, f"give the same {opt('data')}.")
+        raise replies.first.error(
+            f"their requests were made of other examples of {task.name} than those of this data",
+            f"give the same {opt('data')}.",
+        )
     if unknown := replies.by_id.keys() - {unit["id"] for unit in units}:
         line = replies.by_id[min(unknown)].line
         raise line.error(f"there is no example {min(unknown)[:40]!r} in {split} of {task.name}.")

@@ -128,9 +128,9 @@ def _read_table(table: Sequence[tuple[FileLine, list[str]]], task: Task, column:
             f"{width} columns without a header.", f"Name them: 'id' and '{PREDICTION}' are read."
         )
     elif width == 2 and all(re.fullmatch(r"[01]?\.\d+(e-\d+)?", cell.strip()) for cell in first):
-        fix = f"Name the columns, such as 'id' and '{PREDICTION}'."
         raise line.error(
-            "two numbers from 0 to 1 are no id and prediction, but probabilities.", fix
+            "two numbers from 0 to 1 are no id and prediction, but probabilities.",
+            f"Name the columns, such as 'id' and '{PREDICTION}'.",
         )
     else:
         names, used, below = ["id", PREDICTION][-width:], range(width), table

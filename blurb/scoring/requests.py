@@ -113,9 +113,10 @@ def known(digits: str, near: Path) -> Manifest | None:
                 if manifest.digits == digits:
                     return manifest
         except (BlurbError, AttributeError) as error:
-            fix = "remove it, or put back what blurb data export wrote."
             raise DataError(
-                f"is no manifest of requests ({getattr(error, 'what', error)})", path, fix=fix
+                f"is no manifest of requests ({getattr(error, 'what', error)})",
+                path,
+                fix="remove it, or put back what blurb data export wrote.",
             ) from error
     return None
 

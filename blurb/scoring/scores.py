@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
 
-from blurb import formulations, metrics, records
+from blurb import formulations, metrics
 from blurb.data.schema import Example
 from blurb.formulations._base import Formulation
 from blurb.messages import DataError
@@ -329,8 +329,3 @@ class ScoreLine(TypedDict):
         Mapping[str, int], "what is wrong with answers, and how often (docs/language-models.md)"
     ]
     remarks: Annotated[list[str], "what to know before the score is compared with others"]
-
-
-def score_lines(scores: Iterable[Score]) -> list[dict[str, Any]]:
-    """The scores as lines."""
-    return [records.of(ScoreLine, each) for each in scores]

@@ -220,11 +220,10 @@ def _read_probabilities(
     for name, given in value.items():
         share = math.nan if isinstance(given, bool | str) or given is None else float(given)
         if not 0 <= share <= 1:
-            fix = "Divide percentages by 100." if 1 < share <= 100 else ""
             raise file.error(
                 f"{given!r} of {name[:40]!r} is no probability, which is from 0 to 1.",
                 answer,
-                fix=fix,
+                fix="Divide percentages by 100." if 1 < share <= 100 else "",
             )
         shares[name] = share
     total = sum(shares.values())
@@ -262,10 +261,11 @@ def _known_label(
 ) -> str:
     label = names.get(text, text)
     if label not in task.labels:
-        known = (
-            f"{_quote_value(label)} is no label of {task.name}, which are {', '.join(task.labels)}."
+        raise file.error(
+            f"{_quote_value(label)} is no label of {task.name}, which are {', '.join(task.labels)}.",
+            answer,
+            fix=_mapping_hint(label, task),
         )
-        raise file.error(known, answer, fix=_mapping_hint(label, task))
     return label
 
 

@@ -153,8 +153,9 @@ def read_folder(store: Store, key: str, tell: Tell) -> tuple[bytes, bytes] | Non
             "metric": str(metrics["metric"]),
         }
         settings, declaration = dict(trial.settings), provenance.declaration
-        fields = [figures, trial.data, provenance.data_verdict, settings, declaration]
-        facts = json.dumps(fields).encode()
+        facts = json.dumps(
+            [figures, trial.data, provenance.data_verdict, settings, declaration]
+        ).encode()
     except StoreError as error:
         tell(with_effect(error, LEFT_OUT))
         return None

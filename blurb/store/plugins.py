@@ -16,7 +16,7 @@ from typing import Any
 
 from blurb import formulations
 from blurb.heads import heads, poolings
-from blurb.heads._spec import resolve_options
+from blurb.heads._spec import parse_spec, plugin_options
 from blurb.learners import LearnerKind, kinds
 from blurb.messages import SettingsError
 from blurb.registry import Registry
@@ -33,9 +33,9 @@ def identity(task: Task, settings: Mapping[str, Any], kind: LearnerKind) -> dict
     hashes = {}
     for setting, registry in KINDS.items():
         text = str(settings.get(setting, ""))
-        name = text.split(",")[0].strip()
-        if text and registry.is_plugin(name):
-            hashes[setting] = _hash_of_plugin(registry.get(name), resolve_options(registry, text))
+        if text and registry.is_plugin(text.split(",")[0].strip()):
+            plugin, chosen = parse_spec(registry, text)
+            hashes[setting] = _hash_of_plugin(plugin, {**plugin_options(plugin), **chosen})
     hashes[f"formulation {task.type}"] = formulation_hash(task)
     if kinds.is_plugin(kind.name):
         hashes["learner"] = _hash_of_plugin(kind.load("learner"), {})

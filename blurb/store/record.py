@@ -272,9 +272,10 @@ def read_predictions(
     try:
         columns = parquet.columns(read_bytes(path), wanted)
     except parquet.UNREADABLE as error:
-        fix = "blurb runs verify finds all that is damaged; after it the same run makes it again."
         raise StoreError(
-            f"cannot be read: {parquet.first_line(error)}", where=path, fix=fix
+            f"cannot be read: {parquet.first_line(error)}",
+            where=path,
+            fix="blurb runs verify finds all that is damaged; after it the same run makes it again.",
         ) from error
     if split is None:
         return columns

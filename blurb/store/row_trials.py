@@ -230,10 +230,9 @@ def _row_from_content(content: dict[str, Any], path: Path) -> RowTrials:
     families = {task: str(family) for task, family in stored.families.items()}
     if missing := trials.keys() - families.keys():
         raise KeyError(*missing)
-    configuration = from_json(Configuration, stored.configuration, path)
     row = replace(
         stored,
-        configuration=configuration,
+        configuration=from_json(Configuration, stored.configuration, path),
         trials=trials,
         families=families,
         tags=tuple(stored.tags),

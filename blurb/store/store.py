@@ -6,10 +6,9 @@ leaderboard row are listed in `<root>/<model>/rows/<key>.json` (`blurb.store.row
 
 from __future__ import annotations
 
-import contextlib
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from blurb import names
@@ -73,7 +72,7 @@ class Store:
 
     def _owners(self, folder: str) -> set[str]:
         """The models that have claimed a folder."""
-        with contextlib.suppress(StoreError, KeyError, TypeError):
+        with suppress(StoreError, KeyError, TypeError):
             return set(map(str, read_json(self.root / folder / OWNERS)["models"]))
         return set()
 
@@ -154,7 +153,7 @@ class Store:
                         raise
                 if not replace and self.is_done(path):
                     return False
-                with contextlib.suppress(FileNotFoundError):  # another was quicker
+                with suppress(FileNotFoundError):  # another was quicker
                     moved.append(path.rename(hidden_name(path, OLD)))
                 # Another process put it there in the meantime.
                 if moved and not replace and self.is_done(moved[-1]):
@@ -173,7 +172,7 @@ class Store:
             return
         for old in path.parent.glob(f".{path.name}.*.{OLD}"):
             if self.is_done(old):
-                with contextlib.suppress(OSError):  # another was quicker
+                with suppress(OSError):  # another was quicker
                     old.rename(path)
 
     def seal(self, path: Path) -> None:
@@ -223,12 +222,13 @@ def leftover_folders(path: Path) -> list[Path]:
 
 def left_out(path: Path, damage: Sequence[str]) -> StoreError:
     """The error of a damaged trial (`Store.damage`); code that reads many trials does not raise it."""
-    fix = (
-        "blurb rescore repairs it."
+    return StoreError(
+        f"{', '.join(damage)} missing or damaged. {LEFT_OUT}",
+        where=path,
+        fix="blurb rescore repairs it."
         if list(damage) == ["metrics.json"]
-        else "run its blurb run command again."
+        else "run its blurb run command again.",
     )
-    return StoreError(f"{', '.join(damage)} missing or damaged. {LEFT_OUT}", where=path, fix=fix)
 
 
 def _hash_or_none(path: Path) -> str | None:

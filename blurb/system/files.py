@@ -53,7 +53,7 @@ def read_bytes(path: Path) -> bytes:
 def copy_file(source: str, target: str) -> str:
     """A `copy_function` for `shutil.copytree` that copies only files; a device would be copied for ever."""
     if not os.path.isfile(source):
-        raise DataError(f"{NO_FILE}", Path(source), fix="remove it.")
+        raise DataError(NO_FILE, Path(source), fix="remove it.")
     return shutil.copy2(source, target)
 
 

@@ -130,8 +130,9 @@ def _read_suite(name: str) -> Suite:
     folder = ((_suites.SHIPPED if name in shipped else Path()) / name).resolve()
     if not (folder / _suites.FILE).is_file():
         lacks = f"The folder {name} has no" if folder.is_dir() else "A suite is also a folder with"
-        how = f" {lacks} {_suites.FILE} (docs/suites.md)."
-        raise UnknownName("suite", name, suite_names(), how=how)
+        raise UnknownName(
+            "suite", name, suite_names(), how=f" {lacks} {_suites.FILE} (docs/suites.md)."
+        )
     suite = _suites.read_suite(folder, _check_own)
     other = _suites.SHIPPED / suite.name if suite.name in shipped else folder
     if _loaded.get(suite.name, suite).folder != folder or other != folder:

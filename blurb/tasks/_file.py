@@ -213,8 +213,9 @@ def load(path: Path, shipped: bool = False, suite: str = "") -> Task:
             )
     errors.stop()
     # A link is a file of the suite in whose folder it lies.
-    place = path.parent.resolve() / path.name if suite else path.resolve()
-    return _make_task(content, place, shipped, suite)
+    return _make_task(
+        content, path.parent.resolve() / path.name if suite else path.resolve(), shipped, suite
+    )
 
 
 def _check_for_type(
@@ -228,8 +229,9 @@ def _check_for_type(
     if task_type.has_labels and not table.get("labels"):
         errors.add(SettingsError("'labels' is missing or empty.", where=where))
     if not task_type.has_labels and table.get("labels"):
-        what = f"a {content['type']} task has no labels; remove 'labels'."
-        errors.add(SettingsError(what, where=where))
+        errors.add(
+            SettingsError(f"a {content['type']} task has no labels; remove 'labels'.", where=where)
+        )
     for key in ("entity", "broader") if "tags" not in task_type.columns else ():
         if key in content:
             errors.add(_inapplicable_key(key, content["type"], where))
@@ -361,9 +363,8 @@ def _make_task(content: Mapping[str, Any], path: Path, shipped: bool, suite: str
         "citation": "",
         "dummified": bool(layout.get("dummies")),
     }
-    labels = tuple(content.get("labels", ()))
     settled = {
-        "labels": labels,
+        "labels": tuple(content.get("labels", ())),
         "metric": metric,
         "metric_options": options,
         "layout": layout,

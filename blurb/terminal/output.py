@@ -128,9 +128,9 @@ def longest_piece(text: str) -> int:
     return max((len(piece.strip()) for piece in pieces(text)), default=1)
 
 
-def print_sentence(text: str, stderr: bool = False) -> None:
+def print_sentence(text: str) -> None:
     """Prints a sentence; on a terminal its lines end between words, elsewhere it is one line."""
-    make_console(stderr=stderr).print(text, soft_wrap=not _has_width(stderr))
+    make_console().print(text, soft_wrap=not _has_width(False))
 
 
 def print_rows(
@@ -231,12 +231,11 @@ def print_records(
             nl=False,
         )
     elif table:
-        numbers = [column.title for column in table if column.number]
         print_rows(
             [column.title for column in table],
             [[each.cell(one) for each in table] for one in sources],
             form,
-            numbers,
+            [column.title for column in table if column.number],
         )
     return form == "table"
 

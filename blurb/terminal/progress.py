@@ -25,8 +25,7 @@ from blurb.messages import BlurbError, count_noun, format_duration, format_size
 from blurb.store import rescore
 from blurb.store.record import Record
 from blurb.store.store import Store
-from blurb.terminal import output
-from blurb.terminal.output import make_console
+from blurb.terminal.output import make_console, print_rows
 
 if TYPE_CHECKING:
     from blurb.cost.budget import Affordable
@@ -107,8 +106,9 @@ class Display:
             self.count += 1
             self.running.pop(outcome.job.path, None)
             self.held.pop(outcome.job.path, None)
-            ran = outcome.seconds if outcome.status == "done" else 0.0
-            self.left.note_end(self._key(outcome.job), ran)
+            self.left.note_end(
+                self._key(outcome.job), outcome.seconds if outcome.status == "done" else 0.0
+            )
             text = f"[{self.count}/{self.total}] {self._which(outcome.job)}: {outcome.status}"
             if outcome.status == "done":
                 text += f" in {outcome.seconds:.0f} s"
@@ -194,7 +194,7 @@ def show_estimate(estimate: Estimate, err: bool) -> None:
             (name, len(part.waiting), duration_of(part), format_size(part.memory))
             for name, part in by_task.items()
         ]
-        output.print_rows(COLUMNS, rows, "table", numbers=COLUMNS[1:], stderr=err)
+        print_rows(COLUMNS, rows, "table", numbers=COLUMNS[1:], stderr=err)
     words = duration_of(estimate)
     before = {"unknown": "time ", QUICK: ""}.get(words, "about ")
     click.echo(
@@ -282,5 +282,5 @@ def list_trials(planned: Sequence[Planned], cells: Sequence[str] = ()) -> None:
     model = "cell" if cells else "model"
     columns = ("lr", "batch", "epochs", "length")
     titles = ("kind", model, "task", "seed", *columns, "state", "trial")
-    output.print_rows(titles, rows, "table", numbers=titles[3:8])
+    print_rows(titles, rows, "table", numbers=titles[3:8])
     click.echo(f"{count_noun(len(rows), 'trial')}. Nothing was run or written.")

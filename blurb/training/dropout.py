@@ -83,14 +83,17 @@ def attention(
     """
     causal = getattr(module, "is_causal", False) if is_causal is None else is_causal
     if not dropout or key.shape[1] != query.shape[1] or (causal and attention_mask is None):
-        options = {
-            "dropout": dropout,
-            "scaling": scaling,
-            "position_bias": position_bias,
-            "is_causal": is_causal,
-        }
         return sdpa_attention_forward(  # type: ignore[no-any-return]
-            module, query, key, value, attention_mask, **options, **kwargs
+            module,
+            query,
+            key,
+            value,
+            attention_mask,
+            dropout=dropout,
+            scaling=scaling,
+            position_bias=position_bias,
+            is_causal=is_causal,
+            **kwargs,
         )
     scale = query.shape[-1] ** -0.5 if scaling is None else scaling
     # In the dtype of the values: autocast would copy the weights, the largest tensors of a layer, to float32 and back.
@@ -98,9 +101,8 @@ def attention(
         scores = (query * scale) @ key.transpose(-1, -2)  # (batch, heads, pieces, pieces)
         if attention_mask is not None:
             if attention_mask.dtype == torch.bool:
-                low = torch.finfo(scores.dtype).min
                 attention_mask = torch.zeros_like(attention_mask, dtype=scores.dtype).masked_fill_(
-                    ~attention_mask, low
+                    ~attention_mask, torch.finfo(scores.dtype).min
                 )
             scores = scores + attention_mask.to(scores.dtype)
         if position_bias is not None:

@@ -6,12 +6,11 @@ after every call) or fail a run: its errors become a warning, and the trial cont
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import random
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -111,7 +110,7 @@ class Tracking:
             accelerator, self.accelerator = self.accelerator, None
             for tracker in accelerator.trackers if accelerator is not None else []:
                 # One warning is enough.
-                with contextlib.suppress(Exception), _preserved_rng_state():
+                with suppress(Exception), _preserved_rng_state():
                     tracker.finish()
 
 

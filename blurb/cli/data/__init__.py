@@ -7,7 +7,6 @@ from typing import Annotated
 
 import click
 
-from blurb import tasks
 from blurb.cli._exit import PARTLY
 from blurb.cli._group import Group
 from blurb.cli._made import DATA, TASKS_OR_FILES, click_command
@@ -19,7 +18,7 @@ from blurb.messages import DataError, SettingsError
 from blurb.options import Option
 from blurb.planning.options import SUITE
 from blurb.planning.steps import check_files, find_folders
-from blurb.tasks import SCORED, SPLITS, ScoredSplit, Split
+from blurb.tasks import SCORED, SPLITS, TWELVE, ScoredSplit, Split, load_selection
 from blurb.terminal.output import Column, print_records
 
 COLUMNS = (
@@ -79,7 +78,7 @@ def export(
     (docs/language-models.md). The ids are those by which blurb score matches predictions. The files have the text of
     the corpora, whose licences forbid most to be passed on (blurb tasks show TASK).
     """
-    chosen = tasks.load_selection(selection, suite)
+    chosen = load_selection(selection, suite)
     folder, _ = find_folders(suite, data, None, chosen)
     if form != "batch" and (prompts or shots or limit or model or split != "test"):
         raise SettingsError(
@@ -91,7 +90,7 @@ def export(
     try:
         check_files(chosen, folder, needed)
     except DataError as error:
-        if selection not in ("all", tasks.TWELVE):
+        if selection not in ("all", TWELVE):
             raise
         lacking = error
     if form == "batch":

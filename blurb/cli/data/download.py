@@ -11,7 +11,6 @@ from typing import Annotated
 import click
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
-from blurb import tasks
 from blurb.cli._made import TASKS, click_command
 from blurb.corpora import download as downloads
 from blurb.corpora.build import MissingRelease, build_task
@@ -19,7 +18,7 @@ from blurb.data import home
 from blurb.messages import DataError, SettingsError, opt, option_to_paste
 from blurb.options import Option
 from blurb.planning.options import SUITE
-from blurb.tasks import Download, Task
+from blurb.tasks import Download, Task, load_selection
 from blurb.terminal.output import make_console, print_rows
 
 
@@ -104,9 +103,10 @@ def download_originals(
 def load_real(selection: str, suite: str) -> list[Task]:
     """The tasks of a suite whose data is somebody else's; SettingsError for `demo`."""
     if suite == "demo":
-        fix = f"run it: {opt('suite', 'demo')}."
-        raise SettingsError("The data of the suite demo comes with blurb", fix=fix)
-    return tasks.load_selection(selection, suite)
+        raise SettingsError(
+            "The data of the suite demo comes with blurb", fix=f"run it: {opt('suite', 'demo')}."
+        )
+    return load_selection(selection, suite)
 
 
 def _paste_suite(suite: str) -> str:

@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal, TypedDict
 
 import click
 
-from blurb import tasks
 from blurb.cli._made import TASKS, click_command
 from blurb.cli.data.download import load_real
 from blurb.corpora.build import MissingRelease, build_task as make
@@ -99,7 +98,7 @@ def prepare_datasets(
             for row in rows
         ]
     columns = ("dataset", *keys(Prepared)[1:]) if form == "table" else keys(Prepared)
-    print_rows(columns, rows, form, numbers=(*tasks.SPLITS, "seconds"))
+    print_rows(columns, rows, form, numbers=(*SPLITS, "seconds"))
     for remark in remarks:
         click.secho(remark, fg="yellow", err=True)
     for task, problem in missing:
@@ -218,7 +217,7 @@ def verify_datasets(
     # All datasets share one manifest, so its notes repeat.
     for note in dict.fromkeys(str(note) for finding in findings for note in finding.notes):
         click.secho(note, fg="yellow", err=True)
-    if all(len(finding.missing) == len(tasks.SPLITS) for finding in findings):
+    if all(len(finding.missing) == len(SPLITS) for finding in findings):
         click.secho(
             f"{folder}: none of the data files exists.{hint_at_folder(chosen, folder)}",
             fg="yellow",

@@ -109,8 +109,10 @@ def _write_document(pmid: str, tokens: SourceFile, *spans: SourceFile) -> str:
     for file, label in zip(spans, ELEMENTS.values(), strict=True):
         marks = _words_of_file(file)
         if len(marks) != len(words):
-            what = f"expected one mark per token of {tokens.path.name} ({len(words)}), found {len(marks)}."
-            raise DataError(what, file.path)
+            raise DataError(
+                f"expected one mark per token of {tokens.path.name} ({len(words)}), found {len(marks)}.",
+                file.path,
+            )
         for place, mark in enumerate(marks):
             if not mark.isdecimal():
                 raise DataError(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from blurb.corpora.releases import BLANKS, Release, SourceFile, load_split_lists, parse_xml
+from blurb.corpora.releases import BLANKS, Release, load_split_lists, parse_xml
 from blurb.data.schema import Example
 from blurb.messages import DataError
 from blurb.tasks import Split, Task
@@ -25,13 +25,9 @@ def rows(release: Release, task: Task, split: Split) -> Iterator[Example]:
     for file in release.files(
         [f"{TOP}/{name}" for name in load_split_lists("ddi")[split]], ARCHIVES
     ).values():
-        yield from _examples_of_document(file, task)
-
-
-def _examples_of_document(file: SourceFile, task: Task) -> Iterator[Example]:
-    document = parse_xml(file.content, file.path)
-    for sentence in document.iter("sentence"):
-        yield from _examples_of_sentence(sentence, document.get("id"), task, file.path)
+        document = parse_xml(file.content, file.path)
+        for sentence in document.iter("sentence"):
+            yield from _examples_of_sentence(sentence, document.get("id"), task, file.path)
 
 
 def _examples_of_sentence(

@@ -16,6 +16,7 @@ from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import ParseError, fromstring
 
 from blurb.corpora.releases.archives import MAX_FILE, SUFFIXES, archive_members
+from blurb.grouping import by_key
 from blurb.messages import DataError, opt
 from blurb.system.files import file_hash
 from blurb.system.text_files import decode_text
@@ -32,13 +33,9 @@ def load_split_lists(name: str) -> Mapping[str, list[str]]:
     The lists contain no text. EBM PICO, HoC and DDI: those of BLURB's kit. BIOSSES: the order of the released files.
     BioASQ: the 75 questions of dev, as BigBIO publishes them.
     """
-    ids: dict[str, list[str]] = {}
-    for line in (
-        (files("blurb.corpora") / "lists" / f"{name}.tsv").read_text(encoding="utf-8").splitlines()
-    ):
-        split, each = line.split("\t")
-        ids.setdefault(split, []).append(each)
-    return ids
+    text = (files("blurb.corpora") / "lists" / f"{name}.tsv").read_text(encoding="utf-8")
+    lines = (line.split("\t") for line in text.splitlines())
+    return by_key((split, each) for split, each in lines)
 
 
 def parse_xml(content: bytes, path: Path) -> Any:
@@ -197,9 +194,7 @@ class Release:
             )
 
     def _in_archives(self, names: Iterable[str], archives: Sequence[str]) -> dict[str, SourceFile]:
-        left: dict[str, list[str]] = {}
-        for name in names:
-            left.setdefault(PurePosixPath(name).name, []).append(name)
+        left = by_key((PurePosixPath(name).name, name) for name in names)
 
         def fitting(member: str) -> list[str]:
             return [

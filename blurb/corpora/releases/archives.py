@@ -102,11 +102,10 @@ def archive_members(archive: Path, wanted: Chosen, inner: Chosen) -> Members:
 def content_of(packed: bytes, name: str, path: Path) -> bytes:
     """Returns one file of an archive in memory, such as a Word document; DataError as in `archive_members`."""
     try:
-        for member_name, content in _members_of_stream(
+        for _, content in _members_of_stream(
             io.BytesIO(packed), _Budget(path), lambda member: member == name, lambda _: False, 1
         ):
-            if member_name == name:
-                return content
+            return content
     except BROKEN as error:
         raise DataError(
             f"truncated or damaged: {error or type(error).__name__}.",

@@ -33,8 +33,9 @@ def make_examples(
             row = example(line, record)
             first = seen.setdefault(row["id"], line)
             if first is not line:
-                what = f"the id {row['id'][:40]!r} already occurs in line {first.number}."
-                raise line.error(what)
+                raise line.error(
+                    f"the id {row['id'][:40]!r} already occurs in line {first.number}."
+                )
             yield row
 
 

@@ -70,12 +70,11 @@ def _examples_of_sentences(
     def example(line: FileLine, sentence: Sentence) -> Example:
         tokens, tags = map(list, zip(*sentence.rows, strict=True))
         check_words(tokens, line)
-        named = tagged(tags, line.below)
         return {
             "id": f"{split}.{next(number)}",
             "doc_id": sentence.document,
             "tokens": tokens,
-            "tags": named,
+            "tags": tagged(tags, line.below),
         }
 
     return make_examples(read_conll(path, errors, kit=True), example, errors)

@@ -26,9 +26,10 @@ def read_pairs(
     path: Path, task: Task, split: Split, errors: ErrorCollector = FIRST
 ) -> Iterator[Example]:
     """ChemProt and DDI: `pair TAB sentence TAB label`; a pair is `pmid.Ta.Tb`, or an id of DDI."""
-    rows = rows_of(path, 3, errors=errors)
     return make_examples(
-        rows, lambda line, cells: make_relation(task, cells[0], cells[1], cells[2], line), errors
+        rows_of(path, 3, errors=errors),
+        lambda line, cells: make_relation(task, cells[0], cells[1], cells[2], line),
+        errors,
     )
 
 

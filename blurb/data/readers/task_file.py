@@ -82,8 +82,9 @@ def _make_example(record: Record, task: Task, line: FileLine) -> Example:
         _check_list(row["tokens"], "tokens", line)
         _check_list(row["tags"], "tags", line)
         if len(row["tags"]) != len(row["tokens"]):
-            what = f"expected one tag per word, found {len(row['tokens'])} words and {len(row['tags'])} tags."
-            raise line.error(what)
+            raise line.error(
+                f"expected one tag per word, found {len(row['tokens'])} words and {len(row['tags'])} tags."
+            )
         row["tags"] = _convert_tags(row["tags"], task, record.get("line") or (lambda place: line))
     return row
 
@@ -91,8 +92,10 @@ def _make_example(record: Record, task: Task, line: FileLine) -> Example:
 def _check_present(record: Record, fields: Sequence[str], line: FileLine) -> None:
     if missing := [field for field in fields if field not in record]:
         present = ", ".join(map(str, record.get("present", record))) or "nothing"
-        fix = f"to use another column, set columns = {{ {missing[0]} = ... }} in [format]."
-        raise line.error(f"missing: {', '.join(missing)}; present: {present}", fix)
+        raise line.error(
+            f"missing: {', '.join(missing)}; present: {present}",
+            f"to use another column, set columns = {{ {missing[0]} = ... }} in [format].",
+        )
 
 
 def labels_of(value: Any, field: str, line: FileLine) -> list[str]:
@@ -105,8 +108,10 @@ def labels_of(value: Any, field: str, line: FileLine) -> list[str]:
         ) from None
     labels = labels if field == "label" else [label for label in labels if label]
     if field == "label" and len(labels) != 1:
-        fix = "several labels an example are a task of type document."
-        raise line.error(f"expected one label, found {len(labels)}", fix)
+        raise line.error(
+            f"expected one label, found {len(labels)}",
+            "several labels an example are a task of type document.",
+        )
     return labels
 
 
@@ -137,8 +142,9 @@ def _convert_tags(tags: list[str], task: Task, line: Callable[[int], FileLine]) 
             prefix = tagging.OTHER_LETTERS.get(prefix, prefix)
         kind = kind or only or ""
         if kind not in task.labels or prefix not in tagging.SCHEMES[scheme]:
-            what = f"{tag[:40]!r} is not a {declared.upper()} tag for the labels {', '.join(task.labels)}."
-            raise line(place).error(what)
+            raise line(place).error(
+                f"{tag[:40]!r} is not a {declared.upper()} tag for the labels {', '.join(task.labels)}."
+            )
         written.append(f"{prefix}-{kind}")
     if not task.task_type.borders:
         return [tag if tag == "O" else f"I-{tag.partition('-')[2]}" for tag in written]
@@ -148,8 +154,10 @@ def _convert_tags(tags: list[str], task: Task, line: Callable[[int], FileLine]) 
             more = (
                 f" {tagging.IOB1} also reads entities that begin with I." if scheme == "bio" else ""
             )
-            fix = f"check 'scheme' in [format] ({', '.join(tagging.READ)}).{more}"
-            raise line(place).error(f"the tag {tag} is not allowed here in {declared.upper()}", fix)
+            raise line(place).error(
+                f"the tag {tag} is not allowed here in {declared.upper()}",
+                f"check 'scheme' in [format] ({', '.join(tagging.READ)}).{more}",
+            )
     return tagging.convert_tags(written, scheme, "bio")
 
 
@@ -344,8 +352,7 @@ def _label_or_labels_column(path: Path, columns: Mapping[str, object], form: str
     first: Any = {"jsonl": json_lines, "csv": lambda path: csv_rows(text_of(path), path)}.get(
         form, _tabbed_lines
     )
-    names = next(first(path))[1]
-    present = {name.strip() for name in names}
+    present = {name.strip() for name in next(first(path))[1]}
     pairs = (("label", "labels"), ("labels", "label"))
     return {
         field: other

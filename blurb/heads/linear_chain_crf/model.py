@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 from torch.nn.functional import pad
 
 from blurb.heads.linear_chain_crf.partition import (
@@ -256,7 +255,7 @@ def viterbi(emissions: Tensor, potentials: Potentials, mask: Tensor) -> tuple[Te
         tag = pointers.gather(-1, tag)
         path.append(tag)
     halves = torch.cat(path[::-1], -1)  # (2, batch, steps): from each end towards the middle
-    halves = functional.pad(halves, (0, words - len(states)))
+    halves = pad(halves, (0, words - len(states)))
     first = torch.arange(words, device=mask.device) <= middle.unsqueeze(-1)
     return torch.where(first, halves[0], reverse_sequences(halves[1], mask)).masked_fill(
         ~mask, 0

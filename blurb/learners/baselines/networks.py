@@ -24,9 +24,8 @@ from transformers import BertConfig, BertModel, PretrainedConfig, PreTrainedToke
 from transformers.modeling_outputs import BaseModelOutput
 
 from blurb import formulations, tasks
-from blurb.checkpoints.checkpoint import Checkpoint
+from blurb.checkpoints import Checkpoint, ModelSource
 from blurb.checkpoints.scratch import SPECIAL, train_wordpiece
-from blurb.checkpoints.source import ModelSource
 from blurb.formulations._base import Formulation
 from blurb.heads.bilstm import BiLSTMLayer
 from blurb.inputs.tokenizer import Tokenizer
@@ -245,10 +244,10 @@ def save(learner: FromScratch, folder: Path, trial: Mapping[str, Any]) -> None:
     folder.mkdir(parents=True)
     network: Any = learner.trainer.network
     whole_embedding(network.encoder)
-    state = {
-        name: value.detach().cpu().contiguous() for name, value in network.state_dict().items()
-    }
-    save_file(state, folder / NETWORK)
+    save_file(
+        {name: value.detach().cpu().contiguous() for name, value in network.state_dict().items()},
+        folder / NETWORK,
+    )
     learner.tokenizer.inner.save_pretrained(folder)
     if Checkpoint(folder).tokenizer.hash != learner.tokenizer.hash:
         raise ModelError("its tokenizer cannot be saved as it is, so it is not kept", where=folder)
@@ -267,10 +266,9 @@ def save(learner: FromScratch, folder: Path, trial: Mapping[str, Any]) -> None:
 
 def options(learner: FromScratch) -> dict[str, Any]:
     """The constructor's parameters with defaults, with their values."""
-    parameters = inspect.signature(type(learner)).parameters.values()
     return {
         each.name: getattr(learner, each.name)
-        for each in parameters
+        for each in inspect.signature(type(learner)).parameters.values()
         if each.default is not each.empty
     }
 

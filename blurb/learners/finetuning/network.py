@@ -20,10 +20,8 @@ from blurb.checkpoints.architecture import (
 )
 from blurb.checkpoints.source import encoder_of
 from blurb.formulations._base import Formulation
-from blurb.heads import heads, poolings
-from blurb.heads._base import Problem
+from blurb.heads import Pooling, Problem, heads, poolings
 from blurb.heads._spec import parse_spec
-from blurb.heads.pooling._base import Pooling
 from blurb.inputs.features import Features
 from blurb.inputs.relations import NEW_TOKENS
 from blurb.inputs.tokenized_split import cached_features, features_key

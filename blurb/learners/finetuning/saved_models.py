@@ -25,8 +25,7 @@ from torch import nn
 from transformers import AutoModelForTokenClassification
 
 from blurb import formulations, tasks
-from blurb.checkpoints import adapter, of_folder
-from blurb.checkpoints.checkpoint import Checkpoint
+from blurb.checkpoints import Checkpoint, adapter, of_folder
 from blurb.checkpoints.tokenizer_files import FILES as TOKENIZER_FILES
 from blurb.heads import heads
 from blurb.learners.finetuning import adapters

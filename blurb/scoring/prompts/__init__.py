@@ -137,9 +137,10 @@ def load(path: Path | None, task: Task) -> Prompts:
         if tasks.known_task(name) is None:
             raise UnknownName("dataset", name, [each.name for each in tasks.all()], where=path)
     if content["type"] != kind:
-        fix = f"choose such tasks with {opt('tasks')}, or give a folder with a file a type."
         raise SettingsError(
-            f"these prompts are for the type {content['type']}, not for {kind}", where=path, fix=fix
+            f"these prompts are for the type {content['type']}, not for {kind}",
+            where=path,
+            fix=f"choose such tasks with {opt('tasks')}, or give a folder with a file a type.",
         )
     digest = hashlib.sha256()
     for each in sorted(given.glob("*.toml")) if given.is_dir() else [path]:
