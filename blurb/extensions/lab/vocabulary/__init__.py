@@ -26,7 +26,6 @@ from blurb.learners import is_named
 from blurb.messages import DataError, SettingsError
 from blurb.system.process import gc_disabled
 from blurb.table_files import lines_of
-from blurb.tasks import Task
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -178,7 +177,7 @@ def vocabulary(
         if each not in files
     ]
 
-    def examples_of(task: Task) -> list[Example]:
+    def examples_of(task: tasks_.Task) -> list[Example]:
         return [
             example for split in present[task.name] for example in read_split(task, data, split)
         ]
