@@ -190,7 +190,7 @@ def shortened(name: str, letters: int = LETTERS) -> str:
     return name if len(name) <= letters else f"{name[: letters - 7]}…{name[-6:]}"
 
 
-def strips(entries: Sequence[PageRow], on: int) -> list[tuple[str, Markup, str]]:
+def strips(entries: Sequence[PageRow], on: int) -> list[tuple[str, Markup, Value | None]]:
     """The lanes: the score and `blurb-12` where a row has them, then every task type that a row has.
 
     :param on: index of the row to highlight
@@ -204,7 +204,7 @@ def strips(entries: Sequence[PageRow], on: int) -> list[tuple[str, Markup, str]]
         *((SHORT[kind], [entry.types.get(kind) for entry in entries]) for kind in TYPES),
     ]
     return [
-        (title, _picture(entries, values, low, on), _figure(values[on]))
+        (title, _picture(entries, values, low, on), values[on])
         for title, values in lanes
         if any(value is not None for value in values)
     ]
@@ -252,7 +252,3 @@ def _picture(
 
 def _place(low: int, value: float) -> float:
     return 100 * (min(100.0, max(low, value)) - low) / (100 - low)
-
-
-def _figure(value: Value | None) -> str:
-    return "–" if value is None else f"{value.mean:.2f}"
