@@ -18,7 +18,6 @@ import pytest
 import blurb
 import blurb_bench
 from blurb import doctor
-from blurb.doctor import examine
 from tests.conftest import ROOT
 
 IMPORT_ALL = """
@@ -139,5 +138,5 @@ def test_doctor_warns_while_both_are_installed(monkeypatch: pytest.MonkeyPatch) 
         "distributions",
         lambda **asked: other if asked == {"name": "blurb"} else before(**asked),
     )
-    (problem,) = [problem for problem in examine().problems if problem.where == "blurb"]
+    (problem,) = [problem for problem in doctor.examine().problems if problem.where == "blurb"]
     assert "pip uninstall blurb, then" in problem.fix

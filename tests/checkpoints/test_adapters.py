@@ -24,8 +24,7 @@ from transformers import (
 
 from blurb.checkpoints import Checkpoint, adapter, resolve_checkpoint
 from blurb.messages import ModelError
-from tests import checkpoints
-from tests.checkpoints import reweigh
+from tests.checkpoints import DECODERS, FAMILIES, KINDS, reweigh
 from tests.conftest import Builder
 
 State = dict[str, torch.Tensor]
@@ -185,7 +184,7 @@ TARGETS: dict[str, Callable[[list[str]], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("targets", TARGETS)
-@pytest.mark.parametrize("kind", [*checkpoints.KINDS, *checkpoints.FAMILIES, *checkpoints.DECODERS])
+@pytest.mark.parametrize("kind", [*KINDS, *FAMILIES, *DECODERS])
 def test_the_layers_are_those_of_peft(checkpoint: Builder, kind: str, targets: str) -> None:
     """Oracle: the modules into which PEFT itself injects matrices, on every family of encoders and decoders."""
     encoder = Checkpoint(checkpoint(kind)).outline

@@ -12,7 +12,6 @@ import torch
 
 from blurb.checkpoints import Checkpoint, hub, references, source as sources
 from blurb.checkpoints.references import default_name, load_presets, preset_facts
-from blurb.learners import building
 from blurb.learners.building import resolve_model
 from blurb.messages.errors import ModelError, UnknownName
 from blurb.results import published
@@ -215,7 +214,7 @@ def test_the_names_of_tutorials_are_those_of_their_organisation(name: str, meant
 
 def test_a_baseline_without_its_prefix() -> None:
     with pytest.raises(ModelError, match=r"no model called 'majority'\. Write baseline:majority"):
-        building.resolve_model("majority")
+        resolve_model("majority")
 
 
 def test_presets_are_hub_ids() -> None:

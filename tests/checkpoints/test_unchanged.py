@@ -26,8 +26,7 @@ from blurb.planning import trials
 from blurb.planning.options import RunOptions
 from blurb.planning.request import make_request
 from blurb.store.store import Store
-from tests import checkpoints
-from tests.checkpoints import State, build, reweigh
+from tests.checkpoints import FAMILIES, KINDS, State, build, reweigh
 from tests.conftest import Builder
 from tests.rewriting import rewrite
 
@@ -325,8 +324,7 @@ def test_a_reference_that_is_resolved_again_is_read_again(copy: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "kind",
-    [*checkpoints.KINDS, *(kind for kind in checkpoints.FAMILIES if kind != "embedding_gemma2")],
+    "kind", [*KINDS, *(kind for kind in FAMILIES if kind != "embedding_gemma2")]
 )  # of which pictures and sound are left out
 def test_the_configuration_is_the_one_that_transformers_reads(
     checkpoint: Builder, kind: str

@@ -13,7 +13,6 @@ from blurb import tasks
 from blurb.corpora.build import builder
 from blurb.corpora.releases import Release
 from blurb.messages.errors import DataError
-from blurb.tasks import SPLITS
 from tests.corpora.originals import FILES, NAMES, docx, put, small_lists, tarred, zipped
 
 PARTS = [
@@ -78,7 +77,7 @@ def _check(name: str, path: str, content: bytes, packed: bool = False) -> None:
             texts = builder(tasks.get(name))(Release(raw), tasks.get(name))
         except DataError:
             return
-        assert set(texts) == set(SPLITS)
+        assert set(texts) == set(tasks.SPLITS)
         for text in texts.values():
             text.encode()
 

@@ -14,12 +14,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from blurb import tasks
 from blurb.cli import cli
 from blurb.corpora import download
 from blurb.corpora.download import fetch
 from blurb.messages.errors import DataError
-from blurb.tasks import Download
+from blurb.tasks import Download, load_suite, select_tasks
 from tests.cli.in_process import ran
 from tests.corpora.originals import FILES, small_lists, tarred
 
@@ -393,7 +392,7 @@ def test_the_command_fetches_checks_and_says_what_is_left(
     server: Server, tmp_path: Path, test_data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BLURB_MIRROR", server.base)
-    for task in tasks.select_tasks("ncbi-disease,gad"):
+    for task in select_tasks("ncbi-disease,gad"):
         for one in task.source.downloads:
             server.files[f"/{one.path}"] = (test_data / "raw_data" / one.path).read_bytes()
     arguments = ["data", "download", "--out", str(tmp_path), "--tasks"]
@@ -416,7 +415,7 @@ def test_the_command_fetches_checks_and_says_what_is_left(
 
 @pytest.mark.real
 def test_the_pinned_facts_are_those_of_the_files(test_data: Path) -> None:
-    every = [*tasks.select_tasks("all"), *tasks.load_suite("mtl-ner").tasks]
+    every = [*select_tasks("all"), *load_suite("mtl-ner").tasks]
     pinned = [one for task in every if task.source for one in task.source.downloads if one.sha256]
     assert len(pinned) == 17 + 30
     for one in pinned:

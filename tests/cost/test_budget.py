@@ -8,8 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from blurb.cli import cli
-from blurb.cost import budget
-from blurb.cost.budget import LADDER, budget_seconds, choose
+from blurb.cost.budget import LADDER, UNITS, budget_seconds, choose
 from blurb.messages.errors import SettingsError
 from blurb.messages.text import format_duration, format_size
 from blurb.protocols import protocol
@@ -138,4 +137,4 @@ def test_there_are_no_times_and_sizes_without_a_unit() -> None:
         "25 MB",
         "1.0 GB",
     ]
-    assert budget.UNITS == {"s": 1, "m": 60, "h": 3600}
+    assert UNITS == {"s": 1, "m": 60, "h": 3600}

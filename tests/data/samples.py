@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 from blurb import tasks
-from blurb.tasks import Split
 
 HOC_LABELS = "0_0,1_1,2_0,3_0,4_0,5_0,6_0,7_0,8_1,9_0"
 
@@ -42,7 +41,7 @@ SAMPLES: dict[str, str] = {
 READERS = tuple(SAMPLES)
 
 
-def put(folder: Path, name: str, content: str | bytes, split: Split = "train") -> Path:
+def put(folder: Path, name: str, content: str | bytes, split: tasks.Split = "train") -> Path:
     """Writes the file of a split of a task, below `folder`."""
     path = folder / tasks.get(name).files[split]
     path.parent.mkdir(parents=True, exist_ok=True)

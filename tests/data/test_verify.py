@@ -15,7 +15,6 @@ from blurb.data import raw
 from blurb.data.loading import examine_task, verdict
 from blurb.data.schema import Example, hash_rows, hash_splits
 from blurb.messages.errors import DataError
-from blurb.tasks import Split
 from tests.cli.in_process import blurb as command
 from tests.data.samples import READERS, SAMPLES, put
 
@@ -80,7 +79,7 @@ def test_one_wrong_hash_of_three_is_not_identical() -> None:
     assert verdict(task, task.sizes, {**task.hashes, "dev": "0" * 64}) == "counts only"
 
 
-def _load(folder: Path, name: str, content: dict[Split, str]) -> data.TaskData:
+def _load(folder: Path, name: str, content: dict[tasks.Split, str]) -> data.TaskData:
     for split, text in content.items():
         put(folder, name, text, split)
     rows = {split: data.read_split(tasks.get(name), folder, split) for split in content}

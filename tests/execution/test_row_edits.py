@@ -20,7 +20,6 @@ from blurb.learners import saved_models
 from blurb.learners.finetuning import saved_models as finetuned
 from blurb.messages.errors import SettingsError, StoreError
 from blurb.store import row_contents, row_trials as rows
-from blurb.store.row_trials import RowTrials
 from blurb.store.store import Store
 from blurb.system import leases
 from blurb.system.files import damaged_files, read_json, seal_folder, write_json
@@ -65,7 +64,7 @@ def names(store: Store) -> list[tuple[str, str]]:
     return sorted(found)
 
 
-def pick(store: Store, model: str, precision: str = "fp32") -> RowTrials:
+def pick(store: Store, model: str, precision: str = "fp32") -> rows.RowTrials:
     return next(
         one
         for one in rows.read(store)

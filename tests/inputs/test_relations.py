@@ -7,8 +7,7 @@ import re
 import pytest
 from hypothesis import given, strategies as st
 
-from blurb.inputs import relations
-from blurb.inputs.relations import dummify, insert, mark, special_tokens
+from blurb.inputs.relations import STRATEGIES, dummify, insert, mark, special_tokens
 from blurb.messages.errors import SettingsError
 
 E = ("E1", "E2")
@@ -109,6 +108,6 @@ def test_special_tokens() -> None:
 def test_every_strategy_is_known() -> None:
     plain = row("aspirin inhibits COX-1", (0, 7), (17, 22))
     # Two differ in their tokens
-    assert len({mark(plain, strategy).text for strategy in relations.STRATEGIES}) == 4
+    assert len({mark(plain, strategy).text for strategy in STRATEGIES}) == 4
     with pytest.raises(SettingsError, match="original, markers"):
         mark(plain, "marker")

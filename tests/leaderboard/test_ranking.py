@@ -13,7 +13,6 @@ from click.testing import CliRunner, Result
 
 from blurb.cli import cli
 from blurb.leaderboard import ranking
-from blurb.leaderboard.ranking import RankedRow
 from blurb.messages.errors import BlurbError, DataError
 from blurb.results import from_store, published, results_csv, tables
 from blurb.results.schema import KEY
@@ -43,7 +42,7 @@ def blurb(folder: Path, here: Path) -> Callable[..., Result]:
     return lambda *arguments: CliRunner().invoke(cli, ["leaderboard", *arguments])
 
 
-def entry(name: str, value: float, half: float | None = None) -> RankedRow:
+def entry(name: str, value: float, half: float | None = None) -> ranking.RankedRow:
     return invented.ranked(name, {"score": value}, {} if half is None else {"score": half})
 
 

@@ -14,7 +14,6 @@ from blurb.data.schema import Example
 from blurb.formulations import bind
 from blurb.learners.base import Subset
 from blurb.learners.baselines import dictionary
-from blurb.learners.baselines.dictionary import Dictionary
 from blurb.learners.building import resolve_model
 from blurb.messages import SettingsError
 from blurb.results.score import bounds
@@ -22,7 +21,7 @@ from tests.data.test_seen import sentences, spans_of
 
 
 def predict(task: str, train: Sequence[Example], rows: Sequence[Example]) -> list[list[str]]:
-    learner = Dictionary(bind(tasks.get(task)), "cpu", "fp32")
+    learner = dictionary.Dictionary(bind(tasks.get(task)), "cpu", "fp32")
     learner.fit(Subset(train, ""), Subset([], ""), 1, lambda done, total: None)
     answers, scores = learner.predict(Subset(rows, ""))
     assert scores is None

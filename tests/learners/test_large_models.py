@@ -26,8 +26,7 @@ from blurb.protocols.settings import Settings
 from blurb.results import from_store
 from blurb.store.store import Store
 from blurb.training.resuming import learning_parameters, weights_of
-from tests import checkpoints
-from tests.checkpoints import reweigh
+from tests.checkpoints import DECODERS, reweigh
 from tests.cli.in_process import done
 from tests.conftest import ROOT, Builder
 from tests.learners.test_encoder import ROWS
@@ -69,7 +68,7 @@ def _vectors(encoder: Any, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tenso
 
 
 @pytest.mark.parametrize("padded", [False, True])
-@pytest.mark.parametrize("kind", checkpoints.DECODERS)
+@pytest.mark.parametrize("kind", DECODERS)
 def test_bidirectional_means_that_a_later_word_changes_an_earlier_vector(
     checkpoint: Builder, kind: str, padded: bool
 ) -> None:

@@ -26,7 +26,6 @@ from blurb.statistics import bootstrap
 from blurb.store import row_trials as rows
 from blurb.store.record import Record
 from blurb.store.store import Store
-from blurb.tasks import Split
 from tests.leaderboard.test_terminal import printed
 from tests.results import played
 from tests.store import fakes
@@ -162,7 +161,7 @@ def test_it_is_empty_without_predictions(tmp_path: Path) -> None:
     assert not predictions.equals_a_constant(one, "gad")
 
 
-def test_gad_as_it_is(real_rows: Callable[[str, Split], list[Example]]) -> None:
+def test_gad_as_it_is(real_rows: Callable[[str, tasks.Split], list[Example]]) -> None:
     """docs/results, "best constant": 68.96 on GAD, which is the F1 of all positive."""
     rows_, formulation = real_rows("gad", "test"), formulations.bind(tasks.get("gad"))
     found = formulation.best_constant([formulation.gold(one) for one in rows_], [None] * len(rows_))

@@ -15,8 +15,14 @@ from blurb.cli import cli
 from blurb.messages.errors import BlurbError, DataError, SettingsError, Tell, UnknownName
 from blurb.results import from_store, published, tables
 from blurb.results.row import Origin, Row
-from blurb.row_files import references
-from blurb.row_files.references import file_rows, pick_row, resolve, resolve_all, table_rows
+from blurb.row_files.references import (
+    file_rows,
+    find_trial,
+    pick_row,
+    resolve,
+    resolve_all,
+    table_rows,
+)
 from blurb.store import index, row_trials as rows
 from blurb.store.store import Store
 from tests.cli.in_process import ran
@@ -339,7 +345,7 @@ def test_every_command_takes_the_same_names(reference: str) -> None:
     for line in lines:
         done = CliRunner().invoke(cli, [*line, "--output", store])
         assert (done.exit_code, done.exception) == (0, None), (line, done.output)
-    trial = references.find_trial(reference, Path(store), "gad")
+    trial = find_trial(reference, Path(store), "gad")
     assert trial.path.parent.parent.name == "c"
 
 

@@ -22,7 +22,6 @@ from blurb.messages import DataError
 from blurb.messages.errors import BlurbError
 from blurb.scoring import prompts, requests
 from blurb.scoring.requests import DIGITS, MANIFEST, Manifest, known
-from blurb.tasks import Task
 from tests.cli.in_process import done, refused as refused_by_command
 
 TASKS = [task for task in tasks.all() if task.paper_order]
@@ -84,7 +83,7 @@ def test_gold_answers_to_the_real_files(real_data: Path, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("task", TASKS, ids=NAMES)
-def test_requests_are_whole(task: Task, asked: Path) -> None:
+def test_requests_are_whole(task: tasks.Task, asked: Path) -> None:
     rows, lines = read_split(task, demo.prepare(), "test"), written(asked, task.name)
     manifest = requests.Manifest(
         **json.loads((asked / requests.MANIFEST).read_text())["requests"][task.name]

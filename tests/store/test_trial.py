@@ -14,7 +14,6 @@ from blurb import learners, tasks
 from blurb.messages.errors import StoreError
 from blurb.store import record
 from blurb.store.trial import LATER, PROVENANCE, Configuration, Provenance, Trial, read_provenance
-from blurb.tasks import Task
 from blurb.tasks._file import READER
 from tests.store.fakes import CONFIGURATION, trial
 
@@ -135,7 +134,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
 def test_a_task_of_a_file_is_that_of_then() -> None:
     declared = {**vars(tasks.get("gad")), "name": "mine", "file": "gone.toml", "labels": ["0", "1"]}
     # Its code is none that it names
-    then = Task(**{**declared, "reader": READER, "builder": "", "source": None})
+    then = tasks.Task(**{**declared, "reader": READER, "builder": "", "source": None})
     assert Provenance(declaration=declared).task("mine") == then
     assert Provenance().task("gad") is tasks.get("gad")
 

@@ -9,7 +9,6 @@ import pytest
 
 from blurb.messages import BlurbError, SettingsError
 from blurb.planning import run_file
-from blurb.planning.run_file import KEY
 from blurb.protocols.settings import FIELDS
 from blurb.regression import rules
 from blurb.tasks._file import KEYS as OF_TASKS
@@ -26,7 +25,7 @@ def _run(text: str, *more: str) -> str:
     return str(done.exception)
 
 
-@pytest.mark.parametrize("key", sorted({*KEY.values(), "model", "tasks"}))
+@pytest.mark.parametrize("key", sorted({*run_file.KEY.values(), "model", "tasks"}))
 def test_no_key_of_a_run_file_leads_to_code(key: str, evil: Evil) -> None:
     for reference in (*evil.references, "local,x=evil.py:T", "evil.py"):
         lines = [line for line in HEAD.splitlines() if not line.startswith(f"{key} ")]

@@ -14,7 +14,6 @@ from sklearn.metrics import accuracy_score, f1_score
 import blurb
 from blurb import metrics, tasks
 from blurb.messages.errors import BlurbError, UnknownName
-from blurb.metrics import macro_f1
 from tests.cli.in_process import blurb as command, done, refused
 
 SPLITS = {"train": 60, "dev": 24, "test": 24}
@@ -177,7 +176,7 @@ def test_macro_f1_is_that_of_scikit_learn_also_from_sums_of_counts() -> None:
         right, answers = (
             draw.choice(labels[: draw.integers(1, len(labels) + 1)], 20).tolist() for _ in range(2)
         )
-        found = macro_f1(right, answers, labels=labels)
+        found = metrics.macro_f1(right, answers, labels=labels)
         assert found["macro_f1"] == pytest.approx(
             f1_score(right, answers, labels=labels, average="macro", zero_division=0)
         )

@@ -14,13 +14,11 @@ from typing import Any
 
 from blurb import __version__, learners, tasks
 from blurb.messages import BlurbError, count_noun
-from blurb.protocols import protocol
-from blurb.protocols.protocol import Protocol
+from blurb.protocols.protocol import Protocol, load_protocol_file, protocol_names
 from blurb.row_files.reading import RowFiles, run_predictions
 from blurb.row_files.writing import RowRecord, RunRecord
 from blurb.scoring.scores import hash_predictions
 from blurb.store.trial import Configuration, Trial
-from blurb.tasks import SCORED
 
 
 class SignalKind(StrEnum):
@@ -183,7 +181,7 @@ def _hashes(row: RowFiles, run: RunRecord, kinds: Sequence[learners.LearnerKind]
 
 def _predictions(row: RowFiles, run: RunRecord) -> str:
     """The hash of the predictions of another tool."""
-    cells = [(split, *pair) for split in SCORED for pair in run_predictions(row, run, split)]
+    cells = [(split, *pair) for split in tasks.SCORED for pair in run_predictions(row, run, split)]
     names = ("split", "id", "prediction")
     return hash_predictions(
         {name: [cell[place] for cell in cells] for place, name in enumerate(names)}
@@ -196,7 +194,7 @@ def _protocol_signals(about: RowRecord) -> Iterator[Signal]:
         return
     named = Configuration(about["protocol"], about["protocol_hash"], {}, "", "")
     name = named.protocol.partition("@")[0]
-    shipped = protocol.load_protocol_file(name) if name in protocol.protocol_names() else None
+    shipped = load_protocol_file(name) if name in protocol_names() else None
     if shipped is not None and shipped.name == named.protocol:  # else of another version
         if shipped.hash == named.protocol_hash:
             for run in about["runs"]:

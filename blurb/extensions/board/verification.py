@@ -30,7 +30,6 @@ from blurb.row_files.reading import RowFiles, read_row_files, rows_in
 from blurb.row_files.scores import figures_of
 from blurb.row_files.writing import RunRecord
 from blurb.scoring import matching
-from blurb.scoring.matching import DataFacts
 from blurb.statistics.levels import holm
 from blurb.statistics.welch import (
     LEVEL,
@@ -40,7 +39,6 @@ from blurb.statistics.welch import (
     p_beyond,
     welch_test,
 )
-from blurb.tasks import SCORED, ScoredSplit
 
 SAME = 1e-9
 """Difference of two fractions that come from one computation on two machines."""
@@ -140,7 +138,7 @@ def verify_row(row: RowFiles, data: Path, raw: Path | None = None) -> RowVerific
         except MissingRelease as error:
             signals.append(Signal(SignalKind.UNSEEN, run["task"], str(error)))
             continue
-        for split in SCORED:
+        for split in tasks.SCORED:
             if run[split]:
                 checked, found = _checked_split(row, run, split, data)
                 figures.append(checked)
@@ -176,7 +174,7 @@ def beside_others(
     return replace(found, signals=list(dict.fromkeys([*found.signals, *odd])))
 
 
-def own_data(run: RunRecord, data: Path, raw: Path | None) -> DataFacts | TaskData:
+def own_data(run: RunRecord, data: Path, raw: Path | None) -> matching.DataFacts | TaskData:
     """The verifier's data of a run, with hash and verdict; parameters as of `verify`.
 
     :raises MissingRelease: if the verifier lacks a part of it
@@ -195,7 +193,9 @@ def own_data(run: RunRecord, data: Path, raw: Path | None) -> DataFacts | TaskDa
     return load_data(DataSource(task.file or task.name, raw, original=True))
 
 
-def _data_signals(row: RowFiles, run: RunRecord, own: DataFacts | TaskData) -> Iterator[Signal]:
+def _data_signals(
+    row: RowFiles, run: RunRecord, own: matching.DataFacts | TaskData
+) -> Iterator[Signal]:
     """The oddities of the data of a run, beside the verifier's own."""
     if own.hash != run["data"]:
         yield Signal(
@@ -222,7 +222,7 @@ def _data_signals(row: RowFiles, run: RunRecord, own: DataFacts | TaskData) -> I
 
 
 def _checked_split(
-    row: RowFiles, run: RunRecord, split: ScoredSplit, data: Path
+    row: RowFiles, run: RunRecord, split: tasks.ScoredSplit, data: Path
 ) -> tuple[CheckedFigure, list[Signal]]:
     """The score of a run on a split, and every figure of it that is not what the predictions give."""
     claimed = run[split]

@@ -10,7 +10,6 @@ from typing import Annotated, Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from blurb import tasks as known
 from blurb.api.comparing import open_corpora
 from blurb.data.seen import CLASSES
 from blurb.messages import ErrorCollector, SettingsError
@@ -22,9 +21,8 @@ from blurb.results.schema import number, undo_neutral
 from blurb.row_files.references import RowReference, rows_of
 from blurb.row_files.seen import FEWEST, Measure, SeenScores, count_seen, no_figures
 from blurb.statistics import bootstrap
-from blurb.statistics.bootstrap import Clusters
 from blurb.table_files import table_of
-from blurb.tasks import SCORED, ScoredSplit
+from blurb.tasks import SCORED, ScoredSplit, load_selection, load_suite, suite_of
 
 RESAMPLES = 2_000
 """Of the intervals: their ends differ by 3 % of their width from those of five times as many."""
@@ -122,13 +120,11 @@ def generalisation(
     errors = ErrorCollector()
     named = suite or "blurb"
     with errors:
-        known.load_suite(named)  # row files name its tasks
+        load_suite(named)  # row files name its tasks
         meant = rows_of([rows] if isinstance(rows, str) else rows, output)
-        named = suite or (known.suite_of(meant[0].suite).name if meant else named)
+        named = suite or (suite_of(meant[0].suite).name if meant else named)
     with errors:
-        chosen = (
-            None if tasks is None else {task.name for task in known.load_selection(tasks, named)}
-        )
+        chosen = None if tasks is None else {task.name for task in load_selection(tasks, named)}
     errors.stop()
     corpora = open_corpora(meant, data, raw, suite)
     lines: list[SeenRecord] = []
@@ -182,7 +178,9 @@ def seen_lines(row: Row, name: str, counted: SeenScores) -> Iterator[SeenRecord]
         )
 
 
-def resampled_figures(units: Clusters, name: str, sums: NDArray[np.float64] | None) -> Figures:
+def resampled_figures(
+    units: bootstrap.Clusters, name: str, sums: NDArray[np.float64] | None
+) -> Figures:
     """The score of runs, with its interval.
 
     :param sums: of `bootstrap.resampled_sums`; None for no interval

@@ -38,7 +38,6 @@ from blurb.row_files.references import RowReference, rows_of
 from blurb.row_files.seen import ClassFigure
 from blurb.scoring import matching
 from blurb.statistics import bootstrap
-from blurb.statistics.bootstrap import Clusters
 from blurb.statistics.welch import NORMAL, welch_test
 from blurb.store.record import Record
 from blurb.tasks import Task
@@ -313,7 +312,7 @@ def _count_spans(
     tested: Sequence[Example],
     kept: Sequence[int],
     answers: Sequence[Sequence[Sequence[str]]],
-) -> Clusters:
+) -> bootstrap.Clusters:
     """Six sums of each sentence: found, predicted and gold spans, exact and overlapping."""
     rows = [tested[place] for place in kept]
     ids, documents = [str(row["id"]) for row in rows], [row.get("doc_id") for row in rows]
@@ -329,10 +328,10 @@ def _count_spans(
         runs.append(sum_clusters(counts, ids, documents))
     _, names, documented = runs[-1]
     kind = "documents" if documented else "sentences"
-    return Clusters(EXACT, np.stack([sums for sums, *_ in runs]), tuple(names), kind)
+    return bootstrap.Clusters(EXACT, np.stack([sums for sums, *_ in runs]), tuple(names), kind)
 
 
-def _drop(own: Clusters, units: Clusters, name: str) -> Figures:
+def _drop(own: bootstrap.Clusters, units: bootstrap.Clusters, name: str) -> Figures:
     """F1 of the models of the tested set minus that of the others, on the same sentences.
 
     Without several runs on either side the interval is over sentences alone.

@@ -12,11 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
-from blurb.extensions.series import smoothing
 from blurb.extensions.series.curves import Scored, Step
 from blurb.extensions.series.finding import FoundCheckpoints
 from blurb.extensions.series.series import Series
-from blurb.extensions.series.smoothing import Floats, axis_places
+from blurb.extensions.series.smoothing import Floats, axis_places, needs_log_axis
 from blurb.results.row import Row
 from blurb.system.files import SEAL
 
@@ -60,7 +59,7 @@ def within(
         for run in list(runs):
             own = {step.step: step for step in steps if step.run == run and step.name not in failed}
             known = {at: level for at, step in own.items() if (level := level_of(step)) is not None}
-            if (at := following(list(own), known, smoothing.needs_log_axis(list(own)))) is None:
+            if (at := following(list(own), known, needs_log_axis(list(own)))) is None:
                 runs.remove(run)
                 continue
             start_time = now()

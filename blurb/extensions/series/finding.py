@@ -17,7 +17,6 @@ from blurb.checkpoints import hub
 from blurb.checkpoints.checkpoint import CONFIG, Checkpoint
 from blurb.checkpoints.references import default_name
 from blurb.extensions.series import curves
-from blurb.extensions.series.curves import Step
 from blurb.messages import BlurbError, DataError, ModelError, SettingsError, opt
 from blurb.system.files import SEAL, damaged_files
 
@@ -29,7 +28,7 @@ INSIDE = "checkpoints"
 class FoundCheckpoints:
     """The checkpoints of some runs, run by run, by step; why others are left out, and what is odd about these."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[curves.Step, ...]
     left_out: tuple[str, ...] = ()
 
 
@@ -225,7 +224,7 @@ def _on_hub(place: str, run: str) -> FoundCheckpoints:
                 f"{repository}@{name}: another revision has step {step}, too; both are left out."
             )
         else:
-            present.append(Step(run, step, f"{repository}@{name}"))
+            present.append(curves.Step(run, step, f"{repository}@{name}"))
     return FoundCheckpoints(tuple(sorted(present, key=lambda step: step.step)), tuple(left_out))
 
 

@@ -14,7 +14,6 @@ from hypothesis import given, settings, strategies as st
 from blurb import data, tasks
 from blurb.corpora import demo
 from blurb.data.readers import task_file
-from blurb.data.readers.task_file import guess
 from blurb.data.schema import Example
 from blurb.inputs import tagging
 from blurb.messages.errors import BlurbError, DataError
@@ -259,7 +258,7 @@ def test_any_bytes_are_rows_or_an_error(
     with contextlib.suppress(BlurbError):
         list(task_file.read(path, mine, "dev"))
     with contextlib.suppress(BlurbError):
-        guess([path], mine.type, form)
+        task_file.guess([path], mine.type, form)
 
 
 def _conll(tmp_path: Path, text: str) -> list[Example]:

@@ -14,7 +14,6 @@ from blurb.execution.data_sources import DataSource
 from blurb.execution.engine import Launch, Sweep
 from blurb.execution.job import Job, TrialOutcome
 from blurb.extensions.clusters import ray
-from blurb.extensions.clusters.ray import RayEngine
 
 
 class Ray:
@@ -73,7 +72,7 @@ def run(
     ]  # type: ignore[arg-type]
     ended: list[object] = []
     held: list[object] = []
-    outcomes = RayEngine(Launch(), **options).run_sweep(
+    outcomes = ray.RayEngine(Launch(), **options).run_sweep(
         Sweep(Path("/sweep"), jobs, "c0de"),
         lambda outcome: ended.append(outcome.job.trial),
         lambda job, news: held.append((job.trial, news.held_by)),

@@ -54,6 +54,7 @@ SQUEUE = (
 RUN = shlex.split(
     "run baseline:majority baseline:constant --suite demo --tasks gad,biosses --precision fp32"
 )
+ONE_TRIAL = shlex.split("run baseline:majority --suite demo --tasks gad --precision fp32")
 
 
 @pytest.fixture
@@ -292,18 +293,8 @@ def test_a_path_that_a_script_cannot_have_is_refused(name: str) -> None:
 def test_slurm_reads_the_path_of_the_logs_as_it_is(here: Path) -> None:
     """What ends a word for Slurm is escaped, and a % is none of its patterns."""
     store = Path("a %A_%j 'b' \"c\" #d $(touch ran) `touch ran` ;e größe")
-    command = [
-        "run",
-        "baseline:majority",
-        "--suite",
-        "demo",
-        "--tasks",
-        "gad",
-        "--precision",
-        "fp32",
-    ]
     done = CliRunner().invoke(
-        cli, [*command, "--output", str(store), "--engine", "slurm", "--print"]
+        cli, [*ONE_TRIAL, "--output", str(store), "--engine", "slurm", "--print"]
     )
     assert done.exit_code == 0, done.exception
     (line,) = re.findall(r"^#SBATCH --output=(.*)$", done.output, re.MULTILINE)
@@ -316,17 +307,7 @@ def test_slurm_reads_the_path_of_the_logs_as_it_is(here: Path) -> None:
 
 @pytest.mark.parametrize("name", ["new\ntouch ran\n#", "back\\slash"])
 def test_the_command_refuses_it_before_anything_is_written(name: str, here: Path) -> None:
-    command = [
-        "run",
-        "baseline:majority",
-        "--suite",
-        "demo",
-        "--tasks",
-        "gad",
-        "--precision",
-        "fp32",
-    ]
-    done = CliRunner().invoke(cli, [*command, "--output", name, "--engine", "slurm", "--print"])
+    done = CliRunner().invoke(cli, [*ONE_TRIAL, "--output", name, "--engine", "slurm", "--print"])
     assert isinstance(done.exception, SlurmError)
     assert not list(here.rglob("slurm.sh"))
 

@@ -51,8 +51,10 @@ def test_lengths_of_the_real_files_with_the_vocabulary_of_bert(
     examples = [
         row for split in tasks.SPLITS for row in read_split(tasks.get(task), real_data, split)
     ]
-    found = count(Checkpoint(minilm).tokenizer, formulations.bind(tasks.get(task)), examples, 512)
-    assert found.mean_length == pytest.approx(mean, abs=0.05 if mean < 100 else 0.5)
+    found = count(
+        "m", Checkpoint(minilm).tokenizer, formulations.bind(tasks.get(task)), examples, 512
+    )
+    assert found["mean_length"] == pytest.approx(mean, abs=0.05 if mean < 100 else 0.5)
 
 
 @pytest.mark.costly
@@ -66,11 +68,11 @@ def test_counts_are_those_of_the_features_of_training(
         formulation = formulations.bind(task)
         features = formulation.features(formulation.units(examples), tokenizer, NO_LIMIT)
         limit = int(features.ids.lengths.mean())
-        found = count(tokenizer, formulation, examples, limit)
-        assert found.inputs == len(features)
-        assert found.length == len(features.ids.values)
-        assert found.longer == (features.ids.lengths > limit).sum()
-        assert (found.length - found.pieces) % found.inputs == 0, (
+        found = count("m", tokenizer, formulation, examples, limit)
+        assert found["inputs"] == len(features)
+        assert found["mean_length"] == len(features.ids.values) / len(features)
+        assert found["longer"] == (features.ids.lengths > limit).sum()
+        assert (len(features.ids.values) - found["subtokens"]) % len(features) == 0, (
             "every input has the same special tokens"
         )
 
@@ -100,9 +102,9 @@ def test_mentions_are_the_spans_of_the_gold_answers(
             assert all(place[0] >= 0 for place in places[span.start : span.end])
             mentions, whole = mentions + 1, whole + all(number == 1 for number in own)
             words, pieces = words + len(own), pieces + sum(own)
-    counted = count(tokenizer, formulations.bind(tasks.get("bc5-chem")), examples, 512)
-    assert (counted.mentions, counted.whole) == (mentions, whole)
-    assert (counted.mention_words, counted.mention_pieces) == (words, pieces)
+    counted = count("m", tokenizer, formulations.bind(tasks.get("bc5-chem")), examples, 512)
+    assert (counted["mentions"], counted["whole_mentions"]) == (mentions, whole)
+    assert (counted["mention_words"], counted["mention_subtokens"]) == (words, pieces)
     assert whole < mentions
     assert whole == (kind == "minilm"), (
         "insulin, of all mentions; the tiny vocabularies keep none whole"
@@ -114,7 +116,7 @@ def test_unknown_tokens_are_counted_and_shown(checkpoint: Builder, data: Path) -
     assert split(tokenizer, ["ꙮ"]) == {"ꙮ": ["[UNK]"]}
     task = tasks.get("hoc")
     examples = [{"id": "1", "doc_id": None, "text": "ꙮ the ꙮ", "labels": []}]
-    assert count(tokenizer, formulations.bind(task), examples, 512).unknown == 2
+    assert count("m", tokenizer, formulations.bind(task), examples, 512)["unknown"] == 2
 
 
 @pytest.mark.costly
@@ -151,8 +153,8 @@ def test_terms_of_ones_own_are_read_and_a_file_that_is_no_text_is_refused(
 ) -> None:
     path = tmp_path / "terms.txt"
     path.write_bytes(b"\xef\xbb\xbfaspirin\r\n\r\nthe DNA\naspirin\n")
-    (one,), _ = vocabulary([str(checkpoint("bert_uncased"))], terms=path)
-    assert list(one.terms) == ["aspirin", "the DNA"]
+    report, _ = vocabulary([str(checkpoint("bert_uncased"))], terms=path)
+    assert [each["term"] for each in report["terms"]] == ["aspirin", "the DNA"]
     for content, message in (
         (
             "fine\ncaf\u00e9\n".encode("latin-1"),

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import random
+import shlex
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -104,6 +105,9 @@ def test_documents_are_counted_as_they_are_scored(store: Store) -> None:
     assert one.metrics["test"]["micro_f1"] == pytest.approx(2 * right / (gold + predicted))  # type: ignore[attr-defined]
 
 
+RUN = shlex.split("run baseline:constant --suite demo --protocol smoke --tasks")
+
+
 def run(tmp_path: Path, *arguments: str) -> tuple[int, str]:
     result = CliRunner().invoke(cli, ["errors", *arguments, "--output", str(tmp_path / "runs")])
     return result.exit_code, result.output + str(result.exception or "")
@@ -112,17 +116,7 @@ def run(tmp_path: Path, *arguments: str) -> tuple[int, str]:
 @pytest.mark.costly
 def test_text_only_where_it_is_asked_for(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("gad", "ncbi-disease", "pubmedqa"):
-        arguments = [
-            "run",
-            "baseline:constant",
-            "--suite",
-            "demo",
-            "--protocol",
-            "smoke",
-            "--tasks",
-            name,
-        ]
-        assert CliRunner().invoke(cli, arguments).exit_code == 0
+        assert CliRunner().invoke(cli, [*RUN, name]).exit_code == 0
     folder = demo.prepare()
     common = ("baseline:constant", "--task", "gad", "--limit", "1000")
     mistake = next(csv.DictReader(run(here, *common, "--format", "csv")[1].splitlines()))["id"]
@@ -157,17 +151,7 @@ def test_text_only_where_it_is_asked_for(here: Path, monkeypatch: pytest.MonkeyP
 @pytest.mark.costly
 @pytest.mark.parametrize("inputs", ["original", "dummies"])
 def test_a_trial_shows_the_originals_if_it_ran_on_them(inputs: str, here: Path) -> None:
-    arguments = [
-        "run",
-        "baseline:constant",
-        "--suite",
-        "demo",
-        "--protocol",
-        "smoke",
-        "--tasks",
-        "chemprot",
-    ]
-    ran([*arguments, *(["--relation-input", "original"] if inputs == "original" else [])])
+    ran([*RUN, "chemprot", *(["--relation-input", "original"] if inputs == "original" else [])])
     folder = str(demo.prepare())  # holds both
     common = ("baseline:constant", "--task", "chemprot", "--limit", "1000", "--with-text")
     output = run(here, *common, "--data", folder, "--raw", folder)[1]
@@ -183,17 +167,7 @@ def test_a_trial_shows_the_originals_if_it_ran_on_them(inputs: str, here: Path) 
 
 
 def test_data_that_are_neither_and_no_originals(here: Path) -> None:
-    arguments = [
-        "run",
-        "baseline:constant",
-        "--suite",
-        "demo",
-        "--protocol",
-        "smoke",
-        "--tasks",
-        "chemprot,gad",
-    ]
-    assert CliRunner().invoke(cli, arguments).exit_code == 0
+    assert CliRunner().invoke(cli, [*RUN, "chemprot,gad"]).exit_code == 0
     demo.write(here / "other")
     path = here / "other" / tasks.get("chemprot").files["dev"]
     path.write_text("".join(path.read_text().splitlines(keepends=True)[1:]))

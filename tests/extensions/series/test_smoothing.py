@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from blurb.extensions.series import smoothing
-from blurb.extensions.series.smoothing import Noise
 
 STEPS = np.arange(20, dtype=float)
 
@@ -61,7 +60,7 @@ def test_the_degrees_of_freedom_are_those_of_the_drawn_variances() -> None:
 
 def test_what_a_maximum_gains_is_the_largest_of_normal_draws() -> None:
     flat = np.zeros(40)
-    found = smoothing.best(np.arange(40.0), flat, Noise(2.0, 30))
+    found = smoothing.best(np.arange(40.0), flat, smoothing.Noise(2.0, 30))
     expected = 2.0 * 2.160777  # of 40 standard normals (tables of order statistics)
     assert found.gain == pytest.approx(expected, rel=0.02)
     assert found.trend_gain < found.gain

@@ -11,7 +11,6 @@ import click
 from blurb import records, tasks
 from blurb.cli._made import click_command
 from blurb.extensions.board import boards, ledger
-from blurb.extensions.board.boards import BoardRow, VerifiedBoard
 from blurb.extensions.board.verification import (
     MARGIN,
     Level,
@@ -28,7 +27,7 @@ from blurb.planning.steps import find_folders
 from blurb.terminal.output import Column, json_text, print_records, print_sentence
 
 
-@click_command("verify", prints=VerifiedRow | VerifiedBoard, csv=False)
+@click_command("verify", prints=VerifiedRow | boards.VerifiedBoard, csv=False)
 def verify(
     folder: Annotated[Path, Argument()],
     *,
@@ -120,7 +119,7 @@ def verify(
         click.get_current_context().exit(1)
 
 
-def _board(verified: VerifiedBoard, folder: Path, by: str | None, form: str) -> None:
+def _board(verified: boards.VerifiedBoard, folder: Path, by: str | None, form: str) -> None:
     """Prints what was found of a board, and writes the levels into its ledger if somebody puts their name to it."""
     if form == "json":
         click.echo(json_text(verified), nl=False)
@@ -131,7 +130,7 @@ def _board(verified: VerifiedBoard, folder: Path, by: str | None, form: str) -> 
             Column("level", lambda row: str(row["level"])),
             Column("signals", lambda row: len(row["signals"]), ","),
         ]
-        print_records(form, BoardRow, verified["rows"], table)
+        print_records(form, boards.BoardRow, verified["rows"], table)
         odd = ((each["row"], text) for each in verified["rows"] for text in each["signals"])
         for text in (
             *group_reasons(odd),

@@ -12,9 +12,6 @@ from typing import Annotated, Any
 from blurb.corpora import demo
 from blurb.cost.estimator import Estimator
 from blurb.extensions.lab.study import conduct, findings, parts, spec
-from blurb.extensions.lab.study.conduct import Forecast, MissingPart, how_many_fit
-from blurb.extensions.lab.study.findings import Findings
-from blurb.extensions.lab.study.spec import Study, Variant
 from blurb.messages import DataError, format_duration, opt
 from blurb.options import Argument, Option
 from blurb.planning import trials
@@ -45,7 +42,7 @@ def study(
     run: bool = True,
     progress: bool = True,
     told: Callable[[str], None] | None = None,
-) -> Findings:
+) -> findings.Findings:
     """Makes the parts of a study that are missing, and returns what all parts show.
 
     :param file: TOML file of the study, or the name of one that is shipped
@@ -71,9 +68,11 @@ def study(
         originals = None if raw is None else Path(raw)
         options = _options(requested, folder, place, originals, suite)
         texts = conduct.Texts(place, originals)
-        forecast = Forecast(requested, folder, texts, partial(_predict_scoring, options=options))
+        forecast = conduct.Forecast(
+            requested, folder, texts, partial(_predict_scoring, options=options)
+        )
 
-        def fits(variant: Variant) -> bool:
+        def fits(variant: spec.Variant) -> bool:
             return end == math.inf or time.monotonic() + (forecast.seconds(variant) or 0.0) <= end
 
         for variant, seed in conduct.conduct(
@@ -95,21 +94,21 @@ def missing_parts(
     raw: Path | str | None = None,
     suite: str = "blurb",
     hours: float | None = None,
-) -> tuple[list[MissingPart], str]:
+) -> tuple[list[conduct.MissingPart], str]:
     """The parts that `study` would make, in their order with their predicted seconds, and a sentence on all of them."""
     folder, place = Path(output), _place(data, suite)
     requested = parts.start_study(spec.read(file), folder)
     originals = None if raw is None else Path(raw)
     texts = None if place is None else conduct.Texts(place, originals)
     options = _options(requested, folder, place, originals, suite)
-    coming = Forecast(requested, folder, texts, partial(_predict_scoring, options=options)).parts()
+    coming = conduct.Forecast(
+        requested, folder, texts, partial(_predict_scoring, options=options)
+    ).parts()
     text = f"{len(coming)} of {len(requested.pretrainings)} pretrainings are missing in {folder}"
     if all(part.seconds is not None for part in coming):
         text += f": about {_sum(coming)}" if coming else ""
         if coming and hours is not None:
-            text += (
-                f"; {how_many_fit(coming, 3600 * hours)} fit into {format_duration(3600 * hours)}"
-            )
+            text += f"; {conduct.how_many_fit(coming, 3600 * hours)} fit into {format_duration(3600 * hours)}"
     elif hours is not None:
         raise DataError(
             f"What fits into {opt('hours')} is found by a trial on the text",
@@ -118,7 +117,7 @@ def missing_parts(
     return coming, f"{text}."
 
 
-def _sum(coming: Sequence[MissingPart]) -> str:
+def _sum(coming: Sequence[conduct.MissingPart]) -> str:
     return format_duration(sum(part.seconds or 0.0 for part in coming))
 
 
@@ -127,7 +126,7 @@ def _place(data: Path | str | None, suite: str) -> Path | None:
 
 
 def _options(
-    wanted: Study, out: Path, data: Path | None, raw: Path | None, suite: str
+    wanted: spec.Study, out: Path, data: Path | None, raw: Path | None, suite: str
 ) -> Mapping[str, Any]:
     """The options of every encoder's scoring, as keywords of `blurb.run`.
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from blurb.extensions.lab.attention import weights
 from blurb.extensions.lab.attention.result import Attention, ModelWeights
-from blurb.extensions.lab.attention.weights import Opened, Projections, Span, open_model
 from blurb.inputs.tokenizer import Subtokens
 from blurb.messages import SettingsError
 
@@ -55,7 +54,8 @@ def attention(
             weights.find_entity(text, plain, part)
     folder = None if data is None else Path(data)
     opened = [
-        open_model(os.fspath(reference), trust_remote_code, folder) for reference in references
+        weights.open_model(os.fspath(reference), trust_remote_code, folder)
+        for reference in references
     ]
     pieces = [model.tokenizer.subtokens([text])[0] for model in opened]
     # What one tokenizer cannot keep apart is one word for both, so that they can be compared.
@@ -82,7 +82,7 @@ def attention(
 
 
 def _weights(
-    model: Opened, pieces: Subtokens, text: str, words: Sequence[Span]
+    model: weights.Opened, pieces: Subtokens, text: str, words: Sequence[weights.Span]
 ) -> tuple[ModelWeights, list[str]]:
     """The weights of a model over words, and notes."""
     special = model.tokenizer.special_tokens
@@ -94,7 +94,7 @@ def _weights(
         *range(end, size),
     ]
     batch = weights.inputs(model, pieces, len(words))
-    projections: Projections | str = NO_QUERY
+    projections: weights.Projections | str = NO_QUERY
     notes: list[str] = []
     is_pooling = not hasattr(model.encoder, "set_attn_implementation")
     if is_pooling:

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Literal, get_args
 
-from blurb import fields
-from blurb.fields import Field, declare_field
+from blurb.fields import Field, check_fields, declare_field
 from blurb.messages import SettingsError, UnknownName
 from blurb.options import option
 
@@ -94,7 +93,7 @@ class Recipe:
 
     def check(self) -> None:
         """Raises a SettingsError for what no pretraining can do."""
-        fields.check_fields(self)
+        check_fields(self)
         if not self.start and self.size not in SIZES:
             raise UnknownName("size", self.size, SIZES)
         if self.vocabulary_of and (self.start or self.kind != "wordpiece"):

@@ -14,7 +14,6 @@ from blurb.extensions.lab.pretraining.inputs import first_words
 from blurb.extensions.lab.pretraining.recipe import VERSION, Recipe
 from blurb.extensions.lab.text import documents, task_texts
 from blurb.extensions.lab.text.documents import TextDocument
-from blurb.extensions.lab.text.task_texts import HeldOut
 from blurb.messages import DataError, SettingsError, UnknownName, opt
 
 WORD = re.compile(r"\S+")
@@ -43,7 +42,9 @@ class PretrainingCorpus:
         return sum(len(text.split()) for text in self.texts)
 
 
-def collect(documents: Iterable[TextDocument], known: HeldOut | None) -> PretrainingCorpus:
+def collect(
+    documents: Iterable[TextDocument], known: task_texts.HeldOut | None
+) -> PretrainingCorpus:
     """Keeps out what dev and test have, and copies.
 
     :param known: dev and test; None where there is no data to compare with

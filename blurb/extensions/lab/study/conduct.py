@@ -18,8 +18,6 @@ from typing import Any
 
 from blurb.checkpoints.reading import hide_progress
 from blurb.extensions.lab.pretraining import pretrain, request
-from blurb.extensions.lab.pretraining.pretrain import machine, usual_precision
-from blurb.extensions.lab.pretraining.request import PretrainingCorpus
 from blurb.extensions.lab.study import parts
 from blurb.extensions.lab.study.parts import WORK
 from blurb.extensions.lab.study.spec import Study, Variant
@@ -41,7 +39,7 @@ class Texts:
     def __init__(self, data: Path, raw: Path | None = None) -> None:
         self._read = cache(partial(request.corpus, data=data, raw=raw))
 
-    def of(self, variant: Variant) -> tuple[PretrainingCorpus, Mapping[str, Any]]:
+    def of(self, variant: Variant) -> tuple[request.PretrainingCorpus, Mapping[str, Any]]:
         """The documents of a variant, and what the card says of them."""
         return self._read(tuple(variant.text), tuple(variant.mix), version=variant.recipe.version)
 
@@ -98,7 +96,7 @@ def _make(
     variant: Variant,
     seed: int,
     out: Path,
-    text: tuple[PretrainingCorpus, Mapping[str, Any]],
+    text: tuple[request.PretrainingCorpus, Mapping[str, Any]],
     score: Score,
     progress: bool,
     still_mine: Callable[[], None],
@@ -184,7 +182,7 @@ class Forecast:
     def seconds(self, variant: Variant) -> float | None:
         """Seconds of one more pretraining of a variant with its scoring, the longest measured ones; one that was begun
         counts as a whole."""
-        here = machine(), usual_precision()
+        here = pretrain.machine(), pretrain.usual_precision()
         done = [
             (each, read_json(parts.place(self._out, each, seed) / pretrain.ABOUT))
             for each, seed in self._study.pretrainings

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,16 +19,18 @@ from blurb.data.loading import check_folder, hint_at_folder, path_of, read_split
 from blurb.data.schema import Example
 from blurb.extensions.reports.plots import scores
 from blurb.extensions.reports.plots._style import QUIET, lanes, save, start_figure
+from blurb.extensions.reports.stats import TABLE_8
 from blurb.formulations._base import Formulation
 from blurb.inputs.tokenizer import Tokenizer, flatten_subtokens
 from blurb.learners import is_named
 from blurb.messages import DataError, SettingsError
 from blurb.system.process import gc_disabled
 from blurb.table_files import lines_of
-from blurb.tasks import Task
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from blurb.extensions.lab.cli.vocab import Dataset, Vocabularies
 
 
 def terms_of(path: Path) -> list[str]:
@@ -61,61 +62,6 @@ def split(tokenizer: Tokenizer, terms: Sequence[str]) -> dict[str, list[str]]:
     return by_term
 
 
-@dataclass
-class Counts:
-    """Sums over the tokenized inputs of a dataset.
-
-    :param inputs: number of inputs (sentences, pairs, questions)
-    :param words: blank-separated words; the dataset's own in NER and PICO
-    :param pieces: sub-tokens without special tokens
-    :param unknown: of these, the unknown token
-    :param length: sub-tokens with special tokens
-    :param longer: inputs longer than `limit`; those of NER and relations are read in windows, the others cut
-    :param mentions: entity mentions (NER)
-    :param whole: of these, those of which no word is split
-    """
-
-    limit: int
-    inputs: int = 0
-    words: int = 0
-    pieces: int = 0
-    unknown: int = 0
-    length: int = 0
-    longer: int = 0
-    mentions: int = 0
-    whole: int = 0
-    mention_words: int = 0
-    mention_pieces: int = 0
-
-    @property
-    def mean_length(self) -> float:
-        """Mean sub-tokens of an input, special tokens included, as in Table 8."""
-        return self.length / self.inputs if self.inputs else 0.0
-
-
-@dataclass(frozen=True)
-class VocabularyReport:
-    """The report of one tokenizer.
-
-    :param hash: of the vocabulary: equal for tokenizers that give every entry the same id
-    :param size: number of entries
-    :param terms: term -> its pieces
-    :param datasets: dataset -> counts
-    """
-
-    name: str
-    hash: str
-    size: int
-    lower_cases: bool
-    terms: Mapping[str, Sequence[str]]
-    datasets: dict[str, Counts] = field(default_factory=dict)
-
-    def share(self, part: str, whole: str) -> float | None:
-        """The ratio of two counts over all datasets; None where the second is 0."""
-        sums = [sum(getattr(one, name) for one in self.datasets.values()) for name in (part, whole)]
-        return sums[0] / sums[1] if sums[1] else None
-
-
 def vocabulary_hash(tokenizer: Tokenizer) -> str:
     """SHA-256 of the entries by id."""
     entries = sorted(tokenizer.inner.get_vocab().items(), key=lambda entry: (entry[1], entry[0]))
@@ -123,10 +69,15 @@ def vocabulary_hash(tokenizer: Tokenizer) -> str:
 
 
 def count(
-    tokenizer: Tokenizer, formulation: Formulation, examples: Sequence[Example], limit: int
-) -> Counts:
+    model: str,
+    tokenizer: Tokenizer,
+    formulation: Formulation,
+    examples: Sequence[Example],
+    limit: int,
+) -> Dataset:
     """The counts of the examples of a dataset, read as in training.
 
+    :param model: name of the tokenizer
     :param limit: maximum number of sub-tokens of an input
     """
     texts = formulation.texts(formulation.units(examples))
@@ -143,15 +94,24 @@ def count(
     )
     lengths = np.sum([sizes for _, sizes in counted], axis=0) + sum(map(len, around))
     unknown = tokenizer.inner.unk_token_id
-    counts = Counts(
-        limit=limit,
-        inputs=len(lengths),
-        words=sum(len(text.split()) for part in texts for text in part),
-        pieces=sum(len(ids) for ids, _ in counted),
-        unknown=0 if unknown is None else sum(int((ids == unknown).sum()) for ids, _ in counted),
-        length=int(lengths.sum()),
-        longer=int((lengths > limit).sum()),
-    )
+    wiki_books, pubmed = TABLE_8.get(formulation.task.name, (None, None))
+    counts: Dataset = {
+        "model": model,
+        "task": formulation.task.name,
+        "inputs": len(lengths),
+        "words": sum(len(text.split()) for part in texts for text in part),
+        "subtokens": sum(len(ids) for ids, _ in counted),
+        "unknown": 0 if unknown is None else sum(int((ids == unknown).sum()) for ids, _ in counted),
+        "mean_length": int(lengths.sum()) / len(lengths),
+        "wiki_books": wiki_books,
+        "pubmed": pubmed,
+        "limit": limit,
+        "longer": int((lengths > limit).sum()),
+        "mentions": 0,
+        "whole_mentions": 0,
+        "mention_words": 0,
+        "mention_subtokens": 0,
+    }
     if not has_mentions:
         return counts
     # A sub-token belongs to the word that it begins in.
@@ -169,9 +129,13 @@ def count(
     )
     mention = np.cumsum(tags == "B") - 1
     parted = np.bincount(mention[inside], weights=pieces[inside] != 1)
-    counts.mentions, counts.whole = len(parted), int((parted == 0).sum())
-    counts.mention_words, counts.mention_pieces = int(inside.sum()), int(pieces[inside].sum())
-    return counts
+    return {
+        **counts,
+        "mentions": len(parted),
+        "whole_mentions": int((parted == 0).sum()),
+        "mention_words": int(inside.sum()),
+        "mention_subtokens": int(pieces[inside].sum()),
+    }
 
 
 def vocabulary(
@@ -180,11 +144,11 @@ def vocabulary(
     tasks: str = "all",
     terms: Path | None = None,
     remote_code: bool = False,
-) -> tuple[list[VocabularyReport], list[str]]:
-    """A report for each tokenizer, and notes about files that are missing.
+) -> tuple[Vocabularies, list[str]]:
+    """How tokenizers split terms and texts, in the order of the models, and notes about files that are missing.
 
     :param models: as for `blurb run`; a folder needs no weights, a tokenizer is enough
-    :param data: data folder; without it the reports have the terms alone
+    :param data: data folder; without it there are the terms alone
     :param terms: file with a term a line; the terms of Gu et al., Table 1, if it is not given
     :raises ModelError: if a tokenizer cannot be loaded
     """
@@ -194,18 +158,14 @@ def vocabulary(
         check_folder(data)
     loaded = [_load(reference, data, remote_code) for reference in models]
     names = [name for name, *_ in loaded]
-    reports = [
-        VocabularyReport(
-            name if names.count(name) == 1 else reference,
-            vocabulary_hash(tokenizer),
-            len(tokenizer.inner.get_vocab()),
-            tokenizer.lower_cases,
-            split(tokenizer, listed),
-        )
-        for reference, (name, tokenizer, _) in zip(models, loaded, strict=True)
+    named = [
+        name if names.count(name) == 1 else reference
+        for reference, name in zip(models, names, strict=True)
     ]
+    tokenizers = [tokenizer for _, tokenizer, _ in loaded]
+    by_model: list[list[Dataset]] = [[] for _ in loaded]
     if data is None:
-        return reports, []
+        return _report(named, tokenizers, listed, by_model), []
     present = {
         task.name: [each for each in tasks_.SPLITS if path_of(task, data, each).is_file()]
         for task in chosen
@@ -217,7 +177,7 @@ def vocabulary(
         if each not in files
     ]
 
-    def examples_of(task: Task) -> list[Example]:
+    def examples_of(task: tasks_.Task) -> list[Example]:
         return [
             example for split in present[task.name] for example in read_split(task, data, split)
         ]
@@ -238,16 +198,53 @@ def vocabulary(
                 continue
             counts = counters.map(
                 count,
-                [tokenizer for _, tokenizer, _ in loaded],
+                named,
+                tokenizers,
                 repeat(formulations.bind(task)),
                 repeat(examples),
                 [min(task.max_length, most or task.max_length) for *_, most in loaded],
             )
-            for each, counted in zip(reports, counts, strict=True):
-                each.datasets[task.name] = counted
-    if not reports[0].datasets:
+            for own, dataset in zip(by_model, counts, strict=True):
+                own.append(dataset)
+    if not by_model[0]:
         raise DataError(f"none of the data files exists.{hint_at_folder(chosen, data)}", data)
-    return reports, notes
+    return _report(named, tokenizers, listed, by_model), notes
+
+
+def _report(
+    names: Sequence[str],
+    tokenizers: Sequence[Tokenizer],
+    terms: Sequence[str],
+    datasets: Sequence[Sequence[Dataset]],
+) -> Vocabularies:
+    pairs = list(zip(names, tokenizers, strict=True))
+    return {
+        "models": [
+            {
+                "model": name,
+                "vocabulary": vocabulary_hash(tokenizer),
+                "entries": len(tokenizer.inner.get_vocab()),
+                "lower_cases": tokenizer.lower_cases,
+                "subtokens_per_word": _share(own, "subtokens", "words"),
+                "subtokens_per_mention_word": _share(own, "mention_subtokens", "mention_words"),
+                "whole_mentions": _share(own, "whole_mentions", "mentions"),
+                "unknown": _share(own, "unknown", "subtokens"),
+            }
+            for (name, tokenizer), own in zip(pairs, datasets, strict=True)
+        ],
+        "terms": [
+            {"model": name, "term": term, "pieces": pieces}
+            for name, tokenizer in pairs
+            for term, pieces in split(tokenizer, terms).items()
+        ],
+        "tasks": [dataset for own in datasets for dataset in own],
+    }
+
+
+def _share(datasets: Sequence[Any], part: str, whole: str) -> float | None:
+    """The ratio of two counts over all datasets; None where the second is 0."""
+    sums = [sum(each[name] for each in datasets) for name in (part, whole)]
+    return sums[0] / sums[1] if sums[1] else None
 
 
 def _load(
@@ -270,33 +267,35 @@ COLOURS = (*scores.COLOURS, QUIET)
 MARKS = "osD^vPX"
 
 
-def write_plot(reports: Sequence[VocabularyReport], path: Path) -> None:
-    """Writes the plot in the format given by the suffix of `path`; creates its folder if necessary."""
-    figures = [
-        [report.name, task, counts.pieces, counts.words, counts.mentions, counts.whole]
-        for report in reports
-        for task, counts in report.datasets.items()
-    ]
-    save(path, lambda: draw(reports), figures)
+def write_plot(datasets: Sequence[Dataset], path: Path) -> None:
+    """Writes the plot in the format given by the suffix of `path`; creates its folder if necessary.
+
+    :param datasets: those of a model, then those of the next
+    """
+    columns = ("model", "task", "subtokens", "words", "mentions", "whole_mentions")
+    save(
+        path, lambda: draw(datasets), [[dict(each)[name] for name in columns] for each in datasets]
+    )
 
 
-def draw(reports: Sequence[VocabularyReport]) -> Figure:
+def draw(datasets: Sequence[Dataset]) -> Figure:
     """Two panels, a row a dataset, a mark a tokenizer."""
-    tasks = list(reports[0].datasets)
-    named = [task for task in tasks if reports[0].datasets[task].mentions]
+    tasks = list(dict.fromkeys(each["task"] for each in datasets))
+    named = [each["task"] for each in datasets[: len(tasks)] if each["mentions"]]
     figure, (left, right) = start_figure(6.3, 1.1 + 0.2 * len(tasks), across=2)
-    for number, report in enumerate(reports):
+    for number, begin in enumerate(range(0, len(datasets), len(tasks))):
         look: dict[str, Any] = {
             "color": COLOURS[number % 7],
             "marker": MARKS[number % 7],
             "linestyle": "none",
             "markersize": 4.5,
         }
-        counts = report.datasets
-        ratios = [counts[task].pieces / max(1, counts[task].words) for task in tasks]
-        left.plot(ratios, range(len(tasks)), label=report.name, **look)
-        shares = [100 * counts[task].whole / counts[task].mentions for task in named]
-        right.plot(shares, range(len(named)), **look)
+        own = datasets[begin : begin + len(tasks)]
+        with_mentions = [each for each in own if each["mentions"]]
+        ratios = [each["subtokens"] / max(1, each["words"]) for each in own]
+        left.plot(ratios, range(len(own)), label=own[0]["model"], **look)
+        shares = [100 * each["whole_mentions"] / each["mentions"] for each in with_mentions]
+        right.plot(shares, range(len(shares)), **look)
     for axes, names, label in (
         (left, tasks, "sub-tokens a word"),
         (right, named, "mentions without a split word, %"),
@@ -304,5 +303,6 @@ def draw(reports: Sequence[VocabularyReport]) -> Figure:
         axes.set_yticks(range(len(names)), names)
         lanes(axes, len(names))
         axes.set_xlabel(label)
-    figure.legend(loc="outside lower left", ncols=min(3, len(reports)), frameon=False, fontsize=7)
+    count = min(3, len(datasets) // len(tasks))
+    figure.legend(loc="outside lower left", ncols=count, frameon=False, fontsize=7)
     return figure

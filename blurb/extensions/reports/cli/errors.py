@@ -9,7 +9,6 @@ import click
 
 from blurb.cli._made import click_command
 from blurb.extensions.reports import errors
-from blurb.extensions.reports.errors import GOLD
 from blurb.extensions.reports.plots import _style, confusion
 from blurb.messages import UnknownName, count_noun
 from blurb.options import Argument, Option
@@ -26,7 +25,7 @@ class MistakeRecord(TypedDict):
 
     id: Annotated[str, "id of the example"]
     kind: Annotated[str, "kind of mistake"]
-    gold: Annotated[str | float, GOLD]
+    gold: Annotated[str | float, errors.GOLD]
     prediction: Annotated[str | float, "predicted answer, likewise"]
     text: NotRequired[Annotated[str, "text of the example, with --with-text"]]
 

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 import click
 
-from blurb import tasks
 from blurb.cli._made import TASKS_OR_FILES, click_command
 from blurb.data.loading import check_folder, hint_at_folder, path_of, read_split
 from blurb.extensions.reports.plots import _style, input_lengths
@@ -21,7 +20,7 @@ from blurb.messages import DataError
 from blurb.options import Option
 from blurb.planning.options import CASING
 from blurb.planning.steps import find_folders, make_reader
-from blurb.tasks import SPLITS, Task
+from blurb.tasks import SPLITS, Task, load_selection
 from blurb.terminal.output import Column, json_text, print_records, print_rows
 
 MOST_LABELS = 50
@@ -40,7 +39,7 @@ def chosen(
     casing: Annotated[str | None, CASING] = None,
 ) -> tuple[list[Task], Path, Read | None]:
     """Tasks, their data folder, and the function that tokenizes a split as the model does; None without one."""
-    named = tasks.load_selection(selection)
+    named = load_selection(selection)
     folder, _ = find_folders("blurb", data, None, named, has_suite=False)
     return named, folder, None if model is None else make_reader(model, folder, casing)
 

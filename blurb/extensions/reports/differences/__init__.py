@@ -8,12 +8,6 @@ from typing import Any
 
 from blurb.extensions.reports import errors
 from blurb.extensions.reports.differences import answers
-from blurb.extensions.reports.differences.answers import (
-    Differences,
-    TwoAnswers,
-    in_order,
-    pieces_of,
-)
 from blurb.messages import SettingsError, opt
 from blurb.results.comparability import Reason
 from blurb.store.record import Record
@@ -25,7 +19,7 @@ def differences(
     other: Record,
     split: Split = "test",
     rows: Mapping[str, dict[str, Any]] | None = None,
-) -> Differences:
+) -> answers.Differences:
     """Compares two trials of one dataset, `first` being A and `other` B.
 
     :param rows: id -> example of that split, from the user's data; without it there are ids and labels only
@@ -57,12 +51,12 @@ def differences(
         mistakes = [errors.analyse(record, split).examples for record in (first, other)]
         # A number that is exactly right is listed, too, with weight 0.
         kinds = [{each.unit: each.kind for each in side if each.weight} for side in mistakes]
-        texts = {unit: pieces_of(row, task_type) for unit, row in units.items()}
+        texts = {unit: answers.pieces_of(row, task_type) for unit, row in units.items()}
         result = analyse(answered, kinds, texts)
-    return replace(result, examples=in_order(result.examples))
+    return replace(result, examples=answers.in_order(result.examples))
 
 
-def _pair_answers(first: Record, other: Record, split: Split) -> list[TwoAnswers]:
+def _pair_answers(first: Record, other: Record, split: Split) -> list[answers.TwoAnswers]:
     """The answers of both to each example, in the order of A."""
     columns, theirs = first.predictions(split), other.predictions(split)
     place = {unit: number for number, unit in enumerate(theirs["id"])}

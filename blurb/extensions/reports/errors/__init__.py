@@ -20,7 +20,6 @@ from blurb.data import load_task
 from blurb.messages import SettingsError, notify, opt
 from blurb.registry import load_object
 from blurb.store.record import Record
-from blurb.tasks import ScoredSplit, Split
 
 GOLD = (
     "gold answer: labels joined by '; ', an entity as TYPE FIRST-END in words (END is not part of it), a number, or "
@@ -87,7 +86,7 @@ def tabulate_confusion(
 
 def analyse(
     record: Record,
-    split: Split,
+    split: tasks.Split,
     rows: Mapping[str, dict[str, Any]] | None = None,
     train: Sequence[Mapping[str, Any]] = (),
 ) -> Report:
@@ -146,7 +145,7 @@ def say_left_out() -> None:
 
 
 def read_texts(
-    record: Record, data: Path | str | None, raw: Path | str | None, split: ScoredSplit
+    record: Record, data: Path | str | None, raw: Path | str | None, split: tasks.ScoredSplit
 ) -> tuple[dict[str, Any] | None, list[Any]]:
     """The examples that a trial was scored on, by id, and those of train; none without a folder.
 

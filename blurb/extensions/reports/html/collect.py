@@ -34,9 +34,7 @@ from blurb.messages import DataError, opt
 from blurb.names import by_number
 from blurb.planning.ablations import COLUMNS, SCHEMA
 from blurb.results import comparability, comparison, groups, published
-from blurb.results.comparability import Use
 from blurb.results.dataset_scores import DATASETS, DatasetScores
-from blurb.results.groups import Standing
 from blurb.results.row import Origin, Row, label_rows
 from blurb.results.schema import undo_neutral
 from blurb.results.score import SCORE, datasets_by_type
@@ -91,7 +89,7 @@ def opening(found: PairwiseComparisons, entries: Sequence[PageRow], focus: int) 
     def worth(pair: PairwiseComparison) -> tuple[int, int]:
         first, other = entries[pair.first], entries[pair.other]
         alike = (
-            first.row.comparable_with(other.row, Use.CHECK) is None
+            first.row.comparable_with(other.row, comparability.Use.CHECK) is None
             and not first.row.kind.lower_bound
         )
         verdicts = sum(p is not None for _, p, _ in pair.lines)
@@ -251,7 +249,7 @@ def entry_of(
     row: Row,
     values: Mapping[str, Value] | None = None,
     listed: Listing | None = None,
-    standing: Standing | None = None,
+    standing: groups.Standing | None = None,
 ) -> PageRow:
     """The entry of a row on the page.
 

@@ -12,7 +12,6 @@ from blurb.leaderboard.ranking import Board, RankedRow
 from blurb.learners import RowKind
 from blurb.results import groups
 from blurb.results.dataset_scores import DatasetScores
-from blurb.results.groups import Standing
 from blurb.results.row import Origin, Published, Row
 from blurb.results.score import SCORE
 from blurb.tasks import TYPES
@@ -64,7 +63,9 @@ class RowProvenance:
     datasets: Sequence[DatasetProvenance]
 
 
-def winners(values: Mapping[int, float], standings: Sequence[Standing], key: str) -> set[int]:
+def winners(
+    values: Mapping[int, float], standings: Sequence[groups.Standing], key: str
+) -> set[int]:
     """The places of the best values of a column among those that they may be ranked with, two or more; ties all win.
 
     :param values: place -> value, as printed

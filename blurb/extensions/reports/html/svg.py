@@ -1,5 +1,6 @@
-"""Small charts as inline SVG. Colours are classes of the style sheet, so that they follow the light or dark theme.
+"""Small charts as inline SVG, whose elements are in `charts.html`; what is here are their places.
 
+Colours are classes of the style sheet, so that they follow the light or dark theme.
 The task-type means of all rows are one dot plot: a lane a mean, a dot a row, on one axis. Its places are per cent of
 the width, so that it is as wide as the window while its dots keep their size.
 """
@@ -9,11 +10,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import cache, partial
 from itertools import pairwise
+from typing import Any
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
+from blurb.extensions.reports.html import environment
 from blurb.extensions.reports.html.model import PageRow, SeriesChart
 from blurb.leaderboard.intervals import Value
 from blurb.leaderboard.terminal import SHORT
@@ -23,7 +26,8 @@ WIDTH = 340
 """Width of every chart, in units that equal pixels on a phone, so that text keeps its size there."""
 LABELS = 148
 """Width of the names beside the lanes."""
-LANE = 15
+TOP, LANE = 6, 15
+"""Above the first lane, and height of a lane."""
 LETTERS = 26
 MADE = 14
 """Maximum letters of a configuration beside the name of its model."""
@@ -63,6 +67,16 @@ class Axis:
         return [number * step for number in range(first, math.floor(self.high / step) + 1)]
 
 
+@cache
+def _charts() -> Any:
+    return environment().get_template("charts.html", globals=globals()).module
+
+
+def _draw(macro: str, *values: Any) -> Markup:
+    """A chart of `charts.html`."""
+    return Markup(getattr(_charts(), macro)(*values))
+
+
 def dots(
     entries: Sequence[tuple[int, PageRow]],
     published: Sequence[tuple[str, float]],
@@ -84,64 +98,27 @@ def dots(
             test = entry.datasets[task].test
             values += entry.datasets[task].scores.scores().values()
             values += (test.mean, *(test.interval or ()))
-    x = Axis(values, LABELS + 6, WIDTH - 6)
-    top, height = 6, LANE * max(1, len(entries))
-    parts = []
-    for mark in x.marks():
-        parts += [
-            _line(x(mark), top, x(mark), top + height, "grid"),
-            _text(x(mark), top + height + 12, f"{mark:g}", "middle quiet"),
-        ]
-    for name, value in published:
-        line = _line(x(value), top, x(value), top + height, "published")
-        parts.append(f"<g>{_tip(f'{name}: {value:.2f}')}{line}</g>")
     labels = named([entry for _, entry in entries])
-    for lane, ((place, entry), (model, setting)) in enumerate(zip(entries, labels, strict=True)):
-        y = top + lane * LANE + LANE / 2
-        dataset = entry.datasets[task]
-        test = dataset.test
-        extra = f' <tspan class="made">{escape(setting)}</tspan>' if setting else ""
-        name = f'<text class="name" x="0" y="{y + 3.5:.4g}">{escape(model)}{extra}</text>'
-        body = [_tip(_with_interval(entry.label, test)), name]
-        if not x.low <= test.mean <= x.high:
-            body.append(_text(LABELS + 8, y + 3.5, f"◂ {test.mean:.2f}", "quiet"))
-        else:
-            if test.interval:
-                low, high = test.interval
-                body.append(_line(x(max(low, x.low)), y, x(min(high, x.high)), y, "whisker"))
-            body += [
-                f'<circle cx="{x(seed):.1f}" cy="{y:g}" r="2.6"/>'
-                for seed in dataset.scores.scores().values()
-            ]
-            body.append(_line(x(test.mean), y - 5, x(test.mean), y + 5, "mean"))
-        parts.append(_group(place, on, body))
-    label = f"Test scores of {title}; the numbers are in the table below"
-    return _svg(top + height + 16, parts, label)
+    rows = [(*pair, label) for pair, label in zip(entries, labels, strict=True)]
+    return _draw("dots", rows, published, Axis(values, LABELS + 6, WIDTH - 6), task, title, on)
 
 
 def curves(entries: Sequence[tuple[int, PageRow]], task: str, title: str, on: int) -> Markup | None:
     """Score on dev over epochs, one line per seed; None if no row has epochs."""
-    known = [(place, entry) for place, entry in entries if entry.datasets[task].curves]
-    lines = [curve for _, entry in known for curve in entry.datasets[task].curves.values()]
+    lines = [curve for _, entry in entries for curve in entry.datasets[task].curves.values()]
     if not lines:
         return None
     longest = max(map(len, lines))
     grain = 2 if len(lines) <= FEW else 1
     y = Axis([value for line in lines for value in line], CURVES - 8, 8)
-    parts = _levels(y, 4)
     step = (WIDTH - 44) / max(1, longest - 1)
-    parts += [
-        _text(START + step * (epoch - 1), CURVES + 8, str(epoch), "middle quiet")
-        for epoch in sorted({1, (longest + 1) // 2, longest})
+    epochs = [(at, START + step * (at - 1)) for at in sorted({1, (longest + 1) // 2, longest})]
+    rows = [
+        (place, entry, [_path(step, list(map(y, curve)), grain) for curve in own.values()])
+        for place, entry in entries
+        if (own := entry.datasets[task].curves)
     ]
-    parts.append(_text(WIDTH - 6, CURVES + 21, "epoch", "number quiet"))
-    for place, entry in known:
-        paths = (
-            f'<path class="curve" d="{_path(step, [y(value) for value in curve], grain)}"/>'
-            for curve in entry.datasets[task].curves.values()
-        )
-        parts.append(_group(place, on, [_tip(entry.label), *paths]))
-    return _svg(CURVES + 24, parts, f"Dev scores of {title} over epochs")
+    return _draw("curves", rows, epochs, y, title, on)
 
 
 def series(chart: SeriesChart) -> Markup:
@@ -153,24 +130,14 @@ def series(chart: SeriesChart) -> Markup:
     if min(ends) > 0:
         # An axis from 0 would flatten a curve
         y.low = max(y.low, min(ends) - 0.06 * (max(ends) - min(ends)))
-    parts = _levels(y, 5)
-    parts += [_text(x(step), CURVES + 8, f"{step:,}", "middle quiet") for step in x.marks()]
-    parts.append(_text(WIDTH - 6, CURVES + 21, "step", "number quiet"))
-    for number, (run, own) in enumerate(chart.runs):
-        body = [_tip(run)]
+    runs = []
+    for run, own in chart.runs:
         bands = [(x(step), *map(y, band)) for step, *_, band in own if band]
-        if len(bands) == len(own):
-            upper = [f"{place:.1f} {high:.1f}" for place, _, high in bands]
-            lower = [f"{place:.1f} {low:.1f}" for place, low, _ in reversed(bands)]
-            body.append(f'<path class="band" d="M{"L".join([*upper, *lower])}Z"/>')
-        line = "L".join(f"{x(step):.1f} {y(trend):.1f}" for step, _, trend, _ in own)
-        body.append(f'<path class="curve" d="M{line}"/>')
-        for step, value, *_ in own:
-            spot = f'<circle class="dot" cx="{x(step):.1f}" cy="{y(value):.1f}" r="2.4"/>'
-            body.append(f"<g>{_tip(f'{run}, step {step:,}: {value:.2f}')}{spot}</g>")
-        parts.append(f'<g class="r{min(number, 3)}">{"".join(body)}</g>')
-    names = ", ".join(run for run, _ in chart.runs)
-    return _svg(CURVES + 24, parts, f"{chart.title} of the checkpoints of {names}, by step")
+        upper = [f"{place:.1f} {high:.1f}" for place, _, high in bands]
+        lower = [f"{place:.1f} {low:.1f}" for place, low, _ in reversed(bands)]
+        trend = [f"{x(step):.1f} {y(level):.1f}" for step, _, level, _ in own]
+        runs.append((run, own, [*upper, *lower] if len(bands) == len(own) else [], trend))
+    return _draw("series", runs, x, y, chart.title)
 
 
 class _StepAxis:
@@ -189,18 +156,6 @@ class _StepAxis:
         """The first step, the last and the one nearest to the middle."""
         middle = min(self.steps, key=lambda step: abs(self(step) - (START + END) / 2))
         return sorted({self.steps[0], middle, self.steps[-1]})
-
-
-def _levels(y: Axis, count: int) -> list[str]:
-    """The lines of the vertical axis, each with its value."""
-    return [
-        part
-        for mark in y.marks(count)
-        for part in (
-            _line(30, y(mark), WIDTH - 6, y(mark), "grid"),
-            _text(26, y(mark) + 3.5, f"{mark:g}", "number quiet"),
-        )
-    ]
 
 
 def _path(step: float, heights: Sequence[float], grain: int) -> str:
@@ -235,49 +190,12 @@ def shortened(name: str, letters: int = LETTERS) -> str:
     return name if len(name) <= letters else f"{name[: letters - 7]}…{name[-6:]}"
 
 
-def _group(place: int, on: int, body: Sequence[str]) -> str:
-    return f'<g class="row{" on" if place == on else ""}" data-row="{place}">{"".join(body)}</g>'
-
-
-def _tip(text: str) -> str:
-    return f"<title>{escape(text)}</title>"
-
-
-def _with_interval(name: str, value: Value) -> str:
-    interval = "" if value.low is None else f", 95 % interval {value.low:.2f} to {value.high:.2f}"
-    return f"{name}: {value.mean:.2f}{interval}"
-
-
-def _text(x: float, y: float, text: str, classes: str) -> str:
-    return f'<text class="{classes}" x="{x:.4g}" y="{y:.4g}">{escape(text)}</text>'
-
-
-def _line(x: float, y: float, to_x: float, to_y: float, classes: str) -> str:
-    return f'<path class="{classes}" d="M{x:.1f} {y:.1f}L{to_x:.1f} {to_y:.1f}"/>'
-
-
-def _svg(height: float, parts: Sequence[str], label: str) -> Markup:
-    head = f'<svg viewBox="0 0 {WIDTH} {height:g}" role="img" aria-label="{escape(label)}">'
-    return Markup(head + "".join(parts) + "</svg>")
-
-
-@dataclass(frozen=True)
-class Strip:
-    """A lane of the plot.
-
-    :param picture: the dots, a group each with the index of its row as `data-row` and its figure as `data-v`
-    :param shown: the figure of the highlighted row
-    """
-
-    title: str
-    picture: Markup
-    shown: str
-
-
-def strips(entries: Sequence[PageRow], on: int) -> list[Strip]:
+def strips(entries: Sequence[PageRow], on: int) -> list[tuple[str, Markup, Value | None]]:
     """The lanes: the score and `blurb-12` where a row has them, then every task type that a row has.
 
     :param on: index of the row to highlight
+    :returns: title; dots, a group each with the index of its row as `data-row` and its figure as `data-v`; and the
+        figure of the highlighted row
     """
     low = lowest(entries)
     lanes = [
@@ -286,7 +204,7 @@ def strips(entries: Sequence[PageRow], on: int) -> list[Strip]:
         *((SHORT[kind], [entry.types.get(kind) for entry in entries]) for kind in TYPES),
     ]
     return [
-        Strip(title, _picture(entries, values, low, on), _figure(values[on]))
+        (title, _picture(entries, values, low, on), values[on])
         for title, values in lanes
         if any(value is not None for value in values)
     ]
@@ -313,10 +231,7 @@ def marks(low: int) -> list[tuple[str, int]]:
 def _picture(
     entries: Sequence[PageRow], values: Sequence[Value | None], low: int, on: int
 ) -> Markup:
-    parts = [
-        f'<line class="grid" x1="{place}%" x2="{place}%" y1="0" y2="{HEIGHT}"/>'
-        for place, _ in marks(low)
-    ]
+    dots = []
     taken: Counter[int] = Counter()
     # The published rows first, and the highlighted one last: what is drawn later lies above.
     order = sorted(
@@ -326,32 +241,14 @@ def _picture(
         value = values[index]
         if value is None or value.mean < low:
             continue
-        bin_ = int(_place(value.mean, low) / BIN)
+        bin_ = int(_place(low, value.mean) / BIN)
         # The n-th dot of a place is 0, 4, -4, 8, -8 from the middle of its lane, and from the start again.
         number = taken[bin_] % (2 * int((HEIGHT / 2 - RADIUS) / STEP) + 1)
         offset = STEP * ((number + 1) // 2) * (1 if number % 2 else -1)
-        parts.append(_dot(entries[index], index, value, low, offset, index == on))
+        dots.append((index, entries[index], value, HEIGHT // 2 + offset))
         taken[bin_] += 1
-    return Markup("".join(parts))
+    return _draw("strip", dots, marks(low), partial(_place, low), on)
 
 
-def _dot(entry: PageRow, index: int, value: Value, low: int, offset: int, on: bool) -> str:
-    y = HEIGHT // 2 + offset
-    whisker = ""
-    if value.interval:
-        start, end = (f"{_place(bound, low):.2f}%" for bound in value.interval)
-        whisker = f'<line class="whisker" x1="{start}" x2="{end}" y1="{y}" y2="{y}"/>'
-    classes = "row" + " theirs" * (entry.kind == "published") + " on" * on
-    tip = _tip(_with_interval(entry.label, value))
-    return (
-        f'<g class="{classes}" data-row="{index}" data-v="{_figure(value)}">{tip}{whisker}'
-        f'<circle cx="{_place(value.mean, low):.2f}%" cy="{y}" r="{RADIUS}"/></g>'
-    )
-
-
-def _place(value: float, low: int) -> float:
+def _place(low: int, value: float) -> float:
     return 100 * (min(100.0, max(low, value)) - low) / (100 - low)
-
-
-def _figure(value: Value | None) -> str:
-    return "–" if value is None else f"{value.mean:.2f}"

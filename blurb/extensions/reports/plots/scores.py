@@ -12,7 +12,6 @@ from blurb.results.published import best_of_paper
 from blurb.results.row import Row
 from blurb.statistics.welch import half_width
 from blurb.store.record import clip_interval
-from blurb.tasks import Split
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,14 +31,14 @@ BEST = "best of the paper's Table 6"
 
 
 def plot(
-    rows: Sequence[Row], path: Path | str | None = None, split: Split = "test"
+    rows: Sequence[Row], path: Path | str | None = None, split: tasks.Split = "test"
 ) -> Figure | None:
     """`Results.plot`: in the format given by the suffix of `path`, or the figure without one."""
     figures = [[row.name, {name: row.values(name, split) for name in row.datasets}] for row in rows]
     return plotted(path, lambda: draw(rows, split), figures)
 
 
-def draw(rows: Sequence[Row], split: Split = "test") -> Figure:
+def draw(rows: Sequence[Row], split: tasks.Split = "test") -> Figure:
     """The plot, in print size. Datasets are in the paper's order, then those of one's own by name."""
     present = {name for row in rows for name in row.means(split)}
     known = [task.name for task in tasks.all() if task.paper_order and task.name in present]
@@ -81,7 +80,7 @@ def draw(rows: Sequence[Row], split: Split = "test") -> Figure:
 
 
 def _row(
-    axes: Axes, row: Row, number: int, rows: int, names: Sequence[str], split: Split
+    axes: Axes, row: Row, number: int, rows: int, names: Sequence[str], split: tasks.Split
 ) -> Line2D:
     """Draws the row of a number; returns its marks, for the legend."""
     colour, shape = COLOURS[number % len(COLOURS)], SHAPES[number % len(SHAPES)]

@@ -20,7 +20,6 @@ from blurb.protocols import protocol as protocols
 from blurb.results import from_store
 from blurb.results.row import Row
 from blurb.store.store import Store
-from blurb.tasks import Split
 
 PLAIN = frozenset(
     {"data", "raw", "suite", "seeds", "tokenizer", "device", "precision", "jobs", "progress"}
@@ -39,7 +38,7 @@ class Scoring:
 
     names: list[str]
     protocol: str
-    split: Split
+    split: tasks_.Split
     output: Path
     trials: Mapping[str, Any]
     told: list[str] = field(default_factory=list)

@@ -13,7 +13,6 @@ from blurb.cost.budget import budget_seconds
 from blurb.extensions.series import conduct, finding
 from blurb.extensions.series.api.checkpoint_rows import Scoring, names_of
 from blurb.extensions.series.curves import Scored, Step, losses
-from blurb.extensions.series.finding import FoundCheckpoints
 from blurb.extensions.series.series import Series
 from blurb.messages import ErrorCollector, SettingsError, opt
 from blurb.options import Argument, Option
@@ -203,7 +202,7 @@ def watch(
     scoring = Scoring(names, protocol, split, Path(output), {"progress": False, **trials})
     scored: dict[str, Scored] = {}
 
-    def so_far(checkpoints: FoundCheckpoints) -> Series:
+    def so_far(checkpoints: finding.FoundCheckpoints) -> Series:
         return scoring.series(
             [*({s.name: Scored(s) for s in checkpoints.steps} | scored).values()], checkpoints
         )

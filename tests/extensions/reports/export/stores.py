@@ -12,7 +12,6 @@ from blurb import formulations, tasks
 from blurb.data.schema import Example
 from blurb.store import rescore, row_trials as row_files
 from blurb.store.store import Store
-from blurb.tasks import Task
 from tests.store import fakes
 from tests.store.fakes import CONFIGURATION, row, trial
 
@@ -30,7 +29,7 @@ def bioasq(count: int = 140) -> list[Example]:
     return [{"id": name, "label": "yes" if i % 3 else "no"} for i, name in enumerate(names)]
 
 
-def noisy(task: Task, unit: Example, chance: random.Random) -> Any:
+def noisy(task: tasks.Task, unit: Example, chance: random.Random) -> Any:
     """A prediction that is often right: scores are then neither 0 nor 1."""
     gold = formulations.bind(task).gold(unit)
     if task.type in ("ner", "pico"):

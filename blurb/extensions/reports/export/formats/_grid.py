@@ -20,11 +20,9 @@ from blurb.messages import SettingsError, StoreError, UnknownName, group_reasons
 from blurb.results import groups
 from blurb.results.comparability import ONE_SEED
 from blurb.results.dataset_scores import DATASETS
-from blurb.results.groups import Standing
 from blurb.results.row import DEMO, Published, Row
 from blurb.results.score import SCORE
 from blurb.row_files.references import PUBLISHED, resolve_all
-from blurb.tasks import Task
 
 OPTIONS = frozenset({"published", "sd", "transpose", "generalisation"})
 MOST = 10
@@ -54,7 +52,7 @@ class ExportColumn:
     figures: dict[str, float]
     sd: dict[str, float] = field(default_factory=dict)
     note: str = ""
-    standing: Standing = field(default_factory=Standing)
+    standing: groups.Standing = field(default_factory=groups.Standing)
 
 
 @dataclass(frozen=True)
@@ -179,7 +177,7 @@ def _line(columns: Sequence[ExportColumn], key: str, sd: bool) -> list[ExportCel
     ]
 
 
-def _column(row: Row, own: Sequence[Row], datasets: Sequence[Task]) -> ExportColumn:
+def _column(row: Row, own: Sequence[Row], datasets: Sequence[tasks.Task]) -> ExportColumn:
     means = row.means()
     figures = {task.name: means[task.name] for task in datasets if task.name in means}
     deviations = {
@@ -226,7 +224,7 @@ class ExportFigure(NamedTuple):
     :param verdict: verdict on the data
     """
 
-    task: Task
+    task: tasks.Task
     metric: str
     value: float
     sd: float | None

@@ -6,6 +6,7 @@ The Hub compares an entry with others if the dataset's repository is registered 
 from __future__ import annotations
 
 import yaml  # type: ignore[import-untyped]
+from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
 
 from blurb.extensions.reports.export.formats import ExportFormat, ExportRequest, Files
 from blurb.extensions.reports.export.formats._grid import figures
@@ -13,12 +14,6 @@ from blurb.messages import SettingsError, opt
 
 
 def _render(requested: ExportRequest) -> Files:
-    try:
-        from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
-    except ImportError as error:
-        raise SettingsError(
-            "This version of huggingface_hub does not support .eval_results: pip install --upgrade huggingface_hub."
-        ) from error
     if requested.source_url is None and (requested.source_name or requested.source_org):
         raise SettingsError(
             "A source has a name or an organisation only with an address",
