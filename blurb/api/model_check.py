@@ -227,7 +227,8 @@ def _train_one_step(
         units = Subset(rows, "")
         learner = EncoderLearner(source, formulation, "cpu", "fp32")
         learner.fit(units, units, 1, lambda done, total: None)
-        assert len(learner.predict(units)[0]) == len(rows)
+        predicted = learner.predict(units)[0]
+        assert len(predicted) == len(rows)
     except (
         BlurbError,
         RuntimeError,

@@ -97,9 +97,10 @@ class Weights:
             *(["*.py"] if with_code else []),
         )
         paths = {*self.files, *(path for pattern in patterns for path in self.folder.glob(pattern))}
+        stats = {str(path): path.stat() for path in paths}
         return tuple(
             (name, one.st_size, one.st_mtime_ns, one.st_ctime_ns, one.st_ino)
-            for name, one in sorted({str(path): path.stat() for path in paths}.items())
+            for name, one in sorted(stats.items())
         )
 
     def hash(self, config: Mapping[str, Any], code: Sequence[Path] = ()) -> str:

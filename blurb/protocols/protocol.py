@@ -87,12 +87,15 @@ class Protocol:
     def tables(self) -> list[Mapping[str, Any]]:
         """All tables of settings; of a search, one for each value."""
         grids = (self.search, self.adapter_search)
+        searched = [
+            {axis: value} for grid in grids for axis, values in grid.items() for value in values
+        ]
         return [
             self.everywhere,
             self.adapter,
             *self.per_task.values(),
             *self.per_baseline.values(),
-            *[{axis: value} for grid in grids for axis, values in grid.items() for value in values],
+            *searched,
         ]
 
     def settings(
