@@ -170,6 +170,13 @@ def score(
         _pair_tasks(task, predictions, unused, suite),
         [] if dev is None else _pair_tasks(task, dev, unused, suite),
     )
+    kinds = [each.task_type for each, _ in pairs]
+    in_vain = {
+        "scheme": scheme and not any("tags" in kind.columns for kind in kinds),
+        "map": names and not any(kind.has_labels for kind in kinds),
+    }
+    if given := [opt(name) for name, vain in in_vain.items() if vain]:
+        raise SettingsError(f"These tasks have no use for {given[0]}", fix="leave it out.")
     names_of_test = [each.name for each, _ in pairs]
     if alone := [each.name for each, _ in dev_pairs if each.name not in names_of_test]:
         raise SettingsError(f"{', '.join(alone)}: there are predictions on dev and none on test.")

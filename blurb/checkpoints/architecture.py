@@ -13,7 +13,7 @@ from pathlib import Path
 from string import ascii_lowercase
 from typing import Any
 
-from blurb.checkpoints.reading import errors_alone, shorten_value
+from blurb.checkpoints.reading import errors_alone, read_json, shorten_value
 from blurb.fields import Field
 from blurb.inputs.features import Features
 from blurb.inputs.tokenizer import Tokenizer
@@ -70,6 +70,8 @@ def enlarge_embeddings(encoder: Any, size: int) -> None:
 
 COMMON = ("the", "of", "and", "in", "with")
 """Words that every English text has."""
+SENTENCES = "sentence_bert_config.json"
+"""What sentence-transformers does with a text before the tokenizer, which transformers does not read."""
 TEXT_TASKS = (
     "MASKED_LM",
     "CAUSAL_LM",
@@ -234,6 +236,14 @@ def find_silent_faults(folder: Path, tokenizer: Tokenizer, encoder: Any) -> Iter
             where=where,
             fix='Set "do_lower_case": true, or take the tokenizer of the original checkpoint with '
             f"{opt('tokenizer')}.",
+        )
+    beside = folder / SENTENCES
+    lowered = beside.is_file() and read_json(folder, SENTENCES).get("do_lower_case")
+    if lowered and not tokenizer.lower_cases:
+        yield ModelError(
+            "sentence-transformers lower-cases each text of this encoder; its tokenizer by itself does not.",
+            where=beside,
+            fix='Set "do_lower_case": true in tokenizer_config.json, too.',
         )
     table = getattr(getattr(encoder, "embeddings", None), "token_type_embeddings", None)
     segments = 1 + tokenizer.special_tokens.highest_type

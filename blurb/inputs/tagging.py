@@ -76,14 +76,14 @@ def scheme_name(name: str) -> str:
     return known
 
 
-def reading_scheme(name: str) -> str:
+def reading_scheme(name: str, where: object = None) -> str:
     """The scheme whose rule (`decode_spans`) reads the tags of a file; UnknownName if it does not exist.
 
     >>> reading_scheme("IOB1"), reading_scheme("iobes")
     ('bio', 'bioul')
     """
     if name.lower() not in READ:
-        raise UnknownName("tagging scheme", name.lower(), READ)
+        raise UnknownName("tagging scheme", name.lower(), READ, where=where)
     return "bio" if name.lower() == IOB1 else scheme_name(name)
 
 

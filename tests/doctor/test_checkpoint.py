@@ -125,6 +125,16 @@ BROKEN = (
 )
 
 
+@pytest.mark.parametrize(("kind", "count"), [("bert_uncased", 0), ("roberta", 1)])
+def test_texts_that_sentence_transformers_would_lower_case(
+    checkpoint: Builder, tmp_path: Path, kind: str, count: int
+) -> None:
+    folder = Path(shutil.copytree(checkpoint(kind), tmp_path / "mine"))
+    (folder / "sentence_bert_config.json").write_text('{"do_lower_case": true}')
+    problems = examine(folder).problems
+    assert ["lower-cases each text" in problem.what for problem in problems] == [True] * count
+
+
 @pytest.mark.parametrize("breaks", BROKEN, ids=lambda one: one.__name__)
 def test_one_thing_is_wrong(copy: Path, breaks: Callable[[Path], tuple[str, str]]) -> None:
     what, fix = breaks(copy)

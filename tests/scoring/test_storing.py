@@ -266,7 +266,7 @@ def test_predictions_on_dev_are_stored_beside_those_on_test(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--predictions", "gad.jsonl", "--dev", "gad.jsonl"], "Predictions on dev are for add"),
+        (["--predictions", "gad.jsonl", "--dev", "gad.jsonl"], "--dev is of the trial that --add"),
         (["--predictions", "gad.jsonl", "--dev", "gad.jsonl", "--add", "tool"], "gad.jsonl"),
     ],
 )

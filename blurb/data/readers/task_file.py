@@ -130,7 +130,7 @@ def _convert_tags(tags: list[str], task: Task, line: Callable[[int], FileLine]) 
     :param line: gives the line of the tag at a place
     """
     declared = task.layout.get("scheme", "bio").lower()
-    scheme = tagging.reading_scheme(declared)
+    scheme = tagging.reading_scheme(declared, f"task {task.name}, [format]")
     only = task.labels[0] if len(task.labels) == 1 else None
     written = []
     for place, tag in enumerate(map(trim_label, tags)):
