@@ -103,6 +103,8 @@ class Field:
             return tuple(
                 replace(self, many=False).checked(name, each, where, alike) for each in given
             )
+        if isinstance(given, str) and "\0" in given:
+            raise SettingsError(f"{name} must be without the character U+0000.", where=where)
         known = self.choices() if callable(self.choices) else self.choices
         fits = self._is_kind(given)
         if fits and known:
@@ -122,8 +124,6 @@ class Field:
 
     def _is_kind(self, given: Any) -> bool:
         if self.filled and isinstance(given, (str, list, tuple)) and not given:
-            return False
-        if isinstance(given, str) and "\0" in given:
             return False
         right = isinstance(given, KINDS[self.kind][1]) and (
             self.kind in (bool, object) or not isinstance(given, bool)

@@ -99,11 +99,7 @@ def _resolve_beside(path: Path, key: str, given: Any) -> Any:
         if word.strip().endswith(FILES[key]) and word not in names
     }
     folder = os.path.realpath(path.parent)
-    below = (
-        word
-        for word in places
-        if "\0" not in word and Path(os.path.realpath(places[word])).is_relative_to(folder)
-    )
+    below = (word for word in places if Path(os.path.realpath(places[word])).is_relative_to(folder))
     if out := sorted(places.keys() - below):
         raise SettingsError(
             f"{out[0]!r} is not below the folder of this file", fix=f"type --{key} instead."

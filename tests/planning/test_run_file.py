@@ -18,7 +18,9 @@ from blurb.planning.run_file import with_file, write
 from tests.cli.in_process import blurb as command
 
 RUN = {"suite": "demo", "protocol": "smoke", "precision": "fp32", "device": "cpu"}
-TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
+TEXTS = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=12
+)
 OPTIONS = st.fixed_dictionaries(
     {"model": st.lists(TEXTS, min_size=1, max_size=3).map(tuple) | TEXTS},
     optional={

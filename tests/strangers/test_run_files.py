@@ -191,7 +191,7 @@ def test_the_folder_of_a_suite_is_below_it(tmp_path: Path) -> None:
 def test_names_of_no_file_are_refused_in_a_sentence(key: str, here: Path) -> None:
     """A character that no name of a file has, in whatever key, and a link to itself."""
     for text, said in (
-        (f'{key} = "a\\u0000.toml"\n', "is not below the folder of this file"),
+        (f'{key} = "a\\u0000.toml"\n', f"{key} must be without the character U+0000"),
         (f'check = "x.csv"\n{key} = "loop.toml"\n', "loop.toml"),
     ):
         (here / "loop.toml").unlink(missing_ok=True)
