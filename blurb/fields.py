@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from pathlib import PurePath
 from types import NoneType, UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin
 
@@ -103,7 +104,8 @@ class Field:
             return tuple(
                 replace(self, many=False).checked(name, each, where, alike) for each in given
             )
-        if isinstance(given, str) and "\0" in given:
+        several = given if isinstance(given, list | tuple) else [given]
+        if any("\0" in str(each) for each in several if isinstance(each, str | PurePath)):
             raise SettingsError(f"{name} must be without the character U+0000.", where=where)
         known = self.choices() if callable(self.choices) else self.choices
         fits = self._is_kind(given)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import numpy as np
@@ -70,6 +71,8 @@ def test_a_number_is_taken_if_and_only_if_it_is_within_its_bounds(
         (Field(str, filled=True), "", "f: x must be a text (got '')."),
         (Field(object, filled=True), [], "f: x must be no empty text or list (got [])."),
         (Field(str), "a\0b", "f: x must be without the character U+0000."),
+        (fields.TEXTS, ["a", "a\0b"], "f: x must be without the character U+0000."),
+        (Field(object), Path("a\0b"), "f: x must be without the character U+0000."),
     ],
 )
 def test_what_a_value_must_be_is_said(about: Field, value: Any, message: str) -> None:

@@ -154,15 +154,15 @@ def score(
     """
     if add is not None and split != "test":
         raise SettingsError(f"A trial needs predictions on test; leave out {opt('split')}.")
-    of_trials = {
-        "dev": dev,
-        "trained-on": trained_on,
-        "seed": seed,
-        "gold-as-predictions": gold_as_predictions or None,
-    }
-    if add is None and (given := [opt(name) for name in of_trials if of_trials[name] is not None]):
-        raise SettingsError(
-            f"{given[0]} is of the trial that {opt('add')} stores", fix=f"give {opt('add')}, too."
+    if add is None:
+        of_trials = {
+            "dev": dev is not None,
+            "trained-on": trained_on,
+            "seed": seed,
+            "gold-as-predictions": gold_as_predictions,
+        }
+        _refuse_given(
+            of_trials, f"{{}} is of the trial that {opt('add')} stores", f"give {opt('add')}, too."
         )
     suite = load_suite(suite).name
     unused = {"scheme": scheme, "map": names, "column": column, "file-format": file_format}
@@ -175,8 +175,7 @@ def score(
         "scheme": scheme and not any("tags" in kind.columns for kind in kinds),
         "map": names and not any(kind.has_labels for kind in kinds),
     }
-    if given := [opt(name) for name, vain in in_vain.items() if vain]:
-        raise SettingsError(f"These tasks have no use for {given[0]}", fix="leave it out.")
+    _refuse_given(in_vain, "These tasks have no use for {}")
     names_of_test = [each.name for each, _ in pairs]
     if alone := [each.name for each, _ in dev_pairs if each.name not in names_of_test]:
         raise SettingsError(f"{', '.join(alone)}: there are predictions on dev and none on test.")
@@ -265,10 +264,7 @@ def _pair_tasks(
     """
     paths = _paths_of(predictions)
     if any(map(batch.batch_files, paths)):
-        if given := [opt(name) for name, value in unused.items() if value]:
-            raise SettingsError(
-                f"Answers of a batch service have no use for {given[0]}", fix="leave it out."
-            )
+        _refuse_given(unused, "Answers of a batch service have no use for {}")
         return [*_answered_tasks(batch.read(paths), task, suite)]
     if task is not None:
         if len(paths) > 1 or any(map(Path.is_dir, paths)):
@@ -315,6 +311,13 @@ def _pair_tasks(
     if not files:
         raise DataError("no file is named after a dataset, such as ncbi-disease.conll.", paths[0])
     return [(each, files[each.name]) for each in load_selection(",".join(files), suite)]
+
+
+def _refuse_given(options: Mapping[str, Any], what: str, fix: str = "leave it out.") -> None:
+    """Raises a SettingsError that names the first of options that is given, if one is."""
+    for name, value in options.items():
+        if value:
+            raise SettingsError(what.format(opt(name)), fix=fix)
 
 
 def _paths_of(predictions: Predictions) -> list[Path]:

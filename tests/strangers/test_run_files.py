@@ -192,6 +192,7 @@ def test_names_of_no_file_are_refused_in_a_sentence(key: str, here: Path) -> Non
     """A character that no name of a file has, in whatever key, and a link to itself."""
     for text, said in (
         (f'{key} = "a\\u0000.toml"\n', f"{key} must be without the character U+0000"),
+        *[(f'{key} = ["a\\u0000.toml"]\n', f"{key} must be without")] * (key == "tasks"),
         (f'check = "x.csv"\n{key} = "loop.toml"\n', "loop.toml"),
     ):
         (here / "loop.toml").unlink(missing_ok=True)
