@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import huggingface_hub
+
 from blurb.checkpoints.reading import read_json, reason_of
 from blurb.messages import ModelError
 
@@ -23,11 +25,9 @@ def revisions(repository: str) -> list[str]:
 
     :raises ModelError: says why the Hub does not answer
     """
-    from huggingface_hub import HfApi
-
     _limit_silence()
     with _as_model_error(repository, f"The Hub does not list the revisions of {repository}"):
-        refs = HfApi().list_repo_refs(repository)
+        refs = huggingface_hub.HfApi().list_repo_refs(repository)
     return [str(ref.name) for ref in (*refs.branches, *refs.tags)]
 
 
@@ -36,13 +36,15 @@ def fetch(repository: str, revision: str | None, remote_code: bool) -> Path:
 
     :raises ModelError: with the error of the Hub, the network or the disk
     """
-    from huggingface_hub import snapshot_download
-
     _limit_silence()
 
     def get(pickled: bool) -> Path:
         patterns = [*FILES, *([CODE] if remote_code else []), *([PICKLED] if pickled else [])]
-        return Path(snapshot_download(repository, revision=revision, allow_patterns=patterns))
+        return Path(
+            huggingface_hub.snapshot_download(
+                repository, revision=revision, allow_patterns=patterns
+            )
+        )
 
     tried = f"{repository} is neither a local folder nor in the local Hub cache, and downloading it failed"
     with _as_model_error(repository, tried):
@@ -57,19 +59,15 @@ def _limit_silence() -> None:
 
     As requests for headers, they end after `HF_HUB_ETAG_TIMEOUT` seconds without a byte, by default 10.
     """
-    from huggingface_hub import get_session
-
-    client = get_session()
+    client = huggingface_hub.get_session()
     hooks = client.event_hooks
     if _limit_request not in hooks["request"]:
         client.event_hooks = {**hooks, "request": [*hooks["request"], _limit_request]}
 
 
 def _limit_request(request: Any) -> None:
-    from huggingface_hub import constants
-
     request.extensions["timeout"] = {
-        part: constants.HF_HUB_ETAG_TIMEOUT if seconds is None else seconds
+        part: huggingface_hub.constants.HF_HUB_ETAG_TIMEOUT if seconds is None else seconds
         for part, seconds in request.extensions.get("timeout", {}).items()
     }
 

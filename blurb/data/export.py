@@ -21,7 +21,6 @@ def jsonl(rows: Sequence[Example], path: Path) -> None:
 
 def parquet(rows: Sequence[Example], path: Path) -> None:
     """The same columns; positions of entities are structures."""
-    import pyarrow
     import pyarrow.parquet
 
     with replacing_file(path) as aside:

@@ -150,7 +150,6 @@ def _run_record(record: Record) -> RunRecord:
 
 def _predictions_bytes(records: Mapping[int, Record]) -> bytes:
     """The predictions of all seeds of a dataset as Parquet: seed, split, id, prediction, and loss where it is known."""
-    import pyarrow
     import pyarrow.parquet
 
     columns: dict[str, list[Any]] = {"seed": [], "split": [], "id": [], "prediction": [], LOSS: []}

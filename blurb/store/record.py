@@ -256,7 +256,6 @@ def read_metrics(path: Path) -> Figures:
 
 def write_predictions(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
     """Writes `predictions.parquet`: split, id, doc_id, gold, prediction, majority, scores, loss; a row per example."""
-    import pyarrow
     import pyarrow.parquet
 
     types = {LOSS: pyarrow.float32()}

@@ -44,8 +44,7 @@ class TrialCheckpoints:
 
     def read(self) -> tuple[dict[str, dict[str, Tensor]], dict[str, Any]] | None:
         """Tensors by file and name, and values, of the newest checkpoint; an unusable one is set aside."""
-        from safetensors import SafetensorError
-        from safetensors.torch import load_file
+        import safetensors.torch
 
         folders = sorted(folder_of(self.path).glob("*"))
         if not folders:
@@ -59,19 +58,21 @@ class TrialCheckpoints:
             if not reason:
                 # Copies, as tensors are mapped from the files, which are removed with the next checkpoint.
                 return {
-                    file.stem: {name: value.clone() for name, value in load_file(file).items()}
+                    file.stem: {
+                        name: value.clone()
+                        for name, value in safetensors.torch.load_file(file).items()
+                    }
                     for file in folders[-1].glob("*.safetensors")
                     if file.is_file()  # reading a pipe would wait for ever
                 }, values  # type: ignore[possibly-undefined]
-        except (BlurbError, OSError, SafetensorError) as error:
+        except (BlurbError, OSError, safetensors.SafetensorError) as error:
             reason = safe_message(error)
         self.set_aside(reason)
         return None
 
     def write(self, tensors: Mapping[str, Mapping[str, Tensor]], values: Mapping[str, Any]) -> None:
         """Writes a checkpoint; if that fails (a full disk), the one before stays, and the training goes on."""
-        from safetensors import SafetensorError
-        from safetensors.torch import save_file
+        import safetensors.torch
 
         if self.lease is not None and not self.lease.is_held():
             return  # another process has taken the trial over, with its checkpoints
@@ -83,14 +84,14 @@ class TrialCheckpoints:
             new.mkdir()
             for name, each in tensors.items():
                 whole = {key: value.detach().cpu().contiguous() for key, value in each.items()}
-                save_file(whole, new / f"{name}.safetensors")
+                safetensors.torch.save_file(whole, new / f"{name}.safetensors")
             write_json(new / VALUES, {"about": self.about, **values})
             seal_folder(new)
             target.parent.mkdir(exist_ok=True)
             # Saved after the last step of an epoch, and again after its dev scores.
             shutil.rmtree(target, ignore_errors=True)
             new.rename(target)
-        except (BlurbError, OSError, ValueError, SafetensorError) as error:
+        except (BlurbError, OSError, ValueError, safetensors.SafetensorError) as error:
             _warn_once(f"no checkpoint was written, and the trial goes on: {safe_message(error)}")
             shutil.rmtree(new, ignore_errors=True)
             return

@@ -134,12 +134,11 @@ def _open_parquet(content: bytes, **options: Any) -> pyarrow.parquet.ParquetFile
 
 def _size_of_values(array: pyarrow.Array) -> int:
     """The bytes that the values of an array need in Python."""
-    import pyarrow
-    from pyarrow import compute
+    import pyarrow.compute
 
     if isinstance(array, pyarrow.DictionaryArray):
-        lengths = compute.binary_length(array.dictionary).take(array.indices)
-        return int(compute.sum(lengths).as_py() or 0) + CELL * len(array)
+        lengths = pyarrow.compute.binary_length(array.dictionary).take(array.indices)
+        return int(pyarrow.compute.sum(lengths).as_py() or 0) + CELL * len(array)
     if isinstance(array, pyarrow.ListArray | pyarrow.LargeListArray):
         return _size_of_values(array.flatten()) + CELL * len(array)
     if isinstance(array, pyarrow.StructArray):

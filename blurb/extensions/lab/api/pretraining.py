@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from blurb.extensions.lab.pretraining import pretrain as lab, request
+from blurb.extensions.lab.pretraining import request
+from blurb.extensions.lab.pretraining.recipe import version_in
 
 
 def pretrain(
@@ -41,8 +42,10 @@ def pretrain(
     requested = request.recipe({**recipe, "words": request.words(words)})
     place, originals = (None if each is None else Path(each) for each in (data, raw))
     corpus, about = request.corpus(
-        _listed(text), _listed(mix), place, originals, lab.version_in(Path(out))
+        _listed(text), _listed(mix), place, originals, version_in(Path(out))
     )
+    from blurb.extensions.lab.pretraining import pretrain as lab
+
     if hours is not None:
         requested = lab.for_hours(Path(out), corpus, requested, hours)
     return lab.pretrain(Path(out), corpus, requested, about, progress, every)

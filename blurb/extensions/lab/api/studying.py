@@ -7,17 +7,19 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from blurb.corpora import demo
-from blurb.cost.estimator import Estimator
-from blurb.extensions.lab.study import conduct, findings, parts, spec
+from blurb.extensions.lab.study import findings, parts, spec
 from blurb.messages import DataError, format_duration, opt
 from blurb.options import Argument, Option
 from blurb.planning import trials
 from blurb.planning.options import RunOptions
 from blurb.planning.request import make_request
 from blurb.results.row import Row
+
+if TYPE_CHECKING:
+    from blurb.extensions.lab.study import conduct
 
 
 def study(
@@ -64,6 +66,8 @@ def study(
                 "A study needs the data folder",
                 fix=f"add {opt('data')}, or {opt('suite', 'demo')} to try it.",
             )
+        from blurb.extensions.lab.study import conduct
+
         end = math.inf if hours is None else time.monotonic() + 3600 * hours
         originals = None if raw is None else Path(raw)
         options = _options(requested, folder, place, originals, suite)
@@ -98,6 +102,8 @@ def missing_parts(
     """The parts that `study` would make, in their order with their predicted seconds, and a sentence on all of them."""
     folder, place = Path(output), _place(data, suite)
     requested = parts.start_study(spec.read(file), folder)
+    from blurb.extensions.lab.study import conduct
+
     originals = None if raw is None else Path(raw)
     texts = None if place is None else conduct.Texts(place, originals)
     options = _options(requested, folder, place, originals, suite)
@@ -142,6 +148,8 @@ def _options(
 
 def _predict_scoring(encoder: Path, protocol: str, options: Mapping[str, Any]) -> float:
     """Seconds of the fine-tuning of an encoder."""
+    from blurb.cost.estimator import Estimator
+
     request, _, _ = make_request(
         RunOptions(model=encoder, protocol=protocol, output=encoder / "runs", **options)
     )

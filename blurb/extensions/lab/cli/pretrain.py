@@ -10,8 +10,7 @@ import click
 
 from blurb.cli._made import click_command
 from blurb.extensions.lab.pretraining import request
-from blurb.extensions.lab.pretraining.pretrain import ABOUT, for_hours, pretrain, version_in
-from blurb.extensions.lab.pretraining.recipe import Recipe
+from blurb.extensions.lab.pretraining.recipe import ABOUT, Recipe, version_in
 from blurb.options import Argument, Option
 from blurb.system.files import read_json
 
@@ -78,6 +77,8 @@ def command(
     if text:  # else an error follows
         click.echo("Reading the text ...", err=True)
     corpus, about = request.corpus(text, mix, data, raw, version_in(out))
+    from blurb.extensions.lab.pretraining.pretrain import for_hours, pretrain
+
     if threads is not None:
         import torch
 

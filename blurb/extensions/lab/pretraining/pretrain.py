@@ -17,19 +17,21 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from blurb import __version__
 from blurb.checkpoints import Checkpoint
 from blurb.checkpoints.reading import hide_progress
+from blurb.extensions.lab.pretraining import models, trainer
 from blurb.extensions.lab.pretraining.inputs import PretrainingInputs, enough, stream
-from blurb.extensions.lab.pretraining.recipe import FIRST, VERSION, Recipe
+from blurb.extensions.lab.pretraining.recipe import ABOUT, FIRST, PLAN, Recipe, version_in
 from blurb.extensions.lab.pretraining.request import PretrainingCorpus
 from blurb.extensions.reports.html import environment
 from blurb.messages import SettingsError, count_noun
 from blurb.system.files import nearest_existing, new_folder, read_json, write_json
+from blurb.training.hardware import choose_device, machine_names
+from blurb.training.precision import choose_precision, has_bf16
 
-ABOUT = "pretraining.json"
-PLAN = "recipe.json"
-"""Stands in the folder before the first checkpoint, with the precision, in which every machine goes on."""
 CUT = re.compile(r"inline_container|unexpected pos|No space left on device|os error 28")
 """Words of torch's and safetensors' writers where a disk is full."""
 
@@ -74,10 +76,6 @@ def pretrain(
         return target
     if find_spec("accelerate") is None:
         raise SettingsError("The Trainer of transformers needs accelerate: pip install accelerate")
-    import torch
-
-    from blurb.extensions.lab.pretraining import models, trainer
-
     model, tokenizer = models.build(corpus.texts, recipe)
     out.mkdir(parents=True, exist_ok=True)
     precision = usual_precision()
@@ -141,32 +139,13 @@ def pretrain(
     return target
 
 
-def version_in(out: Path, asked: int = VERSION) -> int:
-    """The version of pretraining in a folder: that of its start, else the one that is asked for."""
-    return version_of(read_json(out / PLAN)) if (out / PLAN).is_file() else asked
-
-
-def version_of(about: Mapping[str, Any]) -> int:
-    """The version of the recipe with which a pretraining began, from what is written of it."""
-    recipe = about.get("recipe")
-    return int(recipe.get("version", FIRST)) if isinstance(recipe, dict) else VERSION
-
-
 def usual_precision() -> str:
     """The precision of a pretraining that begins on this machine."""
-    import torch
-
-    from blurb.training.precision import choose_precision
-
     return choose_precision("auto", torch.device("cuda" if torch.cuda.is_available() else "cpu"))
 
 
 def machine() -> dict[str, Any]:
     """The kind of machine, by which a time that was measured is good for another pretraining."""
-    import torch
-
-    from blurb.training.hardware import choose_device, machine_names
-
     return {
         "hardware": machine_names(str(choose_device("auto"))),
         "threads": torch.get_num_threads(),
@@ -208,11 +187,6 @@ def for_hours(out: Path, corpus: PretrainingCorpus, recipe: Recipe, hours: float
 
 def words_per_second(corpus: PretrainingCorpus, recipe: Recipe) -> float:
     """Measured on updates of a model that is thrown away."""
-    import torch
-
-    from blurb.extensions.lab.pretraining import models, trainer
-    from blurb.training.precision import has_bf16
-
     model, tokenizer = models.build(corpus.texts, recipe)
     learnt = stream(enough(corpus.texts, 0, recipe.seed), tokenizer)
     inputs = PretrainingInputs(learnt, replace(recipe, words=10**9), tokenizer)

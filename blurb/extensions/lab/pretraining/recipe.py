@@ -6,12 +6,17 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Literal, get_args
+from pathlib import Path
+from typing import Any, Literal, get_args
 
 from blurb.fields import Field, check_fields, declare_field
 from blurb.messages import SettingsError, UnknownName
 from blurb.options import option
+from blurb.system.files import read_json
 
+ABOUT = "pretraining.json"
+PLAN = "recipe.json"
+"""Stands in the folder before the first checkpoint, with the precision, in which every machine goes on."""
 SIZES: Mapping[str, Mapping[str, int]] = {
     "tiny": {"num_hidden_layers": 2, "hidden_size": 128},
     "mini": {"num_hidden_layers": 4, "hidden_size": 256},
@@ -116,3 +121,14 @@ class Recipe:
         return hashlib.sha256(
             json.dumps({**own, "text": text}, sort_keys=True).encode()
         ).hexdigest()[:16]
+
+
+def version_in(out: Path, asked: int = VERSION) -> int:
+    """The version of pretraining in a folder: that of its start, else the one that is asked for."""
+    return version_of(read_json(out / PLAN)) if (out / PLAN).is_file() else asked
+
+
+def version_of(about: Mapping[str, Any]) -> int:
+    """The version of the recipe with which a pretraining began, from what is written of it."""
+    recipe = about.get("recipe")
+    return int(recipe.get("version", FIRST)) if isinstance(recipe, dict) else VERSION

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from blurb.checkpoints.reading import hide_progress
-from blurb.extensions.lab.pretraining import pretrain, request
+from blurb.extensions.lab.pretraining import models, pretrain, request
+from blurb.extensions.lab.pretraining.recipe import ABOUT
 from blurb.extensions.lab.study import parts
 from blurb.extensions.lab.study.parts import WORK
 from blurb.extensions.lab.study.spec import Study, Variant
@@ -114,9 +115,7 @@ def _make(
             still_mine()
             _keep(row, target / protocol)
     still_mine()
-    write_json(
-        target / pretrain.ABOUT, {**read_json(encoder / pretrain.ABOUT), parts.SCORING: seconds}
-    )
+    write_json(target / ABOUT, {**read_json(encoder / ABOUT), parts.SCORING: seconds})
     shutil.rmtree(work)
 
 
@@ -184,7 +183,7 @@ class Forecast:
         counts as a whole."""
         here = pretrain.machine(), pretrain.usual_precision()
         done = [
-            (each, read_json(parts.place(self._out, each, seed) / pretrain.ABOUT))
+            (each, read_json(parts.place(self._out, each, seed) / ABOUT))
             for each, seed in self._study.pretrainings
             if parts.is_done(self._out, self._study, each, seed)
         ]
@@ -227,8 +226,6 @@ class Forecast:
 
     def _estimate(self, variant: Variant) -> float:
         """By the cost model, on the encoder as the pretraining begins with it: weights do not change what it takes."""
-        from blurb.extensions.lab.pretraining import models
-
         assert self._texts is not None
         if _size(variant) not in self._tried:
             corpus, _ = self._texts.of(variant)

@@ -9,8 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blurb.extensions.lab.pretraining.pretrain import version_of
-from blurb.extensions.lab.pretraining.recipe import FIRST
+from blurb.extensions.lab.pretraining.recipe import FIRST, version_of
 from blurb.extensions.lab.study import parts
 from blurb.extensions.lab.study.reading import VariantDifference, compared, reading, unit_variances
 from blurb.extensions.lab.study.spec import Study

@@ -20,8 +20,13 @@ from pathlib import Path
 from typing import Any
 
 from blurb.extensions.lab.pretraining import request
-from blurb.extensions.lab.pretraining.pretrain import ABOUT as PRETRAINING, PLAN, version_of
-from blurb.extensions.lab.pretraining.recipe import VERSION, Recipe
+from blurb.extensions.lab.pretraining.recipe import (
+    ABOUT as PRETRAINING,
+    PLAN,
+    VERSION,
+    Recipe,
+    version_of,
+)
 from blurb.extensions.lab.study.spec import Study, Variant
 from blurb.messages import DataError, opt
 from blurb.results.dataset_scores import DatasetScores
