@@ -9,7 +9,7 @@ import contextlib
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Reversible, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
@@ -30,7 +30,7 @@ class Answer:
     :param id: "" if the file does not name examples
     :param value: as it was written: a text, a number, or a list
     :param words: words of the example, if the file has them
-    :param text: of the example, if the file has it
+    :param texts: of the example, as many as the file has
     :param lines: of each word in CoNLL
     """
 
@@ -38,7 +38,7 @@ class Answer:
     id: str
     value: Any
     words: Sequence[str] | None = None
-    text: str | None = None
+    texts: Sequence[str] = ()
     lines: Sequence[int] = ()
 
 
@@ -48,7 +48,7 @@ class AnswerFile:
 
     :param dataset: BLURB's spelling of its dataset, in a submission
     :param gold_column: the column that was taken, if its name is that of gold answers and nobody chose it; else ""
-    :param mentions: whether the answers are entities, and no tags
+    :param mentions: types of the entities that the answers list: a text is one by the name of its column; () of tags
     :param columns: cells of the columns of a table, any of which may hold the ids
     :param padded: whether an answer with fewer tags than words has `O` for the rest
     """
@@ -57,7 +57,7 @@ class AnswerFile:
     answers: Sequence[Answer]
     dataset: str = ""
     gold_column: str = ""
-    mentions: bool = False
+    mentions: tuple[type, ...] = ()
     columns: Sequence[Sequence[str]] = ()
     padded: bool = False
 
@@ -171,11 +171,13 @@ def from_records(records: Records, task: Task, path: Path, column: str) -> Answe
     answer = answer_column(records.names, path, column, task.task_type.columns.keys() - {*GOLD})
     others = [name for name in records.names if name != answer]
     by_name = {folded(name): name for name in others}
-    key, words, text = (
-        next((by_name[name] for name in known if name in by_name), None)
-        for known in (ID, WORDS, TEXT)
+    key, words = (
+        next((by_name[name] for name in known if name in by_name), None) for known in (ID, WORDS)
     )
-    keys = [name for name in others if name not in (words, text)]
+    texts = [by_name[name] for name in TEXT if name in by_name] or [
+        name for name in (words,) if name
+    ]
+    keys = [name for name in others if name not in (words, *texts)]
     rows = list(records.rows)
     numbers = [] if key else _numbering_column(rows, keys, path)
     answers = []
@@ -184,21 +186,20 @@ def from_records(records: Records, task: Task, path: Path, column: str) -> Answe
             raise DataError(
                 f"the column '{answer}' is missing, which other lines have.", path, line
             )
-        name, tokens, known = (
-            None if one is None else record.get(one) for one in (key, words, text or words)
-        )
+        name, tokens = (None if one is None else record.get(one) for one in (key, words))
+        known = [record[one] for one in texts if isinstance(record.get(one), str)]
         with reading_values(path, line):
             name = str(name).strip() if name is not None else numbers[place] if numbers else ""
             tokens = [str(word) for word in tokens] if isinstance(tokens, list) else None
             value = _of_sample(record) if answer == SAMPLES else record[answer]
-        answers.append(Answer(line, name, value, tokens, known if isinstance(known, str) else None))
+        answers.append(Answer(line, name, value, tokens, known))
     if not answers:
         raise DataError("there are no predictions.", path)
     gold_column = answer if not column and folded(answer) in GOLD else ""
     listed = (each for answer in answers if isinstance(answer.value, list) for each in answer.value)
-    mentions = folded(answer) in (MENTIONS, "spans", "entities") or any(
-        isinstance(each, dict) for each in listed
-    )
+    mentions: tuple[type, ...] = (dict,) if any(isinstance(each, dict) for each in listed) else ()
+    if folded(answer) in (MENTIONS, "spans", "entities"):
+        mentions = (dict, str)
     cells = [[str(record.get(name)).strip() for _, record in rows] for name in keys]
     return AnswerFile(path, answers, gold_column=gold_column, mentions=mentions, columns=cells)
 
@@ -277,6 +278,8 @@ def from_python(given: Any, task: Task, column: str = "") -> AnswerFile:
         # Of Arrow, of polars, and of arrays and columns of pandas.
         for form in ("to_pylist", "to_dicts", "tolist"):
             given = getattr(given, form)() if hasattr(given, form) else given
+        if not (hasattr(given, "__getitem__") or isinstance(given, Iterator | Reversible)):
+            raise DataError("these predictions have no order.", PATH, fix="Give a list, or ids.")
         given = given if isinstance(given, Mapping) or hasattr(given, "itertuples") else list(given)
         table = _named_columns(given, task)
         if table is not None:

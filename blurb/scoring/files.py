@@ -25,6 +25,8 @@ from blurb.table_files import (
 )
 from blurb.tasks import Task
 
+SUBMISSION = ("dataset_name", "model_name", "predictions")
+"""Keys of BLURB's submission form."""
 LARGEST, MOST = 500_000_000, 1_000_000
 """Maximum bytes and lines of a file of predictions; the largest test set has some 130,000 words, one per CoNLL line."""
 
@@ -84,6 +86,11 @@ def _read_json(path: Path, column: str) -> AnswerFile:
     """BLURB's submission form, or an object of id -> prediction alone."""
     content = json_object(text_of(path), FileLine(path, 1))
     predictions = content.get("predictions", content)
+    if strange := content.keys() - SUBMISSION if predictions is not content else ():
+        raise DataError(
+            f"a submission of BLURB has no {min(strange)!r:.40}; it has {', '.join(SUBMISSION)}.",
+            path,
+        )
     if not isinstance(predictions, dict):
         raise DataError("expected an object of id and prediction, as in BLURB's submissions.", path)
     if column or not predictions:

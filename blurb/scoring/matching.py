@@ -141,14 +141,20 @@ def _first_difference(
                 return f"the word {given[:40]!r} where {unit['id']} has {word[:40]!r}.", Answer(
                     line, "", None
                 )
+        if len(answer.words) != len(words):
+            return f"{len(answer.words)} words, but {unit['id']} has {len(words)} words.", answer
     if words is not None and isinstance(answer.value, list) and len(answer.value) != len(words):
         return f"{len(answer.value)} tags, but {unit['id']} has {len(words)} words.", answer
-    if answer.text is not None:
+    if answer.texts:
         compared.add("texts")
         texts = (*input_texts(unit), " ".join(input_texts(unit)))
-        if "".join(answer.text.split()) not in ["".join(text.split()) for text in texts]:
+        if not {*map(_letters, answer.texts)} <= {*map(_letters, texts)}:
             return f"the text is not that of {unit['id']}.", answer
     return None
+
+
+def _letters(text: str) -> str:
+    return "".join(text.split())
 
 
 FOLDER = "verdicts"

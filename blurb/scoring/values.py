@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from blurb.data.readers._examples import label_text, telling_trimmed_labels, trim_label, trim_labels
@@ -24,6 +25,8 @@ QUOTED = 40
 TYPES = ("type", "label", "entity_group", "entity", "tag")
 BESIDE = frozenset({"text", "word", "start", "end", "score", "confidence", "index"})
 """Keys of a mention that may hold its type, and keys that say nothing of it."""
+LIKELY = 0.5
+"""A label of several is chosen above this probability."""
 ROUNDED = 0.02
 """How far from 1 the sum of rounded probabilities may be."""
 
@@ -89,23 +92,21 @@ def _quote_value(value: Any) -> str:
     return repr(text if len(text) <= QUOTED else f"{text[:QUOTED]}...")
 
 
-def _read_label(task: Task, file: AnswerFile, answer: Answer) -> str:
-    """The text of a label, or of the most probable one."""
+def _read_label(task: Task, file: AnswerFile, answer: Answer) -> dict[str, float]:
+    """The text of a label, or the probabilities of labels."""
     if isinstance(answer.value, dict):
-        shares = _read_probabilities(answer.value, file, answer, whole=True)
-        return max(shares, key=lambda name: shares[name])  # the first of equal ones
-    return label_text(answer.value)
+        return _read_probabilities(answer.value, file, answer, whole=True)
+    return {label_text(answer.value): 1}
 
 
-def _read_labels(task: Task, file: AnswerFile, answer: Answer) -> list[str]:
-    """A list, a text with `|`, `;` or `,` between labels, or the labels with a probability above 0.5."""
-    given = answer.value
-    if isinstance(given, dict):
-        return [
-            name
-            for name, share in _read_probabilities(given, file, answer, whole=False).items()
-            if share > 0.5
-        ]
+def _read_labels(task: Task, file: AnswerFile, answer: Answer) -> dict[str, float]:
+    """A list, a text with `|`, `;` or `,` between labels, or the probabilities of labels."""
+    if isinstance(answer.value, dict):
+        return _read_probabilities(answer.value, file, answer, whole=False)
+    return dict.fromkeys(_listed_labels(task, answer.value), 1)
+
+
+def _listed_labels(task: Task, given: Any) -> list[str]:
     if not isinstance(given, str) or given.strip().startswith("["):
         return [label_text(each) for each in _read_list(given)]
     if given.strip() in task.labels:  # whose name may have a comma
@@ -130,18 +131,19 @@ def _read_tags(task: Task, file: AnswerFile, answer: Answer) -> list[str]:
 def _read_entities(task: Task, file: AnswerFile, answer: Answer) -> list[dict[str, Any]]:
     """Entities with their texts or places, and the types that their keys state."""
     mentions: list[dict[str, Any]] = []
-    for each in _read_list(answer.value):
+    given = _read_list(answer.value)
+    if {*map(type, given)} - {*file.mentions}:
+        raise TypeError
+    for each in given:
         entity = {"text": each} if isinstance(each, str) else {**each}
         text = entity.get("text", entity.get("entity" if "type" in entity else "word"))
         types = [
             label_text(entity[key]) for key in TYPES if key in entity and entity[key] is not text
         ]
         place = (
-            (int(entity["start"]), int(entity["end"]))
-            if "text" not in entity and "start" in entity
-            else None
+            (entity["start"], entity["end"]) if "text" not in entity and "start" in entity else None
         )
-        if not isinstance(text, str) and (place is None or text is not None):
+        if {*map(type, place or ())} - {int} or not isinstance(text, str | None if place else str):
             raise TypeError
         before = (mentions or [{}])[-1]
         if (
@@ -153,6 +155,7 @@ def _read_entities(task: Task, file: AnswerFile, answer: Answer) -> list[dict[st
             and types[0][2:] == before["types"][0][2:]
         ):
             before["place"] = (before["place"][0], place[1])  # a further token of an entity
+            before["text"] = text and before["text"] + text
         else:
             mentions.append(
                 {
@@ -269,15 +272,26 @@ def _known_label(
     return label
 
 
+def _known_labels(
+    task: Task, file: AnswerFile, answer: Answer, names: Mapping[str, str]
+) -> list[tuple[str, float]]:
+    """Labels of the task with their probabilities."""
+    return [
+        (_known_label(task, file, answer, name, names), share)
+        for name, share in answer.value.items()
+    ]
+
+
 def _mapping_hint(name: str, task: Task) -> str:
     name = name if 0 < len(name) <= QUOTED else "NAME"
     return f"If the file has other names for them, say which:{option_to_paste('--map', f'{name}={task.labels[0]}')}."
 
 
 def labels(task: Task, file: AnswerFile, written: Reading) -> list[str]:
-    """One label an example, by name."""
+    """One label an example, by name: the most probable one, the first of equal ones."""
     return [
-        _known_label(task, file, answer, answer.value, written.names) for answer in file.answers
+        max(_known_labels(task, file, answer, written.names), key=itemgetter(1))[0]
+        for answer in file.answers
     ]
 
 
@@ -286,7 +300,8 @@ def label_lists(task: Task, file: AnswerFile, written: Reading) -> list[list[str
     names = {**{short: label for label, short in task.short_labels.items()}, **written.names}
     answers = []
     for answer in file.answers:
-        chosen = {_known_label(task, file, answer, each, names) for each in answer.value}
+        shares = _known_labels(task, file, answer, names)
+        chosen = {label for label, share in shares if share > LIKELY}
         answers.append([label for label in task.labels if label in chosen])
     return answers
 

@@ -162,9 +162,15 @@ def test_token_classification(form: str, column: str, tmp_path: Path) -> None:
 
 def test_tokens_of_two_entities_are_not_joined(tmp_path: Path) -> None:
     """Some models tag every token with I; what does not touch is another entity."""
-    spans = [{"entity": "I-Disease", "word": "x", "start": 0, "end": 1}]
     row = next(row for row in NER if len(row["tokens"]) > 4 and set(row["tags"]) == {"O"})
-    spans.append({"entity": "I-Disease", "word": "y", **characters(row, 3, 4)})
+    spans = [
+        {
+            "entity": "I-Disease",
+            "word": said(row, place, place + 1),
+            **characters(row, place, place + 1),
+        }
+        for place in (0, 3)
+    ]
     rows = [
         {"id": each["id"], "spans": spans if each is row else TOKEN_CLASSIFICATION["tokens"](each)}
         for each in NER
@@ -175,12 +181,60 @@ def test_tokens_of_two_entities_are_not_joined(tmp_path: Path) -> None:
     assert found.figures["recall"] == 100
 
 
-@pytest.mark.parametrize("place", ["x", None, [0], 1e999])
+@pytest.mark.parametrize("place", ["x", None, [0], 1e999, 3.0, True])
 def test_places_that_are_none_are_refused(place: object, tmp_path: Path) -> None:
     rows = [
         {"id": row["id"], "spans": [{"start": 0, "end": place, "type": "Disease"}]} for row in NER
     ]
     with pytest.raises(BlurbError, match="is no list of mentions"):
+        score(tmp_path / "a.jsonl", rows)
+
+
+@pytest.mark.parametrize("shift", [(0, -1), (1, 0), (1, 1)])
+def test_a_place_that_does_not_have_its_word_is_refused(
+    shift: tuple[int, int], tmp_path: Path
+) -> None:
+    """Ends that count the last character in, or places from 1 on, would be a score of other entities."""
+
+    def moved(row: Mapping[str, Any]) -> list[Mention]:
+        return [
+            {**each, "start": each["start"] + shift[0], "end": each["end"] + shift[1]}
+            for each in TOKEN_CLASSIFICATION["grouped"](row)
+        ]
+
+    rows = [{"id": row["id"], "spans": moved(row)} for row in NER]
+    with pytest.raises(BlurbError, match="or its 'word' is not there"):
+        score(tmp_path / "a.jsonl", rows)
+
+
+def test_what_a_tokenizer_changes_in_a_word_is_no_difference(tmp_path: Path) -> None:
+    def changed(row: Mapping[str, Any]) -> list[Mention]:
+        spans = TOKEN_CLASSIFICATION["grouped"](row)
+        for number, each in enumerate(spans):
+            each["word"] = (
+                "[UNK]",
+                f"\u2581{each['word']}",
+                "\u00c3\u00a9",
+                " ##".join(each["word"]),
+            )[number % 4]
+        return spans
+
+    rows = [{"id": row["id"], "spans": changed(row)} for row in NER]
+    assert score(tmp_path / "a.jsonl", rows).score == 100
+
+
+@pytest.mark.parametrize("tagged", ["list", "text"])
+@pytest.mark.parametrize("first", [True, False])
+def test_tags_among_entities_are_refused(first: bool, tagged: str, tmp_path: Path) -> None:
+    """As texts of mentions they would be found nowhere, and lower the score."""
+    rows = [
+        {"id": row["id"], "prediction": TOKEN_CLASSIFICATION["words of blurb predict"](row)}
+        for row in NER
+    ]
+    at = 0 if first else len(rows) - 1
+    tags = NER[at]["tags"]
+    rows[at]["prediction"] = tags if tagged == "list" else json.dumps(tags)
+    with pytest.raises(BlurbError, match=rf"a.jsonl:{at + 1}: .* is no list of mentions"):
         score(tmp_path / "a.jsonl", rows)
 
 

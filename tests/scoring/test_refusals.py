@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from blurb import tasks
+from blurb import score, tasks
 from blurb.corpora import demo
 from blurb.data.loading import read_split
+from blurb.messages.errors import BlurbError
 from tests.cli.in_process import blurb, done, refused as refused_by_command
 
 NER, GAD = "ncbi-disease", "gad"
+NER_ROW = read_split(tasks.get(NER), demo.prepare(), "test")[0]
 
 
 def gold(name: str) -> list[tuple[str, str]]:
@@ -97,6 +99,46 @@ def test_one_line_too_few_and_words_that_do_not_align(tmp_path: Path) -> None:
     assert "words." in text
     text = refused(tmp_path, lines[: -shifted - 2], name="a.conll", task=NER)
     assert "but test has" in text
+
+
+@pytest.mark.parametrize("words", [[], NER_ROW["tokens"][:-1], [*NER_ROW["tokens"], "x"]])
+@pytest.mark.parametrize("key", ["id", "line"])
+def test_another_number_of_words_is_a_difference(
+    key: str, words: list[str], tmp_path: Path
+) -> None:
+    rows = read_split(tasks.get(NER), demo.prepare(), "test")
+    told = [{key: row["id"], "tokens": row["tokens"], "prediction": row["tags"]} for row in rows]
+    told[0]["tokens"] = words
+    text = refused(tmp_path, [*map(json.dumps, told)], name="a.jsonl", task=NER)
+    assert f"a.jsonl:1: {len(words)} words, but test.0 has {len(NER_ROW['tokens'])} words." in text
+
+
+def test_every_text_of_a_pair_is_compared(tmp_path: Path) -> None:
+    rows = read_split(tasks.get("biosses"), demo.prepare(), "test")
+    told = [
+        {name: row[name] for name in ("text_a", "text_b")} | {"prediction": 1.0} for row in rows
+    ]
+    told[2]["text_b"] = told[3]["text_b"]
+    text = refused(tmp_path, [*map(json.dumps, told)], name="a.jsonl", task="biosses")
+    assert f"a.jsonl:3: the text is not that of {rows[2]['id']}." in text
+
+
+def test_a_probability_of_no_label_is_refused(tmp_path: Path) -> None:
+    told = [{"id": key, "prediction": {"1": 0.9, "0": 0.1}} for key, _ in gold(GAD)]
+    told[1]["prediction"] = {"1": 0.9, "zero": 0.1}
+    text = refused(tmp_path, [*map(json.dumps, told)], name="a.jsonl")
+    assert "a.jsonl:2: 'zero' is no label of gad" in text
+
+
+def test_a_submission_with_a_key_that_it_does_not_have(tmp_path: Path) -> None:
+    other = {"dataset_name": "GAD", "split": "dev", "predictions": dict(gold(GAD))}
+    text = refused(tmp_path, [json.dumps(other)], name="a.json")
+    assert "a.json: a submission of BLURB has no 'split'; it has dataset_name," in text
+
+
+def test_predictions_without_an_order_are_refused() -> None:
+    with pytest.raises(BlurbError, match="have no order"):
+        score(GAD, {"0", "1"}, suite="demo")
 
 
 def test_examples_in_another_order(tmp_path: Path) -> None:
