@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,38 @@ from blurb.fields import KINDS, Field, types_of
 from blurb.messages import SettingsError
 from blurb.options import Argument, Option, Parameter, option_parameters
 from blurb.protocols.settings import settings_by_subject
+from blurb.store.store import SCHEMA_FILE
 from blurb.terminal.output import FORMATS
+
+WRITTEN = frozenset({"out", "plot", "junit", "summary"})
+"""Parameters that name what a command writes."""
+
+
+class Command(click.Command):
+    """A command that writes neither over what it was given nor into a store, whose files are blurb's alone."""
+
+    def invoke(self, context: click.Context) -> Any:
+        named: dict[Path, str] = {}
+        for each in sorted(self.get_params(context), key=lambda one: one.name in WRITTEN):
+            given = context.params.get(str(each.name))
+            for path in given if isinstance(given, tuple) else (getattr(given, "path", given),):
+                if isinstance(path, Path) or (isinstance(path, str) and os.path.isfile(path)):
+                    place, option = Path(path).resolve(), each.get_error_hint(context)
+                    if each.name in WRITTEN:
+                        _check_target(path, place, option, named.get(place))
+                    named[place] = option
+        return super().invoke(context)
+
+
+def _check_target(path: str | Path, place: Path, option: str, other: str | None) -> None:
+    inside = [each for each in (place, *place.parents) if (each / SCHEMA_FILE).is_file()]
+    if inside:
+        what = f"{path} is in the store {inside[0]}, whose files are written by blurb alone"
+    elif other and not place.is_dir():
+        what = f"{path} is the file of {other} as well, and would be replaced"
+    else:
+        return
+    raise SettingsError(what, fix=f"choose another place for {option}.")
 
 
 def click_command(
@@ -28,7 +60,7 @@ def click_command(
     prints: object = None,
     csv: bool = True,
     within: click.Group | None = None,
-    cls: type[click.Command] = click.Command,
+    cls: type[click.Command] = Command,
     formats: str = "Output format.",
 ) -> Callable[[Callable[..., Any]], Any]:
     """Makes a command of a function: its options, after those of what it calls, are those of its annotations.
@@ -209,7 +241,7 @@ class FormatOption(click.Option):
         self.printed = printed
 
 
-class WithSettings(click.Command):
+class WithSettings(Command):
     """A command whose help lists options by group, and the keys of `--set`."""
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
