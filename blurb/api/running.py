@@ -24,7 +24,7 @@ from blurb.execution.estimate import Estimate
 from blurb.execution.job import Job, TrialOutcome
 from blurb.messages import BlurbError, Tell, UnknownName, safe_message, tell_damage
 from blurb.planning import trials
-from blurb.planning.checks import warnings_of
+from blurb.planning.checks import check_overrides, warnings_of
 from blurb.planning.options import Checkpointing, Given, Keep, NamedModel, RunOptions, Tokenizer
 from blurb.planning.request import Request, make_request
 from blurb.planning.run_file import with_file
@@ -132,12 +132,14 @@ def announce_trials(
     is wrong. Without `--dry-run` or `--budget` no step is timed: finished trials alone tell an engine what to pack or
     to start first, and a single worker needs no times at all.
 
+    :raises SettingsError: for settings without effect
     :param expected: the estimate, if there is one already
     :param cells: names of the plans, if they are the cells of an ablation
     :param engine: will run them; None is this machine
     """
     from blurb.cost.estimator import Estimator, open_trials, with_predictions  # torch
 
+    check_overrides(planned)
     request = planned[0].request
     engine = engine or engines.here(request.jobs)
     elsewhere = engine.elsewhere

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +16,12 @@ from blurb.grouping import by_key
 from blurb.heads import OF_TAGS
 from blurb.inputs.relations import DUMMIES
 from blurb.learners import is_named, protocol_learner
+from blurb.learners.kind import LearnerKind
 from blurb.messages import ErrorCollector, SettingsError, count_noun, opt, option_to_paste
 from blurb.planning import steps
-from blurb.planning.options import Model, NamedModel, RunOptions, TrainOptions
+from blurb.planning.options import RUN, Model, NamedModel, RunOptions, TrainOptions
 from blurb.protocols.protocol import Protocol
+from blurb.protocols.settings import DEFAULTS, FIELDS
 from blurb.tasks import Task
 from blurb.training import devices, tracking
 
@@ -83,6 +85,14 @@ def check_combination(options: RunOptions, errors: ErrorCollector) -> None:
             errors.add(SettingsError(what))
 
 
+OF_KINDS: Mapping[str, Callable[[LearnerKind], object]] = {
+    "resume_trials": lambda kind: kind.resumes,
+    "checkpointing": lambda kind: kind.searches,
+    "keep_model": lambda kind: kind.save,
+}
+"""Options that serve some kinds of learners."""
+
+
 def check_models(
     models: Sequence[NamedModel], options: TrainOptions, errors: ErrorCollector
 ) -> None:
@@ -95,6 +105,10 @@ def check_models(
     for named in models:
         with errors:
             _check_model(named.model, options)
+    if not errors.errors:
+        with errors:
+            given = [name for name in steps.OF_MODEL if getattr(options, name) not in (None, False)]
+            steps.check_used([named.model for named in models], given)
 
 
 def _check_model(model: Model, options: TrainOptions) -> None:
@@ -160,16 +174,38 @@ def check_concerns(
         )
 
 
+def check_overrides(planned: Sequence[Planned]) -> None:
+    """Raises a SettingsError for each setting without effect on every trial: its row would have those of another."""
+    errors, every = ErrorCollector(), [job.trial for plan in planned for job in plan.jobs]
+    for name, value in [item for plan in planned for item in plan.request.overrides.items()]:
+        # A later setting is part of a trial only where it differs from its default.
+        if any(
+            name in trial.settings
+            or (FIELDS[name].later and value == DEFAULTS[name] and name in trial.kind.settings)
+            for trial in every
+        ):
+            continue
+        where = planned[0].request.options.get(name, opt("set", name))
+        fits = [
+            f"{learners.PREFIX}{key}"
+            for key, kind in learners.named_kinds().items()
+            if name in kind.settings and name not in learners.DEFAULT.settings
+        ]
+        more = f"; it is for {', '.join(fits)}." if fits else "."
+        errors.add(
+            SettingsError(f"{where} changes nothing in these trials", fix=f"leave it out{more}")
+        )
+    errors.stop()
+
+
 def check_together(request: Request, options: RunOptions, engine: Engine) -> None:
     """Raises a SettingsError for options that do not go with the models or the protocol."""
     kinds = [request.learner(source) for source in request.sources]
-    asked = protocol_learner.kind_of(request.protocol)
-    if options.keep_model != "none" and not asked.save:
-        what = f"{opt('keep-model')} keeps fine-tuned encoders; {asked.rows.noun} trains none."
-        raise SettingsError(what, fix=f"Remove it, or change {opt('protocol')}.")
-    if options.keep_model != "none" and not any(kind.save for kind in kinds):
-        what = f"{opt('keep-model')} keeps networks, and there are only baselines that are none"
-        raise SettingsError(what, fix="remove it.")
+    for name, serves in OF_KINDS.items():
+        if getattr(options, name) != RUN[name].default and not any(map(serves, kinds)):
+            nouns = " and ".join(dict.fromkeys(kind.rows.noun for kind in kinds))
+            what = f"{opt(name.replace('_', '-'))} has no effect on {nouns}"
+            raise SettingsError(what, fix="remove it.")
     searched = any(kind.searches for kind in kinds) and any(
         request.protocol.grid(request.overrides, task.name) for task in request.tasks
     )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from blurb import names, tasks
 from blurb.checkpoints import Checkpoint, ModelSource, lengths, scratch
+from blurb.checkpoints.references import folder_or_id
 from blurb.data import home
 from blurb.data.loading import check_folder, hint_at_folder, path_of
 from blurb.grouping import by_key
@@ -127,6 +128,35 @@ def check_reference(reference: str) -> None:
         )
 
 
+OF_MODEL = ("tokenizer", "base", "revision", "trust_remote_code", "casing")
+"""Options that say how a model is read."""
+
+
+def check_used(models: Sequence[Model], given: Iterable[str]) -> None:
+    """Raises a SettingsError for an option that none of the models has a use for.
+
+    :param given: of `OF_MODEL`
+    """
+    used = {name for model in models for name in _used_options(model)}
+    for name in given:
+        if name not in used:
+            shown = ", ".join(one if isinstance(one, str) else type(one).__name__ for one in models)
+            flag = opt(name.replace("_", "-"))
+            raise SettingsError(f"{shown} has no use for {flag}", fix="remove it.")
+
+
+def _used_options(model: Model) -> Collection[str]:
+    if not isinstance(model, str | Path):
+        return ("tokenizer", "casing")
+    if is_named(reference := str(model)):
+        return ()
+    if reference.startswith(scratch.PREFIX):
+        return ("casing",)
+    place = folder_or_id(reference)
+    own_revision = isinstance(place, Path) or place[1]
+    return {*OF_MODEL} - {"revision"} if own_revision else OF_MODEL
+
+
 def load_source(
     model: Model,
     name: str | None,
@@ -152,11 +182,6 @@ def load_source(
         )
     reference = str(model)
     check_reference(reference)
-    given = [
-        opt(name) for name, one in (("tokenizer", tokenizer), ("base", base)) if one is not None
-    ]
-    if given and (is_named(reference) or reference.startswith(scratch.PREFIX)):
-        raise SettingsError(f"{reference} has no use for {given[0]}", fix="remove it.")
     if reference.startswith(scratch.PREFIX):
         return resolve_model(
             str(scratch.build(reference, folder)), name or reference, casing=casing

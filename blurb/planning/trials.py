@@ -97,8 +97,11 @@ def seeds_of(request: Request, source: ModelSource, task: Task) -> tuple[int, ..
     """The seeds to run; one for a deterministic learner."""
     kind, count = request.learner(source), request.seeds
     assert not isinstance(count, str), "a word, of what decides about the number, is no request"
-    # Otherwise several seeds are meant for other models.
-    if kind.deterministic and kind.reads_checkpoint and (count or 1) > 1:
+    # Beside other models several seeds may be meant for those.
+    alone = kind.reads_checkpoint or all(
+        request.learner(one).deterministic for one in request.sources
+    )
+    if kind.deterministic and alone and (count or 1) > 1:
         noun = kind.rows.noun
         raise SettingsError(
             f"{noun[0].upper()}{noun[1:]} is deterministic: {count} seeds would give the same number {count} times.",
@@ -134,13 +137,6 @@ def prepare(request: Request) -> Planned:
     """
     errors = ErrorCollector()
     kinds = [request.learner(source) for source in request.sources]
-    for setting in request.overrides:
-        if any(setting in kind.settings for kind in (learners.DEFAULT, *kinds)):
-            continue
-        named = learners.named_kinds().items()
-        fit = [f"{learners.PREFIX}{name}" for name, kind in named if setting in kind.settings]
-        alone = f"{', '.join(fit)} alone, which {'is' if len(fit) == 1 else 'are'}"
-        errors.add(SettingsError(f"{opt('set', setting)} applies to {alone} not among the models."))
     searched: list[Job] = []
     final: list[Job] = []
     refusals = []

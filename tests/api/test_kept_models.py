@@ -299,7 +299,7 @@ def test_other_predictions_do_not_replace_the_stored_ones(
 
 
 def test_what_trains_no_encoder_keeps_none(checkpoint: Builder, tmp_path: Path) -> None:
-    with pytest.raises(BlurbError, match="only baselines"):
+    with pytest.raises(BlurbError, match="has no effect on a baseline"):
         fine_tuned("baseline:majority", "biosses", tmp_path / "runs")
     with pytest.raises(BlurbError, match="probe"):
         fine_tuned(checkpoint("bert_uncased"), "biosses", tmp_path / "runs", protocol="probe")

@@ -162,7 +162,7 @@ def test_tasks_add_up(tmp_path: Path) -> None:
 
 def test_an_option_over_a_run_file_is_given_once(tmp_path: Path) -> None:
     (tmp_path / "run.toml").write_text(
-        'model = "baseline:majority"\ntasks = "hoc"\nsuite = "demo"\nseeds = 2\n'
+        'model = "baseline:bilstm"\ntasks = "hoc"\nsuite = "demo"\nseeds = 2\n'
     )
     code, out, err = command(
         ["run", "--config", "run.toml", "--tasks", "gad", "--seeds", "1", "--dry-run"], tmp_path

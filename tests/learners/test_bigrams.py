@@ -254,8 +254,6 @@ def test_what_does_not_apply_is_refused(data: Path, tmp_path: Path) -> None:
         match="baseline:bigrams fits linear models only: the head must be linear or crf",
     ):
         trials.prepare(request(data, tmp_path, "bigrams", overrides={"head": "bilstm"}))
-    with pytest.raises(SettingsError, match="ngrams applies to baseline:bigrams alone"):
-        trials.prepare(request(data, tmp_path, "majority", overrides={"ngrams": 3}))
     with pytest.raises(SettingsError, match="min_count must be at least 1"):
         trials.prepare(request(data, tmp_path, "bigrams", overrides={"min_count": 0}))
 

@@ -104,9 +104,13 @@ def test_bidirectional_is_refused_where_it_changes_nothing(
     MambaModel(MambaConfig(hidden_size=32, num_hidden_layers=2, vocab_size=350)).save_pretrained(
         folder
     )
-    source = resolve_model(str(folder))
-    with pytest.raises(SettingsError, match=r"'bidirectional' has no effect on mamba"):
-        check(source, bind(tasks.get("bc2gm"), Settings(max_length=48, attention="bidirectional")))
+    bound = bind(tasks.get("bc2gm"), Settings(max_length=48, attention="bidirectional"))
+    for of, told in (
+        (str(folder), "mamba: a word still changes no"),
+        (checkpoint("bert_uncased"), "bert_uncased: words already change the"),
+    ):
+        with pytest.raises(SettingsError, match=f"'bidirectional'.* has no effect on {told}"):
+            check(resolve_model(str(of)), bound)
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -301,8 +301,6 @@ def test_a_row_has_all_seeds_no_precision_and_its_own_overrides(data: Path, tmp_
     assert (trial.settings["lr"], trial.settings["min_count"], trial.seed) == (1.0, 3, 2)
     assert asked.configuration(asked.sources[0]).overrides == {"lr": 1.0, "min_count": 3}
     assert trials.seeds_of(asked, asked.sources[0], tasks.get("gad")) == (1, 2, 3)
-    with pytest.raises(SettingsError, match="window applies to baseline:bigrams alone"):
-        trials.prepare(request(data, tmp_path, "bilstm", overrides={"window": 3}))
     with pytest.raises(SettingsError, match="for pretrained layers, which baseline:bilstm has not"):
         trials.prepare(request(data, tmp_path, "bilstm", overrides={"freeze_layers": 1}))
 

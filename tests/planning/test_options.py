@@ -311,5 +311,6 @@ def test_it_is_refused_before_anything_is_written(
     assert not (tmp_path / "runs").exists()
 
 
-def test_a_baseline_runs_as_it_would(tmp_path: Path) -> None:
-    assert _asked(tmp_path / "runs", "baseline:bilstm") == ["auto"]
+def test_a_baseline_has_no_use_for_it(tmp_path: Path) -> None:
+    with pytest.raises(BlurbError, match="--checkpointing has no effect on a baseline"):
+        _asked(tmp_path / "runs", "baseline:bilstm")

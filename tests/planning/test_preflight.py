@@ -239,7 +239,10 @@ def test_a_device_that_is_not_there_hides_no_model(broken: Callable[..., Path]) 
     told = refused(model=[broken("cut", cut), "baseline:majority"], device="cuda:77", ngrams=2)
     assert [type(one) for one in told] == [SettingsError, ModelError]
     (error,) = refused(model="baseline:majority", ngrams=2)
-    assert "ngrams applies to baseline:bigrams alone" in str(error)
+    assert (
+        "the keyword ngrams changes nothing in these trials; leave it out; it is for baseline:bigrams."
+        in str(error)
+    )
 
 
 def test_nothing_is_downloaded_for_a_device_that_is_not_there(
@@ -391,3 +394,48 @@ def test_what_names_nothing_of_its_own_is_left_as_it_is() -> None:
     error: BlurbError = DataError("torn.")
     same = [(error, model, "gad") for model in ("first", "second")]
     assert merge_refusals([*same, (DataError("torn."), "third", "hoc")]) == [error]
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"model": "baseline:majority", "casing": "cased"}, "casing"),
+        ({"model": "baseline:majority", "trust_remote_code": True}, "trust_remote_code"),
+        ({"model": "scratch:tiny", "revision": "v1"}, "revision"),
+        ({"model": "scratch:tiny", "tokenizer": "org/a"}, "tokenizer"),
+        ({"model": "org/model@v2", "revision": "v1"}, "revision"),
+        ({"model": "FOLDER", "revision": "v1"}, "revision"),
+        ({"model": ["FOLDER", "baseline:majority"], "revision": "v1"}, "revision"),
+        ({"model": object(), "base": "org/a"}, "base"),
+    ],
+)
+def test_an_option_that_no_model_has_a_use_for(
+    given: dict[str, Any], told: str, checkpoint: Builder
+) -> None:
+    folder = str(checkpoint("bert_uncased"))
+    models = given["model"] if isinstance(given["model"], list) else [given["model"]]
+    given["model"] = [folder if one == "FOLDER" else one for one in models]
+    (error,) = refused(**given)
+    assert f"has no use for {told}=" in str(error)
+
+
+def test_an_option_that_one_of_several_models_uses(checkpoint: Builder, here: Path) -> None:
+    models = [str(checkpoint("bert_uncased")), "baseline:majority"]
+    assert not blurb.run(models, casing="uncased", dry_run=True, **DEMO).failed
+
+
+@pytest.mark.parametrize(
+    ("model", "given"),
+    [
+        ("baseline:majority", {"lr": 0.1}),
+        ("baseline:majority", {"head": "crf"}),
+        ("baseline:bigrams", {"adapter": "lora"}),
+        ("scratch:tiny", {"word_pooling": "mean"}),
+        ("scratch:tiny", {"eval_seed": 3, "protocol": "standard"}),
+        ("scratch:tiny", {"pooling": "mean", "tasks": "ncbi-disease"}),
+    ],
+)
+def test_a_setting_that_changes_no_trial(model: str, given: dict[str, Any]) -> None:
+    """Its row would have the trials of the row without it."""
+    (error,) = refused(**{"model": model, "tasks": "gad", **given})
+    assert "changes nothing in these trials" in str(error)

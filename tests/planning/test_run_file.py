@@ -75,7 +75,7 @@ def hashes(options: RunOptions) -> list[str]:
 @pytest.mark.parametrize(
     "more",
     [
-        {"model": "baseline:majority", "tasks": "gad,hoc", "seeds": 2, "limit": 20},
+        {"model": "baseline:bilstm", "tasks": "gad,hoc", "seeds": 2, "limit": 20},
         {
             "model": ("scratch:tiny", "baseline:bigrams"),
             "tasks": ["bc2gm"],
@@ -117,18 +117,18 @@ def test_what_is_typed_wins(tmp_path: Path) -> None:
 def test_from_python_and_the_command_line(tmp_path: Path) -> None:
     file = tmp_path / "run.toml"
     words = shlex.split(
-        "run baseline:majority --suite demo --tasks gad --protocol smoke --set epochs=2"
+        "run baseline:bilstm --suite demo --tasks gad --protocol smoke --set epochs=2"
     )
     code, out, _ = command([*words, "--dry-run", "--format", "toml"], tmp_path)
     assert (code, out) == (
         0,
-        'model = ["baseline:majority"]\nsuite = "demo"\ntasks = "gad"\nprotocol = "smoke"\n\n[set]\nepochs = 2\n',
+        'model = ["baseline:bilstm"]\nsuite = "demo"\ntasks = "gad"\nprotocol = "smoke"\n\n[set]\nepochs = 2\n',
     )
     file.write_text(out)
     code, out, _ = command(["run", "--config", "run.toml", "--dry-run", "--tasks", "hoc"], tmp_path)
     assert (code, "hoc" in out, "gad" in out) == (0, True, False)
     (row,) = blurb.run(config=file, output=tmp_path / "runs", progress=False).rows
-    assert row.model == "baseline:majority"
+    assert row.model == "baseline:bilstm"
     assert command(["run", "--config", "run.toml", "--format", "toml"], tmp_path)[0] == 2
     with pytest.raises(BlurbError, match="no such file"):
         blurb.run(config=tmp_path / "none.toml")

@@ -244,10 +244,14 @@ def check(source: ModelSource, formulation: Formulation, where: Where = unknown_
 def _check_large(source: ModelSource, formulation: Formulation, where: Where) -> None:
     """Raises a SettingsError if attention or adapter do not suit a checkpoint, or the other settings."""
     settings = formulation.settings
-    if settings.attention == "bidirectional" and not source.checkpoint.can_be_bidirectional:
+    causal = settings.attention != "bidirectional" or source.checkpoint.is_causal
+    if settings.attention == "bidirectional" and not (
+        causal and source.checkpoint.can_be_bidirectional
+    ):
+        why = "a word still changes no vector" if causal else "words already change the vectors"
         raise SettingsError(
-            f"The attention {show_setting(settings, 'attention', where)} has no effect on {{model}}: a word "
-            "still changes no vector before it.",
+            f"The attention {show_setting(settings, 'attention', where)} has no effect on {{model}}: {why} "
+            "before it.",
             model=source.name,
         )
     if settings.adapter == "off":
