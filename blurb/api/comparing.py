@@ -253,13 +253,13 @@ def check(
     :raises SettingsError: for a rule or a row that cannot be read, or a series that was begun with others
     :raises StoreError: for a state file that was edited or is damaged
     """
-    start, errors = time.perf_counter(), ErrorCollector()
-    with errors:
-        chosen = read_rules(
-            rules, split, max_drop, tasks, across, rule, looks, sd, state is not None
-        )
+    start, errors, rows = time.perf_counter(), ErrorCollector(), list[Row]()
     with errors:
         rows = rows_of((candidate, baseline), output)
+    with errors:
+        chosen = read_rules(
+            rules, split, max_drop, tasks, across, rule, looks, sd, state is not None, rows
+        )
     errors.stop()
     one, two = rows
     decision = (
@@ -344,13 +344,17 @@ def plan(
     :param output: the store of references without a folder
     :raises SettingsError: for numbers that cannot be, and rows without runs by their nature
     """
-    errors = ErrorCollector()
+    errors, rows = ErrorCollector(), list[Row]()
     with errors:
         aim = Aim(detect, power, level, sd, seeds, hours)
-    with errors:
-        names = None if tasks is None else [task.name for task in known.select_tasks(tasks)]
     several = isinstance(against, Sequence) and not isinstance(against, str)
     with errors:
         rows = rows_of(tuple(against) if several else (against,), output)  # type: ignore[arg-type]
+    with errors:
+        names = (
+            None
+            if tasks is None
+            else known.select_names(tasks, {name for row in rows for name in row.datasets})
+        )
     errors.stop()
     return SeedPlan(rows[0].name, tuple(plan_seeds(rows, aim, split, names)))

@@ -160,6 +160,7 @@ def score(
             "trained-on": trained_on,
             "seed": seed,
             "gold-as-predictions": gold_as_predictions,
+            "output": Path(output) != Path("runs"),
         }
         _refuse_given(
             of_trials, f"{{}} is of the trial that {opt('add')} stores", f"give {opt('add')}, too."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import re
 import zipfile
@@ -13,7 +14,7 @@ from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
 
-from blurb.checkpoints.reading import blame_folder, read_json
+from blurb.checkpoints.reading import blame_folder, check_file, read_json
 from blurb.grouping import by_key
 from blurb.messages import ModelError, first_of
 from blurb.system.files import NO_FILE, file_hash, open_ordinary
@@ -142,6 +143,7 @@ def find_weights(folder: Path, config: Mapping[str, Any]) -> Weights:
             raise ModelError(
                 f"{path.name} is not a file (it is a folder or a broken link).", where=folder
             )
+        check_file(path.parent, path.name, math.inf)
     return Weights(folder, tuple(files), index, [entry] if index is None else files)
 
 

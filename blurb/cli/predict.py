@@ -13,7 +13,7 @@ from blurb.api.predicting import load_dataset, load_model
 from blurb.cli._made import HEAD, POOLING, click_command
 from blurb.data import raw
 from blurb.learners import saved_models
-from blurb.messages import ErrorCollector, SettingsError, notify
+from blurb.messages import ErrorCollector, SettingsError, notify, opt
 from blurb.options import Argument, Option
 from blurb.planning.options import OUTPUT, TRUST
 from blurb.row_files import references
@@ -61,6 +61,11 @@ def command(
     if sum(map(bool, (file, texts, data))) != 1:
         raise SettingsError("Give either FILE, --text or --data.")
     alone = (Path(trial) / saved_models.ABOUT).is_file()
+    if alone and (task is not None or seed is not None):
+        needless = opt("seed" if task is None else "task")
+        raise SettingsError(
+            f"{trial} is one model, which has no use for {needless}", fix="remove it."
+        )
     if task is not None and task.endswith(tasks.SUFFIX):
         tasks.load(task)
     wrong = ErrorCollector()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from blurb.data import manifest
+from blurb.data.home import VARIABLE
 from blurb.data.readers import linkbert
 from blurb.data.readers._examples import telling_trimmed_labels
 from blurb.data.schema import Example, hash_rows, hash_splits, to_dataset
@@ -62,7 +63,9 @@ def check_folder(folder: Path) -> None:
     if folder.is_file():
         raise DataError("is a file; give its folder.", folder)
     if not folder.is_dir():
-        raise DataError("the data folder does not exist", folder, fix=f"check {opt('data')}.")
+        raise DataError(
+            "the data folder does not exist", folder, fix=f"check {opt('data')} or {VARIABLE}."
+        )
 
 
 def identify_rows(task: Task, rows: dict[Split, list[Example]]) -> TaskData:

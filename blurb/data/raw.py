@@ -75,6 +75,10 @@ def _read_input(task: Task, given: Input, number: int) -> Raw:
         example[name] = _checked_value(name, task.task_type.columns[name], record[name], record)
     if "tokens" in requested:
         example["tags"] = ["O"] * len(example["tokens"])
+        both = (str(record.get("text", "")), "".join(example["tokens"]))
+        whole, joined = ("".join(one.split()) for one in both)
+        if words is None and whole not in ("", joined):
+            raise DataError("'text' and 'tokens' are not the same; give one of them.")
     # Whose corpora say which entity is the head.
     directed = task.is_declared and not task.layout.get("dummies")
     if "head" in requested and not directed and example["head"]["start"] > example["tail"]["start"]:

@@ -160,20 +160,6 @@ def check_inputs(
         errors.add(error)
 
 
-def check_concerns(
-    name: str, value: Any, chosen: Sequence[Task], shorthands: Mapping[str, str]
-) -> None:
-    """Raises a SettingsError if a setting concerns no task: its row would have the trials of another row."""
-    if name not in formulations.specific_settings() or not chosen:
-        return
-    if not any(name in formulations.of(task).own_settings for task in chosen):
-        listed = ", ".join(task.name for task in chosen)
-        where = shorthands.get(name, opt("set"))
-        raise SettingsError(
-            f"{name}={value} ({where}) concerns none of the tasks ({listed})", fix="leave it out."
-        )
-
-
 def check_overrides(planned: Sequence[Planned]) -> None:
     """Raises a SettingsError for each setting without effect on every trial: its row would have those of another."""
     errors, every = ErrorCollector(), [job.trial for plan in planned for job in plan.jobs]

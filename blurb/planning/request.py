@@ -24,6 +24,7 @@ from blurb.protocols.protocol import Protocol
 from blurb.regression import Rules
 from blurb.regression.rules import read_rules
 from blurb.results import tables
+from blurb.results.row import Row
 from blurb.row_files.references import row_of
 from blurb.store import row_trials as rows
 from blurb.store.trial import Configuration
@@ -105,6 +106,7 @@ def make_request(options: RunOptions) -> tuple[Request, Engine, Rules | None]:
     """
     errors = ErrorCollector()
     options = fields.drop_invalid(options, errors)
+    chosen = _choose_tasks(options, errors)  # a protocol may name the tasks of files
     with errors:
         protocol = steps.load_protocol(options.protocol, options.suite)
     table = tables.place(options.output, options.leaderboard)
@@ -118,14 +120,13 @@ def make_request(options: RunOptions) -> tuple[Request, Engine, Rules | None]:
             steps.check_writable("leaderboard", table.parent)
     with errors:
         tables.check_places(options.output, options.leaderboard)
-    chosen = _choose_tasks(options, errors)
     with errors:
         rules = _read_rules(options, chosen)
     with errors:
         # An empty list of tasks is already reported, and needs no folder.
         needed = chosen or options.data
         folder, raw = _find_data(options, chosen) if needed else (Path(), None)
-    settings = _read_settings(options, chosen, errors)
+    settings = _read_settings(options, errors)
     checks.check_combination(options, errors)
     with errors:
         models = options.named_models
@@ -248,16 +249,13 @@ def _choose_tasks(options: RunOptions, errors: ErrorCollector) -> list[Task]:
     return chosen
 
 
-def _read_settings(
-    options: RunOptions, chosen: Sequence[Task], errors: ErrorCollector
-) -> dict[str, Any]:
+def _read_settings(options: RunOptions, errors: ErrorCollector) -> dict[str, Any]:
     """The settings with values of their types, without faulty ones."""
     typed: dict[str, Any] = {}
     with errors:
         for name, value in options.overrides.items():
             with errors:
                 typed |= steps.typed_settings({name: value}, options.shorthands)
-                checks.check_concerns(name, value, chosen, options.shorthands)
     return typed
 
 
@@ -265,12 +263,12 @@ def _read_rules(options: RunOptions, chosen: list[Task]) -> Rules | None:
     """The rules of `--check`, read before training, so that a typo costs no training; None without a check."""
     if options.check is None:
         return None
-    errors = ErrorCollector()
-    with errors:
-        rules = read_rules(options.rules, across=options.across)
+    errors, rows = ErrorCollector(), list[Row]()
     with errors:
         # The run may repair damaged files.
-        row_of(options.check, Path(options.output), lambda text: None)
+        rows.append(row_of(options.check, Path(options.output), lambda text: None))
+    with errors:
+        rules = read_rules(options.rules, across=options.across, rows=rows)
     errors.stop()
     if rules.required is None:
         return replace(rules, required=tuple(task.name for task in chosen))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, get_args
@@ -12,6 +12,7 @@ from blurb import fields, tasks, tasks as known
 from blurb.fields import POINTS, SPREAD, Field, declare_field
 from blurb.messages import ErrorCollector, SettingsError, opt
 from blurb.results.across import ACROSS
+from blurb.results.row import Row
 from blurb.results.score import SCORE
 from blurb.system import text_files
 
@@ -82,8 +83,10 @@ class Rules:
         )
 
 
-def load_rules(path: Path) -> Rules:
+def load_rules(path: Path, own: Collection[str] = ()) -> Rules:
     """Reads the rules of a file; raises all its faults, by file and key.
+
+    :param own: datasets of the rows to judge, some of which may be declared nowhere here
 
     version = 1
     split = "dev"
@@ -102,7 +105,7 @@ def load_rules(path: Path) -> Rules:
     """
     errors = ErrorCollector()
     values = fields.read_table(
-        text_files.read_toml(path), Field(dict, keys=_file_keys()), path, errors
+        text_files.read_toml(path), Field(dict, keys=_file_keys(own)), path, errors
     )
     errors.stop()
     values["default"] = Limit(values.pop("max_drop", None))
@@ -119,7 +122,7 @@ OF_PYTHON = ("default", "limits", "across")
 """Fields of `Rules` that are no keys of a file by these names, or by none."""
 
 
-def _file_keys() -> dict[str, Field]:
+def _file_keys(own: Collection[str]) -> dict[str, Field]:
     """The keys of a file."""
     limit = fields.of(Limit)
     of_dataset = Field(dict, keys=limit, parse=lambda table: Limit(**table))
@@ -132,11 +135,13 @@ def _file_keys() -> dict[str, Field]:
         "tasks": replace(
             fields.TEXTS,
             must="be names or types, as a text or a list of texts",
-            parse=lambda wanted: tuple(task.name for task in tasks.select_tasks(wanted)),
+            parse=lambda wanted: tuple(tasks.select_names(wanted, own)),
         ),
         "overall": of_dataset,
         "datasets": Field(
-            dict, keys={task.name: of_dataset for task in tasks.all()}, noun="dataset"
+            dict,
+            keys=dict.fromkeys((*(task.name for task in tasks.all()), *own), of_dataset),
+            noun="dataset",
         ),
     }
 
@@ -154,18 +159,23 @@ def read_rules(
     looks: int | None = None,
     sd: float | None = None,
     in_series: bool = False,
+    rows: Iterable[Row] = (),
 ) -> Rules:
     """Reads the rules (by default blurb-check.toml of the working folder, if it exists) and applies the options.
 
     :param in_series: whether a state file counts the looks
+    :param rows: those to judge
     """
     if rules is None and os.path.lexists(NAME):  # a link to nowhere or a folder cannot be read
         rules = NAME
+    own = {name for row in rows for name in row.datasets}
     wrong, give = ErrorCollector(), f"name it with {opt('state')} of blurb check."
     with wrong:
-        combined = (load_rules(Path(rules)) if isinstance(rules, str | Path) else rules) or Rules()
+        combined = (
+            load_rules(Path(rules), own) if isinstance(rules, str | Path) else rules
+        ) or Rules()
     with wrong:
-        named = () if tasks is None else known.select_tasks(tasks)
+        named = () if tasks is None else known.select_names(tasks, own)
     options = {"split": split, "rule": rule, "looks": looks, "sd": sd, "across": tuple(across)}
     typed = {name: value for name, value in options.items() if value is not None}
     given = fields.read_table(typed, Field(dict, keys=fields.of(Rules)), None, wrong)
@@ -178,10 +188,10 @@ def read_rules(
         raise SettingsError(f"{combined.looks} looks, as the rules say, {NEEDS_STATE}", fix=give)
     if max_drop is not None:
         # A limit of its own asks for the score to be judged: the file's may stay one, and none is added.
-        own = {name: replace(each, max_drop=None) for name, each in combined.limits.items()}
+        limits = {name: replace(each, max_drop=None) for name, each in combined.limits.items()}
         overall = combined.overall
         if overall.max_drop is not None:
             overall = replace(overall, max_drop=max_drop)
-        given |= {"default": limit, "overall": overall, "limits": own}
-    required = tuple(task.name for task in named) or combined.required
+        given |= {"default": limit, "overall": overall, "limits": limits}
+    required = tuple(named) or combined.required
     return replace(combined, **given, required=required)

@@ -234,7 +234,15 @@ def find_trial(
             raise SettingsError(
                 "the trial is unfinished or damaged", where=reference, fix="run it again."
             )
-        return found.read(folder)
+        record = found.read(folder)
+        own = (record.trial.task, record.trial.seed)
+        if own != (task or own[0], own[1] if seed is None else seed):
+            raise SettingsError(
+                f"the trial is a run of {own[0]} with seed {own[1]}",
+                where=reference,
+                fix=f"remove {opt('task')} and {opt('seed')}, or name its row.",
+            )
+        return record
     wrong = ErrorCollector()
     with wrong:
         row = resolve(reference, store)

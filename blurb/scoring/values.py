@@ -25,8 +25,6 @@ QUOTED = 40
 TYPES = ("type", "label", "entity_group", "entity", "tag")
 BESIDE = frozenset({"text", "word", "start", "end", "score", "confidence", "index"})
 """Keys of a mention that may hold its type, and keys that say nothing of it."""
-LIKELY = 0.5
-"""A label of several is chosen above this probability."""
 ROUNDED = 0.02
 """How far from 1 the sum of rounded probabilities may be."""
 
@@ -94,28 +92,23 @@ def _quote_value(value: Any) -> str:
 
 def _read_label(task: Task, file: AnswerFile, answer: Answer) -> dict[str, float]:
     """The text of a label, or the probabilities of labels."""
-    if isinstance(answer.value, dict):
-        return _read_probabilities(answer.value, file, answer, whole=True)
-    return {label_text(answer.value): 1}
+    if isinstance(given := answer.value, dict):
+        return _read_probabilities(given, file, answer, whole=True)
+    return {label_text(given): 1}
 
 
 def _read_labels(task: Task, file: AnswerFile, answer: Answer) -> dict[str, float]:
     """A list, a text with `|`, `;` or `,` between labels, or the probabilities of labels."""
-    if isinstance(answer.value, dict):
-        return _read_probabilities(answer.value, file, answer, whole=False)
-    return dict.fromkeys(_listed_labels(task, answer.value), 1)
-
-
-def _listed_labels(task: Task, given: Any) -> list[str]:
+    if isinstance(given := answer.value, dict):
+        return _read_probabilities(given, file, answer, whole=False)
     if not isinstance(given, str) or given.strip().startswith("["):
-        return [label_text(each) for each in _read_list(given)]
-    if given.strip() in task.labels:  # whose name may have a comma
-        return [trim_label(given)]
-    return [
-        part.strip()
-        for part in given.split(next((mark for mark in "|;," if mark in given), "|"))
-        if part.strip()
-    ]
+        listed = [label_text(each) for each in _read_list(given)]
+    elif given.strip() in task.labels:  # whose name may have a comma
+        listed = [trim_label(given)]
+    else:
+        mark = next((mark for mark in "|;," if mark in given), "|")
+        listed = [each.strip() for each in given.split(mark) if each.strip()]
+    return dict.fromkeys(listed, 1)
 
 
 def _read_tags(task: Task, file: AnswerFile, answer: Answer) -> list[str]:
@@ -131,10 +124,7 @@ def _read_tags(task: Task, file: AnswerFile, answer: Answer) -> list[str]:
 def _read_entities(task: Task, file: AnswerFile, answer: Answer) -> list[dict[str, Any]]:
     """Entities with their texts or places, and the types that their keys state."""
     mentions: list[dict[str, Any]] = []
-    given = _read_list(answer.value)
-    if {*map(type, given)} - {*file.mentions}:
-        raise TypeError
-    for each in given:
+    for each in _read_list(answer.value):
         entity = {"text": each} if isinstance(each, str) else {**each}
         text = entity.get("text", entity.get("entity" if "type" in entity else "word"))
         types = [
@@ -143,7 +133,8 @@ def _read_entities(task: Task, file: AnswerFile, answer: Answer) -> list[dict[st
         place = (
             (entity["start"], entity["end"]) if "text" not in entity and "start" in entity else None
         )
-        if {*map(type, place or ())} - {int} or not isinstance(text, str | None if place else str):
+        fits = type(each) in file.mentions and {*map(type, place or ())} <= {int}
+        if not fits or not isinstance(text, str | None if place else str):
             raise TypeError
         before = (mentions or [{}])[-1]
         if (
@@ -301,7 +292,7 @@ def label_lists(task: Task, file: AnswerFile, written: Reading) -> list[list[str
     answers = []
     for answer in file.answers:
         shares = _known_labels(task, file, answer, names)
-        chosen = {label for label, share in shares if share > LIKELY}
+        chosen = {label for label, share in shares if share > 0.5}
         answers.append([label for label in task.labels if label in chosen])
     return answers
 

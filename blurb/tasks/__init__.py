@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -314,6 +314,18 @@ def load_selection(wanted: str | Iterable[str], suite: str | None = None) -> lis
         for word in words_of(wanted)
     )
     return select_tasks(words, suite)
+
+
+def select_names(wanted: str | Iterable[str], own: Collection[str]) -> list[str]:
+    """The names of datasets as typed of rows, which may have some that no task declares here.
+
+    :param own: datasets of the rows
+    """
+    words = [word.strip() for word in words_of(wanted)]
+    foreign = [word for word in words if word in own and word not in selections()]
+    known = [word for word in words if word not in foreign]
+    chosen = load_selection(known) if known or not words else []
+    return [*(task.name for task in chosen), *foreign]
 
 
 def selections() -> list[str]:

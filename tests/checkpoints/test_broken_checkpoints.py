@@ -201,6 +201,31 @@ def test_a_configuration_that_is_no_object(copy: Path, content: str) -> None:
         resolve_model(str(copy))
 
 
+def test_a_key_with_two_values_has_none(copy: Path) -> None:
+    """Twice the same is one value."""
+    path = copy / "config.json"
+    text = path.read_text(encoding="utf-8")
+    hidden = json.loads(text)["hidden_size"]
+    path.write_text(text.replace("{", f'{{"hidden_size": {hidden}, ', 1), encoding="utf-8")
+    resolve_model(str(copy))
+    path.write_text(text.replace("{", '{"hidden_size": 7, ', 1), encoding="utf-8")
+    with pytest.raises(ModelError, match="the key 'hidden_size' has two values in one object"):
+        resolve_model(str(copy))
+
+
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors", "tokenizer.json"])
+def test_a_pointer_of_git_lfs_is_told(copy: Path, name: str) -> None:
+    (copy / name).write_text("version https://git-lfs.github.com/spec/v1\nsize 9\n")
+    with pytest.raises(ModelError, match=f"{name} is a Git LFS pointer .*git lfs pull"):
+        resolve_model(str(copy))
+
+
+def test_an_error_that_begins_with_a_printed_module_says_its_end(copy: Path) -> None:
+    rewrite(copy / "config.json", add_cross_attention=True)
+    with pytest.raises(ModelError, match=r"BertLayer\(\.\.\.\) should be used as a decoder"):
+        resolve_model(str(copy))
+
+
 def test_a_vocabulary_without_its_unknown_token(copy: Path) -> None:
     """It works until the first word that is not in the vocabulary, which would be in the middle of a trial."""
     (copy / "tokenizer.json").unlink()

@@ -111,7 +111,7 @@ ALL_AT_ONCE: list[tuple[list[str], list[str]]] = [
     (["check", "chekpoint", "--baseline", "chekpiont"], ["'chekpoint'", "'chekpiont'"]),
     (
         ["check", "chekpoint", "--baseline", "none.csv", "--tasks", "gda"],
-        ["'gda'", "'chekpoint'", "none.csv: no such"],
+        ["'chekpoint'", "none.csv: no such", "'gda'"],
     ),
     (
         [
@@ -124,7 +124,7 @@ ALL_AT_ONCE: list[tuple[list[str], list[str]]] = [
             "--tasks",
             "gda",
         ],
-        ["none.toml", "'gda'", "'chekpoint'"],
+        ["'chekpoint'", "none.toml", "'gda'"],
     ),
     (
         ["errors", "chekpoint", "--task", "gda"],

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from blurb import tasks
 from blurb.cli import cli
-from blurb.messages.errors import SettingsError
+from blurb.messages.errors import BlurbError, SettingsError
 from blurb.results import from_store
 from blurb.results.results_csv import read_lines
 from blurb.store.store import Store
@@ -46,6 +46,24 @@ def test_its_type_is_in_the_table(folder: Path) -> None:
     tasks._files.clear()  # another process, which was never asked for the file
     assert CliRunner().invoke(cli, ["rescore"]).exit_code == 0
     assert {line["type"] for _, line in read_lines(table)} == {"ner"}
+
+
+def test_rules_protocols_and_options_name_its_dataset(folder: Path) -> None:
+    """Also in another process, which was never asked for the file."""
+    file = f"./{declare(folder, 'my-genes').name}"
+    (folder / "rules.toml").write_text("version = 1\n[datasets.my-genes]\nmax_drop = 5\n")
+    (folder / "mine.toml").write_text('extends = "smoke"\n[seeds]\nmy-genes = 2\n')
+    ran(["run", "baseline:bilstm", "--tasks", file, "--protocol", "mine.toml"])
+    check = ["check", "baseline:bilstm", "--baseline", "baseline:bilstm"]
+    for more in (["--tasks", "my-genes"], ["--rules", "rules.toml"], ["--tasks", file]):
+        tasks._files.clear()
+        assert "my-genes" in ran([*check, *more]).output
+    tasks._files.clear()
+    plan = ["plan", "--against", "baseline:bilstm", "--seeds", "3", "--sd", "1"]
+    assert "my-genes" in ran([*plan, "--tasks", "my-genes"]).output
+    (folder / "rules.toml").write_text("version = 1\n[datasets.my-gene]\nmax_drop = 5\n")
+    with pytest.raises(BlurbError, match="no dataset called 'my-gene'"):
+        raise CliRunner().invoke(cli, [*check, "--rules", "rules.toml"]).exception  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(

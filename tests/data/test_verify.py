@@ -173,6 +173,7 @@ def test_a_task_file_keeps_the_roles_that_were_given() -> None:
         ({"tokens": 5}, "'tokens' must be a list of words"),
         ({"tokens": ["a", "\ud800"]}, "half of a surrogate pair"),
         ({"text": "a \ud800 cancer"}, "half of a surrogate pair"),
+        ({"text": "a cancer", "tokens": ["a", "cance"]}, "'text' and 'tokens' are not the same"),
     ],
 )
 def test_words_that_are_none_are_told_with_their_input(given: dict[str, Any], told: str) -> None:

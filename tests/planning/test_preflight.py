@@ -123,13 +123,13 @@ def test_the_list_is_numbered_and_its_errors_keep_their_types() -> None:
         (
             {"tasks": "gad", "tagging": "bioul"},
             SettingsError,
-            "concerns none of the tasks (gad); leave it out",
+            "tagging= changes nothing in these trials; leave it out",
         ),
-        ({"tasks": "gad,hoc", "tagging": "io"}, SettingsError, "concerns none of the tasks"),
+        ({"tasks": "gad,hoc", "tagging": "io"}, SettingsError, "changes nothing in these"),
         (
             {"tasks": "biosses", "relation_input": "markers"},
             SettingsError,
-            "concerns none of the tasks (biosses)",
+            "changes nothing in these trials",
         ),
         ({"device": "cuda:77"}, SettingsError, 'device="cuda:77" is not available'),
         ({"precision": "fp16"}, SettingsError, 'precision="fp16" needs a GPU'),

@@ -236,6 +236,16 @@ AWKWARD = (
 )
 
 
+def test_the_folder_of_a_trial_is_a_run_of_one_dataset_and_seed(made: Path) -> None:
+    folder = next((made / "runs" / "a" / "gad").glob("*/"))
+    record = find_trial(str(folder), Path("runs"))
+    task, seed = record.trial.task, record.trial.seed
+    assert find_trial(str(folder), Path("nowhere"), task, seed).trial == record.trial
+    for other in ((None, seed + 1), ("hoc", None)):
+        with pytest.raises(SettingsError, match=f"the trial is a run of {task} with seed {seed}"):
+            find_trial(str(folder), Path("runs"), *other)
+
+
 def test_a_name_means_the_row_that_it_means_among_all_rows(store: Store) -> None:
     """Oracle: `pick` among all rows, of names that begin with, or are spelt as, the beginning of others."""
     twice = (fakes.CONFIGURATION, replace(fakes.CONFIGURATION, precision="bf16"))

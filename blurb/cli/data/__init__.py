@@ -80,9 +80,9 @@ def export(
     """
     chosen = load_selection(selection, suite)
     folder, _ = find_folders(suite, data, None, chosen)
-    if form != "batch" and (prompts or shots or limit or model or split != "test"):
+    if form != "batch" and (prompts or shots or seed != 1 or limit or model or split != "test"):
         raise SettingsError(
-            "--prompts, --shots, --split, --limit and --model are for --format batch."
+            "--prompts, --shots, --seed, --split, --limit and --model are for --format batch."
         )
     batch: tuple[Split, ...] = (split, "train") if shots else (split,)
     needed = batch if form == "batch" else SPLITS

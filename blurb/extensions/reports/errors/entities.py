@@ -30,7 +30,6 @@ def analyse(
     kinds: Counter[str] = Counter()
     by_length: Counter[tuple[str, bool]] = Counter()
     by_seen: Counter[tuple[str, bool]] = Counter()
-    matched: Counter[tuple[str, ...]] = Counter()
     examples: list[Mistake] = []
     known = Mentions(task, train).strings
     for unit, gold, predicted in zip(
@@ -39,8 +38,6 @@ def analyse(
         tokens = rows.get(unit, {}).get("tokens")
         for kind, right, given in pairs(decode_spans(gold), decode_spans(predicted)):
             kinds[kind] += 1
-            # Found at least in part, missed or invented: the table of a task with a single label.
-            matched[tuple(task.labels[0] if side else "none" for side in (right, given))] += 1
             if right is not None:
                 length = right.end - right.start
                 by_length[
@@ -70,8 +67,11 @@ def analyse(
             _recall("gold entities by their words in train", by_seen, ("seen in train", "unseen"))
         )
     if len(task.labels) == 1:
-        title, names = "entities, also of other boundaries", [*task.labels, "none"]
-        return Report(tables, examples, tabulate_confusion(title, "entity", names, matched))
+        # Found at least in part, missed or invented.
+        title, [label], no = "entities, also of other boundaries", task.labels, "none"
+        matched = Counter({(label, no): kinds["missed"], (no, label): kinds["spurious"]})
+        matched[label, label] = kinds.total() - matched.total()
+        return Report(tables, examples, tabulate_confusion(title, "entity", [label, no], matched))
     counts = Counter(
         (right.partition("-")[2] or "O", given.partition("-")[2] or "O")
         for gold, predicted in zip(columns["gold"], columns["prediction"], strict=True)

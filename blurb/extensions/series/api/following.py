@@ -234,12 +234,13 @@ def _judge(
                 )
         wrong.stop()
         return None
+    rows = list[Row]()
     with wrong:
-        baseline = row_of(check, output)
+        rows.append(row_of(check, output))
     with wrong:
-        chosen = read_rules(rules)
+        chosen = read_rules(rules, rows=rows)
     wrong.stop()
-    return partial(gate, baseline=baseline, rules=chosen, output=output, **shared)
+    return partial(gate, baseline=rows[0], rules=chosen, output=output, **shared)
 
 
 def bisect(
