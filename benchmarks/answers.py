@@ -4,8 +4,8 @@
     python -m benchmarks.answers decoders --data BLURB
     python -m benchmarks.answers relaxed STORE --data BLURB
 
-`decoders` prints the table of docs/results/language-models: the gold mentions of the test files, written as each harness
-asks for them, through its own way back to tags. The ways of others are written anew after their descriptions.
+`decoders` prints the table of docs/results/language-models: the gold mentions of the test files, written as each
+harness asks for them, through its own way back to tags. The ways of others are written anew after their descriptions.
 `relaxed` prints what looser matches of entities make of the predictions of a store.
 """
 

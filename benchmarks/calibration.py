@@ -1,4 +1,6 @@
-"""How often the statistics are wrong, in worlds of which the truth is known: the tables of docs/statistics.md and docs/results/calibration.
+"""How often the statistics are wrong, in worlds of which the truth is known.
+
+These are the tables of docs/statistics.md and docs/results/calibration:
 
     OMP_NUM_THREADS=1 python -m benchmarks.calibration [--worlds 2000]
     OMP_NUM_THREADS=1 python -m benchmarks.calibration --few [--worlds 2000]

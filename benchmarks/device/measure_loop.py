@@ -24,7 +24,9 @@ from blurb.training.batches import collate_batch, training_batches
 SHAPES = (("MiniLM", 32), ("BERT-base", 32))
 ROUNDS, BATCHES = 3, 40
 COLUMNS = ("encoder", "batch", "variant", "training, tokens/s", "rounds", "x tuned", "what it did")
-NOTE = "NCBI-disease, bf16, the second of two epochs of 40 batches; medians of three rounds, in turn."
+NOTE = (
+    "NCBI-disease, bf16, the second of two epochs of 40 batches; medians of three rounds, in turn."
+)
 
 
 def cells(context: Context) -> Iterator[Cell]:
