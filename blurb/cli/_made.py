@@ -19,7 +19,6 @@ from blurb.fields import KINDS, Field, types_of
 from blurb.messages import SettingsError
 from blurb.options import Argument, Option, Parameter, option_parameters
 from blurb.protocols.settings import settings_by_subject
-from blurb.store.store import SCHEMA_FILE
 from blurb.terminal.output import FORMATS
 
 WRITTEN = frozenset({"out", "plot", "junit", "summary"})
@@ -43,6 +42,8 @@ class Command(click.Command):
 
 
 def _check_target(path: str | Path, place: Path, option: str, other: str | None) -> None:
+    from blurb.store.store import SCHEMA_FILE  # loads numpy
+
     inside = [each for each in (place, *place.parents) if (each / SCHEMA_FILE).is_file()]
     if inside:
         what = f"{path} is in the store {inside[0]}, whose files are written by blurb alone"
