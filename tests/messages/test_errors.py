@@ -1,7 +1,5 @@
 """Errors have parts; what shows them joins the parts, and nobody takes a sentence apart."""
 
-from __future__ import annotations
-
 import ast
 import pickle
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Secrets are in no message, no log and no reason of a failure."""
 
-from __future__ import annotations
-
 import pytest
 
 from blurb.messages.errors import DataError, safe_message

@@ -1,7 +1,5 @@
 """In the place of other machines that have leases, and of the minutes that one waits for them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 

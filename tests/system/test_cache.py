@@ -1,7 +1,5 @@
 """The cache: what it counts, what it removes, and that several processes may do it at once."""
 
-from __future__ import annotations
-
 import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -38,8 +36,7 @@ def test_usage_counts_entries_and_bytes(folder: Path) -> None:
 
 
 def test_clear_takes_what_is_named_and_nothing_else(folder: Path) -> None:
-    result = ran(["cache", "clear", "features", "--yes"])
-    assert "0.0 MB freed" in result.output
+    assert "0.0 MB freed" in ran(["cache", "clear", "features", "--yes"]).output
     assert os.listdir(folder / "features") == []
     assert (folder / "demo" / "0123" / "train.tsv").exists()
     assert CliRunner().invoke(cli, ["cache", "clear", "--yes"]).exit_code == 0
@@ -60,8 +57,7 @@ def test_features_may_be_asked_for_while_the_cache_is_emptied(folder: Path) -> N
     def ask(number: int) -> bool:
         if number % 3 == 0:
             cache.clear("features")
-        found = cached_features({"n": number % 4}, lambda: features)
-        return bool(found.ids[0].tolist() == [1, 2])
+        return bool(cached_features({"n": number % 4}, lambda: features).ids[0].tolist() == [1, 2])
 
     with ThreadPoolExecutor(8) as threads:
         assert all(threads.map(ask, range(200)))

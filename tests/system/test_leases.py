@@ -1,7 +1,5 @@
 """Leases: one at a time, whoever is killed, sleeps, or has a wrong clock. Oracle: a counter, and a clock of our own."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -44,8 +42,7 @@ def tries(path: Path, clock: Clock, seconds: float, every: float = 2.0) -> lease
 
 
 def process(code: str, *arguments: object) -> subprocess.Popen[str]:
-    script = textwrap.dedent(code)
-    given = [sys.executable, "-c", script, *map(str, arguments)]
+    given = [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)]
     return subprocess.Popen(given, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
@@ -204,8 +201,7 @@ def test_wrong_clocks_change_nothing(
         assert tries(path, clock, leases.BEAT) is None
     with leases.trying(path) as mine:
         assert mine is None
-    lease = tries(path, clock, 2 * leases.LIMIT)
-    lease.release()
+    tries(path, clock, 2 * leases.LIMIT).release()
 
 
 @pytest.mark.parametrize(
@@ -230,8 +226,7 @@ def test_what_cannot_be_read_is_held_until_it_is_stale(
     assert leases.read(path) is None
     assert leases.who(path) == "another process"
     assert tries(path, clock, leases.LIMIT - 10) is None
-    lease = tries(path, clock, 30)
-    lease.release()
+    tries(path, clock, 30).release()
 
 
 def test_a_lease_file_that_is_damaged_is_mended_by_the_next_beat(
@@ -272,8 +267,7 @@ def test_without_hard_links(
         assert lease.is_held()
     assert not path.exists()
     Elsewhere(path).beat()
-    taken = tries(path, clock, 2 * leases.LIMIT)
-    taken.release()
+    tries(path, clock, 2 * leases.LIMIT).release()
 
 
 def test_one_that_was_removed_by_mistake_is_put_back(path: Path) -> None:

@@ -1,7 +1,5 @@
 """The first signal waits for the end of a step, the second for nothing. With real processes and signals."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -9,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -68,25 +67,38 @@ def start() -> Iterator[Start]:
         process.wait()
 
 
-@pytest.mark.costly
-@pytest.mark.parametrize("number", signals.SIGNALS)
-def test_a_step_ends_before_the_first_signal_is_heard(number: signal.Signals, start: Start) -> None:
-    process = start(60, 1.5)
+@pytest.mark.parametrize(
+    ("given", "number", "said"),
+    [
+        *(
+            pytest.param(
+                (60, 1.5), number, f"whole\nleft {int(number)}\n", marks=pytest.mark.costly
+            )
+            for number in signals.SIGNALS
+        ),
+        pytest.param(
+            (0.3, 60), signal.SIGTERM, f"left {int(signal.SIGTERM)}\n", id="takes too long"
+        ),
+        pytest.param(
+            (60, 60, "nothing"),
+            signal.SIGUSR1,
+            f"left {int(signal.SIGUSR1)}\n",
+            id="outside of a step",
+        ),
+        # A script starts its background commands so: Ctrl-C is not for them.
+        pytest.param(
+            (60, 1, "step", True), signal.SIGINT, "whole\n", id="ignored", marks=pytest.mark.costly
+        ),
+    ],
+)
+def test_a_step_ends_before_the_first_signal_is_heard(
+    given: tuple[Any, ...], number: signal.Signals, said: str, start: Start
+) -> None:
+    """Unless it takes too long; outside of a step it is heard at once, and what was ignored stays ignored."""
+    process = start(*given)
     os.kill(process.pid, number)
-    assert process.communicate(timeout=30)[0] == f"whole\nleft {int(number)}\n"
+    assert process.communicate(timeout=30)[0] == said
     assert process.returncode == 0  # and the timer is off
-
-
-def test_a_step_that_takes_too_long_is_cut(start: Start) -> None:
-    process = start(0.3, 60)
-    os.kill(process.pid, signal.SIGTERM)
-    assert process.communicate(timeout=30)[0] == f"left {int(signal.SIGTERM)}\n"
-
-
-def test_outside_of_a_step_it_is_heard_at_once(start: Start) -> None:
-    process = start(60, 60, "nothing")
-    os.kill(process.pid, signal.SIGUSR1)
-    assert process.communicate(timeout=30)[0] == f"left {int(signal.SIGUSR1)}\n"
 
 
 def test_a_second_signal_of_any_kind_ends_the_process_at_once(start: Start) -> None:
@@ -96,14 +108,6 @@ def test_a_second_signal_of_any_kind_ends_the_process_at_once(start: Start) -> N
     os.kill(process.pid, signal.SIGINT)
     assert process.communicate(timeout=30)[0] == ""
     assert process.returncode == -signal.SIGINT
-
-
-@pytest.mark.costly
-def test_what_was_ignored_stays_ignored(start: Start) -> None:
-    """A script starts its background commands so: Ctrl-C is not for them."""
-    process = start(60, 1, ignored=True)
-    os.kill(process.pid, signal.SIGINT)
-    assert process.communicate(timeout=30)[0] == "whole\n"
 
 
 # What later collections pass over. Oracle: `gc` itself, in a process of its own, as it is all of a process.
@@ -162,11 +166,10 @@ def test_what_the_caller_of_run_has_is_collected(tmp_path: Path) -> None:
 
 @pytest.mark.costly
 def test_a_command_settles(tmp_path: Path) -> None:
-    code = "import gc, sys\nfrom blurb.cli import main\ntry: main()\nfinally: print(gc.get_freeze_count())\n"
     command = [
         sys.executable,
         "-c",
-        code,
+        "import gc, sys\nfrom blurb.cli import main\ntry: main()\nfinally: print(gc.get_freeze_count())\n",
         "run",
         "baseline:majority",
         "--suite",

@@ -1,7 +1,5 @@
 """What is no table is named with its cure by every command that reads tables, and never as anything else."""
 
-from __future__ import annotations
-
 import gzip
 import zipfile
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """What the commands print with: names of others stay as they are, differences and numbers of things read well."""
 
-from __future__ import annotations
-
 import pytest
 from rich.console import Console
 
@@ -50,14 +48,13 @@ def test_one_of_a_thing_is_singular_and_p_has_three_digits() -> None:
         "2,000 trials",
     ]
     assert [format_p(p) for p in (None, 0.0001, 0.79241)] == ["", "<0.001", "0.792"]
-    finding = DatasetDecision(
-        ScoreComparison("gad", 1, 0, (3, 3), WelchComparison(-1)),
-        Outcome.REGRESSION,
-        worse=[("test.1", 1.0)],
-    )
-    assert forms.describe_flips(finding).startswith(
-        "1 example worse by half a mistake a run or more, 0 better by as much"
-    )
+    assert forms.describe_flips(
+        DatasetDecision(
+            ScoreComparison("gad", 1, 0, (3, 3), WelchComparison(-1)),
+            Outcome.REGRESSION,
+            worse=[("test.1", 1.0)],
+        )
+    ).startswith("1 example worse by half a mistake a run or more, 0 better by as much")
 
 
 @pytest.mark.parametrize("width", [80, 100, 120])

@@ -1,7 +1,5 @@
 """What whoever waits sees: a line a trial in a pipe; in a terminal of 80 columns what runs, how far, and until when."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys
@@ -55,8 +53,7 @@ def test_after_a_search_the_trials_are_others_and_the_time_left_is_theirs(
         now[0] += 100.0
         winner = SimpleNamespace(**{**vars(expected[2]), "path": Path("m/gad/other")})
         display.finished(TrialOutcome(winner, "done", 100.0))
-    lines = capsys.readouterr().err.splitlines()
-    assert [line.partition("; about ")[2] for line in lines] == [
+    assert [line.partition("; about ")[2] for line in capsys.readouterr().err.splitlines()] == [
         "5 min left",
         "3 min left",
         "2 min left",
@@ -126,8 +123,7 @@ def test_a_terminal_of_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", stream)
     planned = jobs()
     planned[1].source.name = "a-very-long-name-" * 6
-    shown = estimate({"gad": 60.0, "biosses": 50.0}, jobs=2)
-    with Display(planned, expected=shown) as display:
+    with Display(planned, expected=estimate({"gad": 60.0, "biosses": 50.0}, jobs=2)) as display:
         display.on_progress(planned[0], TrialProgress(25, 100, 1, 4, 0.5, 0.731))
         display.on_progress(planned[1], TrialProgress())
         display.drawn.refresh()
@@ -138,8 +134,7 @@ def test_a_terminal_of_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     after = read(ours, "done in 3 s")
     stream.close()
     os.close(ours)
-    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", seen).replace("\r", "")
-    lines = plain.rstrip("\n").splitlines()
+    lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", seen).replace("\r", "").rstrip("\n").splitlines()
     assert max(map(len, lines)) <= 80
     figures = "m gad seed 1 epoch 2 of 4, 25 %, loss 0.500, dev 73.1"
     assert figures in [" ".join(line.split()) for line in lines]
