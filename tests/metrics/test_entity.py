@@ -1,7 +1,5 @@
 """Oracle: seqeval 1.2.2, in its default mode and in mode="strict", scheme=IOB2."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np
@@ -144,23 +142,36 @@ def test_nothing_to_find_is_zero(sentences: list[list[str]], strict: bool) -> No
 def test_any_number_of_types(count: int) -> None:
     """Tags are numbered by characters: beyond 256 they need more bytes, beyond 55,296 lie the surrogates."""
     gold = [[f"B-{number}" for number in range(count)]]
-    predicted = [[*gold[0][:-1], "B-other"]]
-    assert entity_f1(gold, predicted)["true_positives"] == count - 1
+    assert entity_f1(gold, [[*gold[0][:-1], "B-other"]])["true_positives"] == count - 1
 
 
 def test_sequences_need_not_be_lists() -> None:
-    tuples = (("B", "I"), ("O",))
-    arrays = [np.array(["B", "I"]), np.array(["O"])]
-    assert entity_f1(tuples, arrays)["f1"] == 1.0  # type: ignore[arg-type]
+    assert entity_f1((("B", "I"), ("O",)), [np.array(["B", "I"]), np.array(["O"])])["f1"] == 1.0  # type: ignore[arg-type]
 
 
-def test_unequal_lengths_are_named() -> None:
-    with pytest.raises(
-        ValueError, match=r"Sentence 1 \(counting from 0\) has 2 gold tags and 3 predicted tags"
-    ):
-        entity_f1([["O"], ["B", "I"]], [["O"], ["B", "I", "O"]])
-    with pytest.raises(ValueError, match="gold has 2 sentences, predicted has 1: sentence 1"):
-        entity_f1([["O"], ["O"]], [["O"]])
+@pytest.mark.parametrize(
+    ("gold", "predicted", "strict", "told"),
+    [
+        (
+            [["O"], ["B", "I"]],
+            [["O"], ["B", "I", "O"]],
+            False,
+            r"Sentence 1 \(counting from 0\) has 2 gold tags and 3 predicted tags",
+        ),
+        ([["O"], ["O"]], [["O"]], False, "gold has 2 sentences, predicted has 1: sentence 1"),
+        *(
+            ([["O"]], [[tag]], True, "expected one of B, I, O,")
+            for tag in ("E", "S", "L", "U", "E-X")
+        ),
+        (["B", "I"], ["B", "I"], False, "gold is a flat sequence of strings"),
+        ([["B"]], "BIO", False, "predicted is the single string 'BIO'"),
+    ],
+)
+def test_unequal_lengths_flat_tags_and_for_strict_other_schemes_are_refused(
+    gold: list[list[str]], predicted: list[list[str]], strict: bool, told: str
+) -> None:
+    with pytest.raises(ValueError, match=told):
+        entity_f1(gold, predicted, strict=strict)
 
 
 @pytest.mark.parametrize(
@@ -173,16 +184,3 @@ def test_what_is_no_tag_is_refused(tag: str, others: list[str]) -> None:
     ) as error:
         entity_f1([[*others, "O"]], [[*others, tag]])
     assert repr(tag) in str(error.value)
-
-
-@pytest.mark.parametrize("tag", ["E", "S", "L", "U", "E-X"])
-def test_strict_refuses_other_schemes(tag: str) -> None:
-    with pytest.raises(ValueError, match="expected one of B, I, O,"):
-        entity_f1([["O"]], [[tag]], strict=True)
-
-
-def test_flat_tags_are_refused() -> None:
-    with pytest.raises(ValueError, match="gold is a flat sequence of strings"):
-        entity_f1(["B", "I"], ["B", "I"])
-    with pytest.raises(ValueError, match="predicted is the single string 'BIO'"):
-        entity_f1([["B"]], "BIO")

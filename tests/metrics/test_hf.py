@@ -1,7 +1,5 @@
 """The metrics as `evaluate.Metric`: the same values, without network and without a writable home."""
 
-from __future__ import annotations
-
 import socket
 from pathlib import Path
 from typing import Any
@@ -74,10 +72,9 @@ def test_two_metrics_do_not_mix() -> None:
 
 
 def test_combine_tells_metrics_apart() -> None:
-    combined = evaluate.combine(
+    result = evaluate.combine(
         [hf.load("accuracy"), hf.load("binary_f1", positive="a")], force_prefix=True
-    )
-    result = combined.compute(references=["a", "b"], predictions=["a", "a"])
+    ).compute(references=["a", "b"], predictions=["a", "a"])
     assert result["accuracy_accuracy"] == 0.5
     assert result["binary_f1_recall"] == 1.0
 

@@ -3,7 +3,8 @@
 They stand in docs/benchmark.md, "GAD" and docs/benchmark.md, "PubMedQA".
 """
 
-from __future__ import annotations
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -71,23 +72,23 @@ def test_nothing_to_find_is_zero(labels: list[str]) -> None:
     zero = {"f1": 0.0, "precision": 0.0, "recall": 0.0}
     assert micro_f1_without(labels, labels, negative="false") == zero
     assert binary_f1(labels, labels, positive="1") == zero
-
-
-def test_accuracy_of_nothing_is_zero() -> None:
     assert accuracy([], []) == {"accuracy": 0.0}
 
 
-def test_unequal_lengths_are_named() -> None:
-    message = r"gold has 2 labels, predicted has 3: label 2 \(counting from 0\)"
-    for metric, options in (
-        (accuracy, {}),
-        (binary_f1, {"positive": "a"}),
-        (micro_f1_without, {"negative": "a"}),
-    ):
-        with pytest.raises(ValueError, match=message):
-            metric(["a", "b"], ["a", "b", "c"], **options)
+UNEQUAL = r"gold has 2 labels, predicted has 3: label 2 \(counting from 0\)"
 
 
-def test_a_string_is_not_a_list_of_labels() -> None:
-    with pytest.raises(ValueError, match="gold is the single string 'yes'"):
-        accuracy("yes", "yes")
+@pytest.mark.parametrize(
+    ("metric", "gold", "predicted", "options", "told"),
+    [
+        (accuracy, ["a", "b"], ["a", "b", "c"], {}, UNEQUAL),
+        (binary_f1, ["a", "b"], ["a", "b", "c"], {"positive": "a"}, UNEQUAL),
+        (micro_f1_without, ["a", "b"], ["a", "b", "c"], {"negative": "a"}, UNEQUAL),
+        (accuracy, "yes", "yes", {}, "gold is the single string 'yes'"),
+    ],
+)
+def test_unequal_lengths_and_a_string_for_a_list_are_named(
+    metric: Callable[..., object], gold: Any, predicted: Any, options: dict[str, str], told: str
+) -> None:
+    with pytest.raises(ValueError, match=told):
+        metric(gold, predicted, **options)

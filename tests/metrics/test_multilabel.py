@@ -1,7 +1,5 @@
 """Oracle: scikit-learn on indicator matrices; for `document_f1` also BLUE's definition, written out."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -47,19 +45,25 @@ def test_document_f1_equals_scikit_learn_where_all_have_gold_labels(pairs: Docum
     matrices = indicators(gold), indicators(predicted)
     precision = precision_score(*matrices, average="samples", zero_division=0)
     recall = recall_score(*matrices, average="samples", zero_division=0)
-    expected = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
     assert multilabel_f1(gold, predicted, LABELS)["document_f1"] == pytest.approx(
-        expected, abs=1e-12
+        (2 * precision * recall / (precision + recall) if precision + recall else 0.0), abs=1e-12
     )
 
 
-def test_documents_empty_on_both_sides_are_right() -> None:
-    empty: set[str] = set()
-    assert multilabel_f1([empty], [empty], LABELS)["document_f1"] == 1.0
-    assert multilabel_f1([empty], [empty], LABELS)["micro_f1"] == 0.0  # no cell to be right about
-    assert multilabel_f1([empty], [{"A"}], LABELS)["document_f1"] == 0.0
-    assert multilabel_f1([{"A"}], [empty], LABELS)["document_f1"] == 0.0
-    assert multilabel_f1([{"A"}, empty], [{"B"}, empty], LABELS)["document_f1"] == 0.5
+@pytest.mark.parametrize(
+    ("gold", "predicted", "figure", "expected"),
+    [
+        ([set()], [set()], "document_f1", 1.0),
+        ([set()], [set()], "micro_f1", 0.0),  # no cell to be right about
+        ([set()], [{"A"}], "document_f1", 0.0),
+        ([{"A"}], [set()], "document_f1", 0.0),
+        ([{"A"}, set()], [{"B"}, set()], "document_f1", 0.5),
+    ],
+)
+def test_documents_empty_on_both_sides_are_right(
+    gold: list[set[str]], predicted: list[set[str]], figure: str, expected: float
+) -> None:
+    assert multilabel_f1(gold, predicted, LABELS)[figure] == expected
 
 
 def test_the_three_figures_differ() -> None:
@@ -86,19 +90,23 @@ def test_no_documents() -> None:
     assert set(multilabel_f1([], [], LABELS).values()) == {0.0}
 
 
-def test_unknown_label_is_named() -> None:
-    with pytest.raises(
-        ValueError, match=r"predicted document 1 \(counting from 0\) has the unknown label 'Z'"
-    ):
-        multilabel_f1([{"A"}, {"A"}], [{"A"}, {"Z"}], LABELS)
-    with pytest.raises(ValueError, match=r"gold document 0 .* Known: A, B, C, never"):
-        multilabel_f1([{"Z"}], [{"A"}], LABELS)
-
-
-def test_shapes_are_checked() -> None:
-    with pytest.raises(ValueError, match="gold has 1 documents, predicted has 2: document 1"):
-        multilabel_f1([{"A"}], [{"A"}, {"A"}], LABELS)
-    with pytest.raises(ValueError, match="gold document 0 is the string 'A'"):
-        multilabel_f1(["A"], [{"A"}], LABELS)
-    with pytest.raises(ValueError, match="Pass a sequence of label names"):
-        multilabel_f1([set()], [set()], ())
+@pytest.mark.parametrize(
+    ("gold", "predicted", "labels", "told"),
+    [
+        (
+            [{"A"}, {"A"}],
+            [{"A"}, {"Z"}],
+            LABELS,
+            r"predicted document 1 \(counting from 0\) has the unknown label 'Z'",
+        ),
+        ([{"Z"}], [{"A"}], LABELS, r"gold document 0 .* Known: A, B, C, never"),
+        ([{"A"}], [{"A"}, {"A"}], LABELS, "gold has 1 documents, predicted has 2: document 1"),
+        (["A"], [{"A"}], LABELS, "gold document 0 is the string 'A'"),
+        ([set()], [set()], (), "Pass a sequence of label names"),
+    ],
+)
+def test_unknown_labels_and_other_shapes_are_named(
+    gold: list[set[str]], predicted: list[set[str]], labels: tuple[str, ...], told: str
+) -> None:
+    with pytest.raises(ValueError, match=told):
+        multilabel_f1(gold, predicted, labels)

@@ -1,7 +1,5 @@
 """Oracles: scikit-learn's macro-F1 over the labels, and LinkBERT's way, which is seqeval on tags all rewritten to B."""
 
-from __future__ import annotations
-
 from itertools import chain
 
 import pytest
@@ -77,25 +75,36 @@ def test_is_not_span_f1() -> None:
 
 
 @pytest.mark.parametrize(
-    "tag", ["I-PARTICIPANT", "PAR", "OUT", "I", "I-", "", "O-PAR", "X-PAR", "i-PAR"]
+    ("gold", "predicted", "labels", "told"),
+    [
+        *(
+            (
+                [["O"]],
+                [[tag]],
+                LABELS,
+                "is not a valid tag: expected 'O' or a prefix and one of PAR, INT, OUT",
+            )
+            for tag in ("I-PARTICIPANT", "PAR", "OUT", "I", "I-", "", "O-PAR", "X-PAR", "i-PAR")
+        ),
+        (
+            [["O", "O"]],
+            [["O"]],
+            LABELS,
+            r"Sentence 0 \(counting from 0\) has 2 gold tags and 1 predicted tags",
+        ),
+        *(
+            (
+                [["O"]],
+                [["O"]],
+                labels,
+                "Pass a sequence of label names, at least one and none twice",
+            )
+            for labels in ((), ("PAR", "PAR"), "PAR")
+        ),
+    ],
 )
-def test_what_is_no_tag_is_refused(tag: str) -> None:
-    with pytest.raises(
-        ValueError, match="is not a valid tag: expected 'O' or a prefix and one of PAR, INT, OUT"
-    ):
-        token_macro_f1([["O"]], [[tag]])
-
-
-def test_unequal_lengths_are_named() -> None:
-    with pytest.raises(
-        ValueError, match=r"Sentence 0 \(counting from 0\) has 2 gold tags and 1 predicted tags"
-    ):
-        token_macro_f1([["O", "O"]], [["O"]])
-
-
-@pytest.mark.parametrize("labels", [(), ("PAR", "PAR"), "PAR"])
-def test_labels_must_be_names(labels: tuple[str, ...]) -> None:
-    with pytest.raises(
-        ValueError, match="Pass a sequence of label names, at least one and none twice"
-    ):
-        token_macro_f1([["O"]], [["O"]], labels=labels)
+def test_what_is_no_tag_unequal_lengths_and_what_are_no_labels_are_refused(
+    gold: list[list[str]], predicted: list[list[str]], labels: tuple[str, ...], told: str
+) -> None:
+    with pytest.raises(ValueError, match=told):
+        token_macro_f1(gold, predicted, labels=labels)

@@ -1,7 +1,5 @@
 """Resamples against scoring anew, SciPy's bootstrap, and worlds of which the truth is known."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -46,9 +44,7 @@ def world(
 def test_resamples_are_those_of_scoring_the_drawn_units() -> None:
     units = world(np.random.default_rng(0), runs=3, units=50, run_sd=2)
     found = resampled(units, generator("x"), 7)
-    random = generator("x")
-    drawn = random.integers(50, size=(7, 50), dtype=np.int32)
-    for row, chosen in enumerate(drawn):
+    for row, chosen in enumerate(generator("x").integers(50, size=(7, 50), dtype=np.int32)):
         assert found[row].tolist() == pytest.approx(
             (100 * units.counts[:, chosen, 0].mean(1)).tolist()
         )
@@ -97,8 +93,7 @@ def test_the_interval_covers_the_truth(runs: int, run_sd: float) -> None:
     random = np.random.default_rng(100 * runs + run_sd)
     inside = 0
     for number in range(200):
-        units = world(random, runs, 200, run_sd)
-        low, high = spread(units, f"{number}", 500).interval
+        low, high = spread(world(random, runs, 200, run_sd), f"{number}", 500).interval
         inside += low <= 80 <= high
     assert 0.92 - 0.03 <= inside / 200 <= 0.97 + 0.02, inside / 200
 
@@ -136,9 +131,8 @@ def test_a_paired_randomisation_is_scipys_permutation_test() -> None:
             Clusters(both.metric, both.counts[i : i + 1], both.names, both.kind) for i in (0, 1)
         )
         found = paired_permutation_test(first, second, "x")
-        sides = first.counts[0, :, 0], second.counts[0, :, 0]
         expected = stats.permutation_test(
-            sides,
+            (first.counts[0, :, 0], second.counts[0, :, 0]),
             lambda a, b: a.mean() - b.mean(),
             permutation_type="samples",
             n_resamples=9_999,

@@ -1,7 +1,5 @@
 """How many runs would tell a difference: against a simulation, and Cohen's table."""
 
-from __future__ import annotations
-
 import itertools
 import math
 
@@ -53,7 +51,6 @@ def test_a_known_deviation_keeps_its_promise(
 ) -> None:
     """Simulated: the number that is promised tells the difference that often."""
     runs = runs_for(difference, RunVariance(deviation**2, math.inf), chance=chance)
-    assert runs is not None
     random = np.random.default_rng(1)
     first, other = (
         random.normal(difference, deviation, (4000, runs)),

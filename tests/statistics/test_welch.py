@@ -1,7 +1,5 @@
 """Welch's t-test and the interval of a mean, against SciPy."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random
@@ -209,7 +207,6 @@ def series(seed: int, checkpoints: int, runs: int) -> list[list[float]]:
 def test_two_checkpoints_are_students_test() -> None:
     first, other = [80.0, 81.5, 79.2], [78.0, 79.5, 80.1, 79.9]
     variance = pool_variance([Squares.of(first), Squares.of(other)])
-    assert variance is not None
     found = compare(first, other, variance)
     expected = stats.ttest_ind(first, other)
     assert found.p == pytest.approx(expected.pvalue)
