@@ -1,7 +1,5 @@
 """A tiny original release of every dataset in its own format, in made-up words, with lists and cuts to match."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

@@ -1,13 +1,12 @@
 """From tiny originals to the BLURB layout: exact bytes, whole or not at all, and whatever is wrong is named."""
 
-from __future__ import annotations
-
 import dataclasses
 import errno
 import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,14 +31,13 @@ from tests.corpora.originals import (
 
 MANIFEST = ("manifest.json",)
 PICO = "-DOCSTART- ({})\n\nkalo\tI-PAR\nmi\tI-INT\n.\tI-INT\n\ntra\tI-OUT\n"
-NER = "kalo\tB\nmi\tI\n.\tO\n\ntra\tO\n\n"
 HOC = (
     "labels\tsentence\tindex\n0_0,1_0,2_0,3_0,4_0,5_0,6_0,7_0,8_0,9_0\tkalo mi .\t{0}_s0\n"
     "0_0,1_0,2_1,3_0,4_0,5_0,6_0,7_1,8_0,9_0\ttra .\t{0}_s1\n"
 )
 # What BLURB's kit makes of these, written out by hand after the formats of docs/data.md.
 EXPECTED: dict[str, dict[str, str]] = {
-    "bc2gm": dict.fromkeys(SPLITS, NER),
+    "bc2gm": dict.fromkeys(SPLITS, "kalo\tB\nmi\tI\n.\tO\n\ntra\tO\n\n"),
     "jnlpba": {
         "train": "-DOCSTART- 1\n\nkalo\tB\nmi\tI\n\n",
         "dev": "-DOCSTART- 2\n\ntra\tB\n\n",
@@ -171,12 +169,6 @@ def test_carriage_returns_and_byte_order_marks_change_nothing(name: str, tmp_pat
     assert splits(tmp_path / "one", name) == splits(tmp_path / "other", name)
 
 
-def test_an_abstract_without_known_sentences_is_refused(tmp_path: Path) -> None:
-    other = {f"{RELATIONS}_abstracts.tsv": b"7\tkalomi .\tvex kalomi tra .\n8\tkalo\tmi\n"}
-    with pytest.raises(DataError, match=r"_abstracts.tsv:2: 8: no abstract of ChemProt"):
-        run("chemprot", put(tmp_path / "raw", "chemprot", other), tmp_path / "out")
-
-
 RELATIONS = "ChemProt_Corpus/chemprot_training/chemprot_training"
 PAIRS, SCORES = "BIOSSES-Dataset/Annotation-Pairs.docx", "BIOSSES-Dataset/Annotator-Scores.docx"
 SPANS = "ebm_nlp_2_00/annotations/aggregated/starting_spans/outcomes/train/1.AGGREGATED.ann"
@@ -213,6 +205,12 @@ BROKEN: list[tuple[str, str, bytes, str]] = [
         "1.tokens:2: expected one token",
     ),
     ("chemprot", f"{RELATIONS}_abstracts.tsv", b"7\tkalomi\n", "abstracts.tsv:1: expected 3 TAB"),
+    (
+        "chemprot",
+        f"{RELATIONS}_abstracts.tsv",
+        b"7\tkalomi .\tvex kalomi tra .\n8\tkalo\tmi\n",
+        "_abstracts.tsv:2: 8: no abstract of ChemProt",
+    ),
     (
         "chemprot",
         f"{RELATIONS}_entities.tsv",
@@ -364,45 +362,40 @@ def test_a_disk_that_is_full_or_read_only(
     assert len(list(out.iterdir())) == (1 + len(MANIFEST) if there else 0)
 
 
+@pytest.mark.parametrize(
+    ("step", "error", "raised"),
+    [
+        (
+            "new",
+            OSError(errno.EIO, "the disk is gone"),
+            pytest.raises(DataError, match="disk is gone"),
+        ),
+        ("new", KeyboardInterrupt(), pytest.raises(KeyboardInterrupt)),
+        ("old", KeyboardInterrupt(), pytest.raises(KeyboardInterrupt)),
+    ],
+)
 def test_the_old_folder_comes_back_if_the_new_one_cannot_take_its_place(
-    gad: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+    step: str,
+    error: BaseException,
+    raised: Any,
+    gad: tuple[Path, Path],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """Whether the disk fails at the second of the two renames, or Ctrl-C comes there or right after the first."""
     raw, out = gad
     before = files(out)
     rename = Path.rename
 
     def broken(path: Path, target: Path) -> Path:
-        if path.parent.name.startswith(".GAD") and path.name == "GAD":
-            raise OSError(errno.EIO, "the disk is gone")
-        return rename(path, target)
+        if step == "new" and path.parent.name.startswith(".GAD") and path.name == "GAD":
+            raise error
+        renamed = rename(path, target)
+        if step == target.name == "old":
+            raise error
+        return renamed
 
     monkeypatch.setattr(Path, "rename", broken)
-    with pytest.raises(DataError, match="the disk is gone"):
-        run("gad", raw, out)
-    assert files(out) == before
-
-
-@pytest.mark.parametrize("done", [False, True])
-def test_ctrl_c_between_the_two_renames_loses_nothing(
-    done: bool, gad: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    raw, out = gad
-    before = files(out)
-    rename = Path.rename
-
-    def interrupted(path: Path, target: Path) -> Path:
-        first, second = (
-            target.name == "old",
-            path.parent.name.startswith(".GAD") and path.name == "GAD",
-        )
-        if first and done:
-            rename(path, target)
-        if (first and done) or (second and not done):
-            raise KeyboardInterrupt
-        return rename(path, target)
-
-    monkeypatch.setattr(Path, "rename", interrupted)
-    with pytest.raises(KeyboardInterrupt):
+    with raised:
         run("gad", raw, out)
     assert files(out) == before
 

@@ -1,7 +1,5 @@
 """Whatever bytes an original holds, a builder gives its files or a DataError, and nothing else."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The demo suite: layout, label sets, determinism. What a model learns from it is the business of the slow tests."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
@@ -73,10 +71,9 @@ def units(suite: Mapping[str, str], name: str, split: str) -> list[str]:
 def test_every_file_of_the_layout_is_there(suite: Mapping[str, str]) -> None:
     tables = {f"{name}/{split}.tsv" for name in (*NER, "ebmnlp", *TABLES) for split in SPLITS}
     pubmedqa = {"pqal_fold0/train_set.json", "pqal_fold0/dev_set.json", "test_set.json"}
-    originals = {
+    assert set(suite) == tables | {f"pubmedqa/{name}" for name in pubmedqa} | {
         f"originals/{name}/{split}.jsonl" for name in ("chemprot", "ddi") for split in SPLITS
     }
-    assert set(suite) == tables | {f"pubmedqa/{name}" for name in pubmedqa} | originals
 
 
 def test_write_gives_these_bytes_and_keeps_strange_files(tmp_path: Path) -> None:

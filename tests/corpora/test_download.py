@@ -1,12 +1,11 @@
 """Downloads from a server on this machine that stalls, cuts, lies about lengths, redirects and answers with pages."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -344,11 +343,8 @@ def test_a_folder_that_cannot_be_written(
 
 
 def test_many_at_once_fetch_once(server: Server, tmp_path: Path) -> None:
-    threads = [threading.Thread(target=fetch, args=(wanted(server), tmp_path)) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(8) as threads:
+        assert sum(threads.map(lambda _: fetch(wanted(server), tmp_path), range(8))) == 1
     assert len(server.ranges) == 1
 
 

@@ -1,7 +1,5 @@
 """`blurb data get`: download, prepare and verify in one command, with made-up originals."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -97,10 +95,9 @@ def test_one_table_at_the_end_and_the_folder_is_the_default_of_others(
     assert [task.name for task in available_tasks(tasks.select_tasks("all"), None)] == [
         t.name for t in tasks.select_tasks("blurb-12")
     ]
-    planned = ran(["run", "baseline:majority", "--protocol", "smoke", "--dry-run"])
     assert (
         "Without bioasq, which the data folder lacks: `blurb data get` says what they need."
-        in planned.stderr
+        in ran(["run", "baseline:majority", "--protocol", "smoke", "--dry-run"]).stderr
     )
     # Not BLURB's
     assert CliRunner().invoke(cli, ["data", "verify", "--tasks", "gad"]).exit_code == 1

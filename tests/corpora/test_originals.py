@@ -1,7 +1,5 @@
 """The original releases of ChemProt and DDI give BLURB's rows, and what is broken in them is named."""
 
-from __future__ import annotations
-
 import io
 import json
 import tarfile
@@ -35,10 +33,9 @@ def test_dummified_originals_are_blurbs_rows_in_their_order(
     name: str, split: Split, test_data: Path, real_rows: Callable[[str, Split], list[Example]]
 ) -> None:
     reader = {"chemprot": chemprot, "ddi": ddi}[name]
-    rows = [
+    assert [
         dummify_entities(row) for row in reader.read(test_data / "raw_data", tasks.get(name), split)
-    ]
-    assert rows == real_rows(name, split)
+    ] == real_rows(name, split)
 
 
 @pytest.mark.real

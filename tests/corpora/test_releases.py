@@ -1,7 +1,5 @@
 """Files are found wherever they lie; archives that are cut, hostile or too large are refused by name."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io
@@ -99,8 +97,7 @@ def test_pipes_devices_and_links_out_of_the_folder_are_refused(kind: str, tmp_pa
             "folder": Path("/"),
             "archive": elsewhere / "set.zip",
         }
-        name = {"folder": "more", "archive": "set.zip"}.get(kind, "x.txt")
-        (raw / name).symlink_to(
+        (raw / {"folder": "more", "archive": "set.zip"}.get(kind, "x.txt")).symlink_to(
             target.get(kind, elsewhere / ("x.txt" if kind == "file" else "gone.txt"))
         )
     begun = time.monotonic()
