@@ -1,7 +1,5 @@
 """A small correct file of every format, in made-up words, and how to put it where a task looks for it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

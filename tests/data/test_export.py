@@ -1,7 +1,5 @@
 """`blurb data export`: what is written is read again as the same examples, and its ids match predictions."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -77,8 +75,7 @@ def test_what_is_exported_is_read_back_as_gold(
         "gold",
     ]
     assert "are equal to the gold answers of test" in " ".join(refused(asked, tmp_path).split())
-    out = done([*asked, "--gold-as-predictions", "--format", "json"], tmp_path)
-    (line,) = json.loads(out)
+    (line,) = json.loads(done([*asked, "--gold-as-predictions", "--format", "json"], tmp_path))
     assert (round(line["score"], 9), line["matched"].startswith("by id")) == (100.0, True)
 
 

@@ -3,8 +3,6 @@
 docs/benchmark.md, "File counts" has those of sentences and words, the headings of the datasets those of labels.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from collections import Counter
@@ -67,7 +65,6 @@ AT_HAND = [
 def test_counts_and_hash(real_rows: Rows, name: str, split: Split) -> None:
     rows, task = real_rows(name, split), tasks.get(name)
     found = COUNTS[name][SPLITS.index(split)]
-    assert found is not None
     units, size, words = found
     assert (task.task_type.size(rows), len(rows)) == (units, size)
     assert task.expected(split) == units

@@ -1,7 +1,5 @@
 """Seen and unseen strings, against an independent count."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """When data is called BLURB's, by hash or by counts."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from dataclasses import replace
@@ -23,60 +21,66 @@ def _tag_row(tags: list[str], doc_id: str | None = None) -> Example:
     return {"id": "x", "doc_id": doc_id, "tokens": ["w"] * len(tags), "tags": tags}
 
 
-def test_ner_counts_every_b() -> None:
-    rows = [_tag_row(["B-GENE", "B-GENE", "I-GENE", "O"]), _tag_row(["O"])]
-    assert tasks.get("bc2gm").task_type.size(rows) == 2
-
-
-def test_pico_counts_labelled_words() -> None:
-    assert tasks.get("ebm-pico").task_type.size([_tag_row(["I-PAR", "I-PAR", "O", "I-OUT"])]) == 3
-
-
-def test_hoc_counts_abstracts_and_the_others_rows() -> None:
-    assert tasks.get("hoc").task_type.size([{"doc_id": name, "labels": []} for name in "121"]) == 2
-    assert tasks.get("hoc").task_type.size([{"doc_id": None, "labels": []}] * 2) == 2
-    assert tasks.get("gad").task_type.size([{}, {}, {}]) == 3
-
-
 @pytest.mark.parametrize(
-    ("dev", "expected"), [(4_244, "counts only"), (4_246, "counts only"), (4_245, "differs")]
-)
-def test_bc5_disease_as_printed_and_as_released(dev: int, expected: str) -> None:
-    task = tasks.get("bc5-disease")
-    assert verdict(task, {"train": 4_182, "dev": dev, "test": 4_424}, {}) == expected
-
-
-@pytest.mark.parametrize(
-    ("train", "dev", "expected"),
+    ("name", "rows", "size"),
     [
-        (339_167, 85_321, "counts only"),
-        (337_180, 87_308, "counts only"),
-        (339_167, 87_308, "differs"),
-        (337_180, 85_321, "differs"),
-        (121_419, 87_308, "differs"),
+        pytest.param(
+            "bc2gm",
+            [_tag_row(["B-GENE", "B-GENE", "I-GENE", "O"]), _tag_row(["O"])],
+            2,
+            id="every B of NER",
+        ),
+        pytest.param(
+            "ebm-pico", [_tag_row(["I-PAR", "I-PAR", "O", "I-OUT"])], 3, id="labelled words of PICO"
+        ),
+        pytest.param(
+            "hoc", [{"doc_id": name, "labels": []} for name in "121"], 2, id="abstracts of HoC"
+        ),
+        ("hoc", [{"doc_id": None, "labels": []}] * 2, 2),
+        pytest.param("gad", [{}, {}, {}], 3, id="rows of others"),
     ],
 )
-def test_ebm_pico_as_printed_or_as_released_but_no_mixture(
-    train: int, dev: int, expected: str
+def test_what_is_counted(name: str, rows: list[Example], size: int) -> None:
+    assert tasks.get(name).task_type.size(rows) == size
+
+
+BIOASQ, GAD = tasks.get("bioasq"), tasks.get("gad")
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes", "hashes", "expected"),
+    [
+        *(
+            ("bc5-disease", {"train": 4_182, "dev": dev, "test": 4_424}, {}, expected)
+            for dev, expected in (
+                (4_244, "counts only"),  # as printed
+                (4_246, "counts only"),  # as released
+                (4_245, "differs"),
+            )
+        ),
+        *(
+            ("ebm-pico", {"train": train, "dev": dev, "test": 16_364}, {}, expected)
+            for train, dev, expected in (
+                (339_167, 85_321, "counts only"),  # as printed
+                (337_180, 87_308, "counts only"),  # as released
+                (339_167, 87_308, "differs"),  # a mixture
+                (337_180, 85_321, "differs"),
+                (121_419, 87_308, "differs"),
+            )
+        ),
+        pytest.param("gad", {}, {}, "differs", id="no data"),
+        # It ships no hash, as its text may not be looked at here
+        ("bioasq", BIOASQ.sizes, dict.fromkeys(tasks.SPLITS, "0" * 64), "counts only"),
+        ("gad", GAD.sizes, GAD.hashes, "identical"),
+        pytest.param(
+            "gad", GAD.sizes, {**GAD.hashes, "dev": "0" * 64}, "counts only", id="one wrong hash"
+        ),
+    ],
+)
+def test_the_verdict_of_counts_and_hashes(
+    name: str, sizes: dict[tasks.Split, int], hashes: dict[tasks.Split, str], expected: str
 ) -> None:
-    assert (
-        verdict(tasks.get("ebm-pico"), {"train": train, "dev": dev, "test": 16_364}, {}) == expected
-    )
-
-
-def test_no_data_is_no_copy() -> None:
-    assert verdict(tasks.get("gad"), {}, {}) == "differs"
-
-
-def test_a_hash_that_is_not_known_cannot_make_identical() -> None:
-    task = tasks.get("bioasq")  # ships no hash, as its text may not be looked at here
-    assert verdict(task, task.sizes, dict.fromkeys(tasks.SPLITS, "0" * 64)) == "counts only"
-
-
-def test_one_wrong_hash_of_three_is_not_identical() -> None:
-    task = tasks.get("gad")
-    assert verdict(task, task.sizes, task.hashes) == "identical"
-    assert verdict(task, task.sizes, {**task.hashes, "dev": "0" * 64}) == "counts only"
+    assert verdict(tasks.get(name), sizes, hashes) == expected
 
 
 def _load(folder: Path, name: str, content: dict[tasks.Split, str]) -> data.TaskData:

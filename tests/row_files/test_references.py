@@ -1,7 +1,5 @@
 """The row that somebody names. Oracle: the store itself, read without a reference, and the files beside it."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Callable, Iterable
@@ -334,8 +332,7 @@ def test_a_run_means_its_checkpoints_and_one_row_of_it_the_last(
 
 
 def test_a_source_means_its_published_rows_without_variants() -> None:
-    of_paper = resolve_all("published:gu2021", Path("runs"))
-    assert {row.primary_key for row in of_paper} == {
+    assert {row.primary_key for row in resolve_all("published:gu2021", Path("runs"))} == {
         r.primary_key for r in published.shipped() if r.source == "gu2021"
     }
     assert [row.model for row in resolve_all("published:gu2021/PubMedBERT", Path("runs"))] == [
@@ -355,8 +352,7 @@ def test_every_command_takes_the_same_names(reference: str) -> None:
     for line in lines:
         done = CliRunner().invoke(cli, [*line, "--output", store])
         assert (done.exit_code, done.exception) == (0, None), (line, done.output)
-    trial = find_trial(reference, Path(store), "gad")
-    assert trial.path.parent.parent.name == "c"
+    assert find_trial(reference, Path(store), "gad").path.parent.parent.name == "c"
 
 
 @pytest.mark.extensions
@@ -377,6 +373,5 @@ def test_a_row_is_deleted_or_renamed_by_its_own_name_alone(
     monkeypatch.chdir(series)
     before = sorted(series.rglob("*"))
     for line in (["rm", reference, "--yes"], ["rename", reference, "new"]):
-        done = CliRunner().invoke(cli, ["runs", *line])
-        assert isinstance(done.exception, UnknownName)
+        assert isinstance(CliRunner().invoke(cli, ["runs", *line]).exception, UnknownName)
     assert sorted(series.rglob("*")) == before

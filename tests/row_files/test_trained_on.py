@@ -1,7 +1,5 @@
 """What a model had met of its datasets before: a remark of a row, from the command to tables, page and row files."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -65,8 +63,7 @@ def test_tables_page_and_row_files_show_it(tmp_path: Path) -> None:
     done(["export", "row", "tool", "--out", "as-stored"], tmp_path)
     done(["export", "row", "tool", "--out", "said", "--trained-on", "texts"], tmp_path)
     for name, word in (("as-stored", "train"), ("said", "texts")):
-        files = reading.read_row_files(tmp_path / name)
-        assert files.about["trained_on"] == word
+        assert reading.read_row_files(tmp_path / name).about["trained_on"] == word
         assert TRAINED_ON[word] in resolve(str(tmp_path / name), tmp_path).note
 
 
@@ -121,7 +118,6 @@ def test_baselines_had_met_nothing_and_words_are_those_of_the_list(tmp_path: Pat
     assert again.rows[0].trained_on == "texts", "a run takes back nothing that was said"
     with pytest.raises(BlurbError, match="trained_on"):
         add(tmp_path / "runs", trained_on="gold")
-    message = refused(
+    assert "--add" in refused(
         ["score", "--task", "gad", "--predictions", "x", "--trained-on", "test"], tmp_path
     )
-    assert "--add" in message

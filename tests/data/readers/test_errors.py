@@ -1,10 +1,9 @@
 """Every kind of damaged file is a DataError that names the file, the right line and what was expected."""
 
-from __future__ import annotations
-
 import json
 import os
 import tempfile
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -26,12 +25,17 @@ TABLES = ("chemprot", "ddi", "gad", "biosses", "hoc", "bioasq")
 QUESTION = '"QUESTION": "a", "CONTEXTS": ["b"], "final_decision": "yes"'
 
 
-def _error(folder: Path, name: str, content: str | bytes) -> DataError:
+def _error(
+    folder: Path, name: str, content: str | bytes, line: int | None = None, *told: str
+) -> DataError:
+    """The error of a file, which names it, this line of it and these words."""
     path = put(folder, name, content)
     with pytest.raises(DataError) as caught:
         data.read_split(tasks.get(name), folder, "train")
     assert caught.value.path == path
     assert str(caught.value).startswith(f"{path}:")
+    assert line in (None, caught.value.line)
+    assert all(words in str(caught.value) for words in told), caught.value
     return caught.value
 
 
@@ -54,33 +58,26 @@ def test_missing_data_folder(tmp_path: Path) -> None:
         data.load_task(tasks.get("gad"), tmp_path / "nowhere")
 
 
-@pytest.mark.parametrize("name", READERS)
-@pytest.mark.parametrize("content", [b"", b"\n", b" \r\n\t\n"])
-def test_empty_file(tmp_path: Path, name: str, content: bytes) -> None:
-    assert "the file is empty" in str(_error(tmp_path, name, content))
+EMPTY = [
+    *product(READERS, (b"", b"\n", b" \r\n\t\n"), ["the file is empty"]),
+    *((name, b"\xef\xbb\xbf", "") for name in READERS),
+    *((name, header, "no examples") for name, header in sorted(HEADED.items())),
+    ("jnlpba", "-DOCSTART- 1\n\n-DOCSTART- 2\n", "no examples"),
+]
 
 
-@pytest.mark.parametrize("name", READERS)
-def test_a_byte_order_mark_alone(tmp_path: Path, name: str) -> None:
-    _error(tmp_path, name, b"\xef\xbb\xbf")
-
-
-@pytest.mark.parametrize("name", sorted(HEADED))
-def test_a_header_alone(tmp_path: Path, name: str) -> None:
-    assert "no examples" in str(_error(tmp_path, name, HEADED[name]))
-
-
-def test_document_headers_alone(tmp_path: Path) -> None:
-    assert "no examples" in str(_error(tmp_path, "jnlpba", "-DOCSTART- 1\n\n-DOCSTART- 2\n"))
+@pytest.mark.parametrize(("name", "content", "told"), EMPTY)
+def test_a_file_without_examples(
+    tmp_path: Path, name: str, content: str | bytes, told: str
+) -> None:
+    """Empty, blank, a byte order mark alone, a header alone."""
+    _error(tmp_path, name, content, None, told)
 
 
 @pytest.mark.parametrize("name", READERS)
 def test_invalid_utf8_names_the_line_and_the_byte(tmp_path: Path, name: str) -> None:
     first, rest = SAMPLES[name].encode().split(b"\n", 1)
-    error = _error(tmp_path, name, first + b"\nka\xfflo" + rest)
-    assert error.line == 2
-    assert "not UTF-8" in str(error)
-    assert "0xff" in str(error)
+    _error(tmp_path, name, first + b"\nka\xfflo" + rest, 2, "not UTF-8", "0xff")
 
 
 @pytest.mark.parametrize(
@@ -92,35 +89,24 @@ def test_invalid_utf8_names_the_line_and_the_byte(tmp_path: Path, name: str) -> 
     ],
 )
 def test_a_file_that_was_cut_in_a_row(tmp_path: Path, name: str, line: int, message: str) -> None:
-    error = _error(tmp_path, name, SAMPLES[name].rstrip("\n").rpartition("\t")[0])
-    assert error.line == line
-    assert message in str(error)
+    _error(tmp_path, name, SAMPLES[name].rstrip("\n").rpartition("\t")[0], line, message)
 
 
 def test_a_json_file_that_was_cut(tmp_path: Path) -> None:
-    error = _error(tmp_path, "pubmedqa", SAMPLES["pubmedqa"][:-5])
-    assert error.line == SAMPLES["pubmedqa"][:-5].count("\n") + 1
-    assert "not valid JSON" in str(error)
+    cut = SAMPLES["pubmedqa"][:-5]
+    _error(tmp_path, "pubmedqa", cut, cut.count("\n") + 1, "not valid JSON")
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_a_column_too_many(tmp_path: Path, name: str) -> None:
+def test_a_column_too_many_or_a_blank_line_in_a_table(tmp_path: Path, name: str) -> None:
     first, second, *rest = SAMPLES[name].split("\n")
-    error = _error(tmp_path, name, "\n".join([first, second + "\tmore", *rest]))
-    assert error.line == 2
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_a_blank_line_in_a_table(tmp_path: Path, name: str) -> None:
-    lines = SAMPLES[name].split("\n")
-    assert _error(tmp_path, name, "\n".join([*lines[:2], "", *lines[2:]])).line == 3
+    _error(tmp_path, name, "\n".join([first, second + "\tmore", *rest]), 2)
+    _error(tmp_path, name, "\n".join([first, second, "", *rest]), 3)
 
 
 @pytest.mark.parametrize("name", sorted(HEADED))
 def test_another_header(tmp_path: Path, name: str) -> None:
-    error = _error(tmp_path, name, SAMPLES[name].split("\n", 1)[1])
-    assert error.line == 1
-    assert "expected the header" in str(error)
+    _error(tmp_path, name, SAMPLES[name].split("\n", 1)[1], 1, "expected the header")
 
 
 @pytest.mark.parametrize(
@@ -143,21 +129,19 @@ def test_another_header(tmp_path: Path, name: str) -> None:
     ],
 )
 def test_unknown_label(tmp_path: Path, name: str, content: str, line: int) -> None:
-    assert _error(tmp_path, name, content).line == line
+    _error(tmp_path, name, content, line)
 
 
 @pytest.mark.parametrize(
     ("content", "line"), [("a\tI\n", 1), ("a\tB\nb\tO\nc\tI\n", 3), ("a\tB\n\nb\tI\n", 3)]
 )
 def test_an_i_without_an_entity_before_it(tmp_path: Path, content: str, line: int) -> None:
-    error = _error(tmp_path, "ncbi-disease", content)
-    assert error.line == line
-    assert "tag I does not follow a B or I" in str(error)
+    _error(tmp_path, "ncbi-disease", content, line, "tag I does not follow a B or I")
 
 
 @pytest.mark.parametrize("token", ["", " ", "\u00a0"])
 def test_a_blank_token(tmp_path: Path, token: str) -> None:
-    assert _error(tmp_path, "bc2gm", f"a\tO\n{token}\tO\n").line == 2
+    _error(tmp_path, "bc2gm", f"a\tO\n{token}\tO\n", 2)
 
 
 @pytest.mark.parametrize(
@@ -177,35 +161,26 @@ def test_a_blank_token(tmp_path: Path, token: str) -> None:
     ],
 )
 def test_a_missing_or_doubled_dummy(tmp_path: Path, name: str, text: str) -> None:
-    label = tasks.get(name).labels[0]
-    error = _error(tmp_path, name, f"{HEADED.get(name, '')}1.2.3\t{text}\t{label}\n")
-    assert error.line == (2 if name in HEADED else 1)
-    assert "expected exactly" in str(error)
+    content = f"{HEADED.get(name, '')}1.2.3\t{text}\t{tasks.get(name).labels[0]}\n"
+    _error(tmp_path, name, content, 2 if name in HEADED else 1, "expected exactly")
 
 
 @pytest.mark.parametrize("name", TABLES)
 def test_an_id_that_comes_twice(tmp_path: Path, name: str) -> None:
     body = SAMPLES[name].removeprefix(HEADED.get(name, ""))
-    error = _error(tmp_path, name, HEADED.get(name, "") + body + body)
-    assert error.line == SAMPLES[name].count("\n") + 1
-    assert f"already occurs in line {2 if name in HEADED else 1}." in str(error)
+    told = f"already occurs in line {2 if name in HEADED else 1}."
+    _error(tmp_path, name, HEADED.get(name, "") + body * 2, SAMPLES[name].count("\n") + 1, told)
 
 
 def test_a_question_that_comes_twice(tmp_path: Path) -> None:
-    error = _error(
-        tmp_path,
-        "pubmedqa",
-        '{"1": {' + QUESTION + '},\n"2": {' + QUESTION + '},\n"1": {' + QUESTION + "}}",
-    )
-    assert error.line == 3
-    assert "the key '1' occurs twice" in str(error)
+    content = ",\n".join(f'"{key}": {{{QUESTION}}}' for key in (1, 2, 1))
+    _error(tmp_path, "pubmedqa", f"{{{content}}}", 3, "the key '1' occurs twice")
 
 
 @pytest.mark.parametrize("score", ["", "x", "nan", "inf", "-0.1", "4.01", "1,5"])
 def test_a_score_outside_the_scale(tmp_path: Path, score: str) -> None:
-    error = _error(tmp_path, "biosses", f"{HEADED['biosses']}1\ta\tb\t2\n2\ta\tb\t{score}\n")
-    assert error.line == 3
-    assert "a score from 0 to 4" in str(error)
+    content = f"{HEADED['biosses']}1\ta\tb\t2\n2\ta\tb\t{score}\n"
+    _error(tmp_path, "biosses", content, 3, "a score from 0 to 4")
 
 
 @pytest.mark.parametrize(
@@ -222,8 +197,7 @@ def test_a_score_outside_the_scale(tmp_path: Path, score: str) -> None:
     ],
 )
 def test_labels_or_index_of_hoc_that_are_none(tmp_path: Path, labels: str, index: str) -> None:
-    error = _error(tmp_path, "hoc", f"{HEADED['hoc']}{HOC_LABELS}\ta\t9_s0\n{labels}\ta\t{index}\n")
-    assert error.line == 3
+    _error(tmp_path, "hoc", f"{HEADED['hoc']}{HOC_LABELS}\ta\t9_s0\n{labels}\ta\t{index}\n", 3)
 
 
 @pytest.mark.parametrize(
@@ -245,7 +219,7 @@ def test_labels_or_index_of_hoc_that_are_none(tmp_path: Path, labels: str, index
     ],
 )
 def test_json_of_another_shape(tmp_path: Path, content: str, line: int | None) -> None:
-    assert _error(tmp_path, "pubmedqa", content).line == line
+    _error(tmp_path, "pubmedqa", content, line)
 
 
 def test_a_long_cell_is_not_repeated_in_full(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """What each reader makes of a correct file."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from pathlib import Path
@@ -75,42 +73,95 @@ def test_ner_sentences_are_numbered_and_tags_get_their_type(tmp_path: Path) -> N
     ]
 
 
-@pytest.mark.parametrize("header", ["-DOCSTART- 95369245", "-DOCSTART- (95369245)"])
-def test_document_headers_end_a_sentence_and_are_none(tmp_path: Path, header: str) -> None:
-    rows = _read(tmp_path, "jnlpba", f"a\tO\n{header}\n\nb\tB\n\n\n\nc\tO\n")
-    assert [(row["doc_id"], row["tokens"]) for row in rows] == [
-        (None, ["a"]),
-        ("95369245", ["b"]),
-        ("95369245", ["c"]),
-    ]
+SPAN = {"start": 3, "end": 14, "type": "CHEM-GENE"}
 
 
-def test_a_header_without_a_name_names_no_document(tmp_path: Path) -> None:
-    assert _read(tmp_path, "jnlpba", "-DOCSTART-\tO\n\nb\tB\n")[0]["doc_id"] is None
-
-
-def test_a_sentence_does_not_carry_an_entity_into_the_next(tmp_path: Path) -> None:
-    assert [row["tags"] for row in _read(tmp_path, "bc2gm", "a\tB\n\nb\tB\nc\tI\n")] == [
-        ["B-GENE"],
-        ["B-GENE", "I-GENE"],
-    ]
-
-
-def test_pico_keeps_its_tags_and_a_document_without_full_stop_ends_at_the_next_header(
-    tmp_path: Path,
+@pytest.mark.parametrize(
+    ("name", "content", "columns", "expected"),
+    [
+        *(
+            pytest.param(
+                "jnlpba",
+                f"a\tO\n{header}\n\nb\tB\n\n\n\nc\tO\n",
+                "doc_id tokens",
+                [(None, ["a"]), ("95369245", ["b"]), ("95369245", ["c"])],
+                id="document headers end a sentence and are none",
+            )
+            for header in ("-DOCSTART- 95369245", "-DOCSTART- (95369245)")
+        ),
+        pytest.param(
+            "jnlpba",
+            "-DOCSTART-\tO\n\nb\tB\n",
+            "doc_id",
+            [(None,)],
+            id="a header without a name names no document",
+        ),
+        pytest.param(
+            "bc2gm",
+            "a\tB\n\nb\tB\nc\tI\n",
+            "tags",
+            [(["B-GENE"],), (["B-GENE", "I-GENE"],)],
+            id="a sentence does not carry an entity into the next",
+        ),
+        pytest.param(
+            "ebm-pico",
+            None,
+            "doc_id tags",
+            [("123", ["I-PAR", "I-PAR", "O"]), ("123", ["I-OUT"]), ("77", ["O", "O"])],
+            id="pico keeps its tags, and a document without full stop ends at the next header",
+        ),
+        *(
+            pytest.param(
+                "biosses",
+                f"pair_id\tsent1\tsent2\tscore\n1\ta{separator}b\tc\t1\n",
+                "text_a",
+                [(f"a{separator}b",)],
+                id="only line feeds end a line",
+            )
+            for separator in ("\u2028", "\x0b", "\x0c", "\x1c", "\x85", "\r")
+        ),
+        pytest.param(
+            "chemprot",
+            SAMPLES["chemprot"].split("\n")[1] + "\n",
+            "head tail",
+            [(SPAN, SPAN)],
+            id="an overlapping pair has one span twice",
+        ),
+        ("chemprot", None, "doc_id", [("11",)] * 2),
+        ("ddi", None, "doc_id", [("DDI-X.d1",)] * 2),
+        ("gad", None, "doc_id", [(None,)] * 2),
+        pytest.param(
+            "ddi",
+            None,
+            "text",
+            [("@DRUG$ and @DRUG$ mi. ",), ("kalo @DRUG-DRUG$",)],
+            id="trailing blanks of a sentence stay",
+        ),
+        pytest.param(
+            "ddi",
+            "x.y\t😀é @DRUG$ @DRUG$\tDDI-int\n",
+            "head",
+            [({"start": 3, "end": 9, "type": "DRUG"},)],
+            id="spans count code points",
+        ),
+        pytest.param(
+            "bioasq",
+            None,
+            "id question context label",
+            [
+                ("5a", 'kalo "mi ?', 'tra " nex " vor', "yes"),
+                ("5b", "dun ?", " ", "no"),
+                ("5c", "sey", "", "yes"),
+            ],
+            id="bioasq reads quote characters as text and takes blank passages",
+        ),
+    ],
+)
+def test_what_is_read(
+    tmp_path: Path, name: str, content: str | None, columns: str, expected: list[Any]
 ) -> None:
-    rows = _read(tmp_path, "ebm-pico")
-    assert [(row["doc_id"], row["tags"]) for row in rows] == [
-        ("123", ["I-PAR", "I-PAR", "O"]),
-        ("123", ["I-OUT"]),
-        ("77", ["O", "O"]),
-    ]
-
-
-@pytest.mark.parametrize("separator", ["\u2028", "\x0b", "\x0c", "\x1c", "\x85", "\r"])
-def test_only_line_feeds_end_a_line(tmp_path: Path, separator: str) -> None:
-    rows = _read(tmp_path, "biosses", f"pair_id\tsent1\tsent2\tscore\n1\ta{separator}b\tc\t1\n")
-    assert rows[0]["text_a"] == f"a{separator}b"
+    rows = _read(tmp_path, name, content)
+    assert [tuple(row[column] for column in columns.split()) for row in rows] == expected
 
 
 @pytest.mark.parametrize("name", ["chemprot", "ddi", "gad"])
@@ -120,28 +171,6 @@ def test_spans_are_those_of_the_two_dummies(tmp_path: Path, name: str) -> None:
             assert row["text"][span["start"] : span["end"]] == f"@{span['type']}$"
         if "-" not in row["head"]["type"]:
             assert row["head"]["end"] <= row["tail"]["start"]
-
-
-def test_an_overlapping_pair_has_one_span_twice(tmp_path: Path) -> None:
-    row = _read(tmp_path, "chemprot")[1]
-    assert row["head"] == row["tail"] == {"start": 3, "end": 14, "type": "CHEM-GENE"}
-
-
-def test_documents_of_relations(tmp_path: Path) -> None:
-    assert [_read(tmp_path, name)[0]["doc_id"] for name in ("chemprot", "ddi", "gad")] == [
-        "11",
-        "DDI-X.d1",
-        None,
-    ]
-
-
-def test_trailing_blanks_of_a_sentence_stay(tmp_path: Path) -> None:
-    assert _read(tmp_path, "ddi")[0]["text"].endswith("mi. ")
-
-
-def test_spans_count_code_points(tmp_path: Path) -> None:
-    row = _read(tmp_path, "ddi", "x.y\t😀é @DRUG$ @DRUG$\tDDI-int\n")[0]
-    assert row["head"] == {"start": 3, "end": 9, "type": "DRUG"}
 
 
 def test_hoc_names_its_labels(tmp_path: Path) -> None:
@@ -165,15 +194,6 @@ def test_pubmedqa_joins_the_contexts_and_never_shows_the_answer(tmp_path: Path) 
     }
     assert rows[1]["context"] == ""
     assert "secret" not in str(rows)
-
-
-def test_bioasq_reads_quote_characters_as_text_and_takes_blank_passages(tmp_path: Path) -> None:
-    rows = _read(tmp_path, "bioasq")
-    assert [(row["id"], row["question"], row["context"], row["label"]) for row in rows] == [
-        ("5a", 'kalo "mi ?', 'tra " nex " vor', "yes"),
-        ("5b", "dun ?", " ", "no"),
-        ("5c", "sey", "", "yes"),
-    ]
 
 
 def test_the_hash_is_that_of_canonical_json() -> None:

@@ -1,7 +1,5 @@
 """Corpora of one's own: the demo suite in the three formats comes back as the same rows; bad lines are named."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from collections.abc import Mapping
@@ -93,8 +91,7 @@ def test_a_table_with_dummies_comes_back(tmp_path: Path, name: str) -> None:
         task.labels,
         {"kind": "tsv", "header": False, "columns": columns, "dummies": dummies},
     )
-    found = list(task_file.read(path, mine, "dev"))
-    assert [{**row, "doc_id": None} for row in rows] == found
+    assert [{**row, "doc_id": None} for row in rows] == list(task_file.read(path, mine, "dev"))
 
 
 @pytest.mark.parametrize(
@@ -261,27 +258,40 @@ def test_any_bytes_are_rows_or_an_error(
         task_file.guess([path], mine.type, form)
 
 
-def _conll(tmp_path: Path, text: str) -> list[Example]:
+HEADER = "-DOCSTART- -X- -X- O\n\n"
+"""That of CoNLL-2003 has columns and no name: all sentences were one document, of which no test knows anything."""
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "expected"),
+    [
+        pytest.param(
+            f"{HEADER}a O\n\nb O\n\n{HEADER}c O\n\n-DOCSTART- (77)\n\nd O\n",
+            "doc_id",
+            [None, None, None, "77"],
+            id="headers without names name no document",
+        ),
+        pytest.param(
+            "10\u00a0mg O\ncancer  B-Disease\n",
+            "tokens",
+            [["10\u00a0mg", "cancer"]],
+            id="a no-break space is inside of a word",
+        ),
+        pytest.param(
+            "# id = x.7\ncancer\tB-Disease\n\n# id = x.9\nof\tO\n\nthe\tO\n",
+            "id",
+            ["x.7", "x.9", "dev.2"],
+            id="what data export writes",
+        ),
+    ],
+)
+def test_headers_blanks_and_ids_of_conll(
+    tmp_path: Path, text: str, column: str, expected: list[Any]
+) -> None:
     path = tmp_path / "dev.conll"
     path.write_text(text, encoding="utf-8")
-    return list(task_file.read(path, declare("ner", ("Disease",), {"kind": "conll"}), "dev"))
-
-
-def test_headers_without_names_name_no_document(tmp_path: Path) -> None:
-    """That of CoNLL-2003 has columns and no name: all sentences were one document, of which no test knows anything."""
-    header = "-DOCSTART- -X- -X- O\n\n"
-    rows = _conll(tmp_path, f"{header}a O\n\nb O\n\n{header}c O\n\n-DOCSTART- (77)\n\nd O\n")
-    assert [row.get("doc_id") for row in rows] == [None, None, None, "77"]
-
-
-def test_a_no_break_space_is_inside_of_a_word(tmp_path: Path) -> None:
-    (row,) = _conll(tmp_path, "10\u00a0mg O\ncancer  B-Disease\n")
-    assert row["tokens"] == ["10\u00a0mg", "cancer"]
-
-
-def test_what_data_export_writes_is_read(tmp_path: Path) -> None:
-    rows = _conll(tmp_path, "# id = x.7\ncancer\tB-Disease\n\n# id = x.9\nof\tO\n\nthe\tO\n")
-    assert [row["id"] for row in rows] == ["x.7", "x.9", "dev.2"]
+    rows = task_file.read(path, declare("ner", ("Disease",), {"kind": "conll"}), "dev")
+    assert [row.get(column) for row in rows] == expected
 
 
 def test_an_empty_cell_is_no_document(tmp_path: Path) -> None:

@@ -3,8 +3,6 @@
 Oracles: the sentences as written by hand, and seqeval for IOB1.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import warnings
@@ -152,10 +150,9 @@ def test_blanks_around_labels_of_blurbs_own_files_change_nothing(tmp_path: Path)
 
 
 def test_predictions_with_blanks_around_labels_score_as_without(tmp_path: Path) -> None:
-    rows = read_split(tasks.get("ncbi-disease"), demo.prepare(), "test")
     lines = (
         "".join(f"{word}\t{tag} \n" for word, tag in zip(r["tokens"], r["tags"], strict=True))
-        for r in rows
+        for r in read_split(tasks.get("ncbi-disease"), demo.prepare(), "test")
     )
     (tmp_path / "a.conll").write_text("\n".join(lines))
     with pytest.warns(Notice, match="labels were cut"):
@@ -178,13 +175,12 @@ def test_iob1_is_read_as_seqeval_reads_it(tmp_path: Path) -> None:
 
 
 def test_predictions_in_iob1_by_name(tmp_path: Path) -> None:
-    rows = read_split(tasks.get("ncbi-disease"), demo.prepare(), "test")
     answers = [
         [
             tag.replace("B-", "I-") if i == 0 or row["tags"][i - 1] == "O" else tag
             for i, tag in enumerate(row["tags"])
         ]
-        for row in rows
+        for row in read_split(tasks.get("ncbi-disease"), demo.prepare(), "test")
     ]
     assert (
         blurb.score("ncbi-disease", answers, suite="demo", scheme="iob1")[0].figures["strict_f1"]
