@@ -1,7 +1,5 @@
 """docs/extend.md: its code is a head that trains, in under 40 lines."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

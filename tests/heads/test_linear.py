@@ -1,7 +1,5 @@
 """The linear head. Oracles: torch's own losses on logits computed by hand."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import json
@@ -99,8 +97,7 @@ def test_tokens_count_words_only(words: tuple[Tensor, Tensor, Tensor]) -> None:
 
 
 def test_sentences_without_words_have_a_loss_of_zero() -> None:
-    head = _head("tokens")
-    loss = head.loss(
+    loss = _head("tokens").loss(
         torch.randn(2, 1, 4),
         torch.zeros(2, 1, dtype=torch.int64),
         torch.zeros(2, 1, dtype=torch.bool),
@@ -125,8 +122,7 @@ def test_dropout_is_for_training_only(kind: OutputKind) -> None:
     assert torch.equal(head.predict(features, mask)[1], head.predict(features, mask)[1])
     head.train()
     torch.manual_seed(0)
-    first = head.predict(features, mask)[1]
-    assert not torch.equal(first, head.predict(features, mask)[1])
+    assert not torch.equal(head.predict(features, mask)[1], head.predict(features, mask)[1])
 
 
 def test_heads_start_as_those_of_bert() -> None:
@@ -211,8 +207,7 @@ def test_linear(seed: int, empty: bool) -> None:
     features, tags, mask = batch(seed, empty)
     head = heads.get("linear")(16, Problem("tokens", TAGS, "bio"), 0.0)
     before = functional.cross_entropy(head(features)[mask], tags[mask], reduction="sum")
-    after = head.loss(features, tags, mask)
-    assert after.item() == pytest.approx(before.item(), rel=1e-6)
+    assert head.loss(features, tags, mask).item() == pytest.approx(before.item(), rel=1e-6)
     pairs = zip(
         gradients(head, before), gradients(head, head.loss(features, tags, mask)), strict=True
     )

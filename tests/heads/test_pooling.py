@@ -1,7 +1,5 @@
 """How the vectors of an input become one."""
 
-from __future__ import annotations
-
 import math
 
 import pytest
@@ -48,9 +46,9 @@ def test_cls_at_the_start(hidden: Tensor, mask: Tensor) -> None:
 def test_cls_at_the_end_is_the_last_sub_token_before_the_padding(
     hidden: Tensor, mask: Tensor
 ) -> None:
-    found = poolings.get("cls")(5, -1)(hidden, mask, None)
     assert torch.equal(
-        found, torch.stack([hidden[row, size - 1] for row, size in enumerate(SIZES)])
+        poolings.get("cls")(5, -1)(hidden, mask, None),
+        torch.stack([hidden[row, size - 1] for row, size in enumerate(SIZES)]),
     )
 
 
@@ -126,11 +124,10 @@ def test_attention_does_not_hang_on_the_order(name: str, hidden: Tensor, mask: T
 
 
 def test_which_attentions_learn() -> None:
-    counts = {
+    assert {
         name: sum(one.numel() for one in poolings.get(name)(5, None).parameters())
         for name in ATTENTIONS
-    }
-    assert counts == {"attention": 25 + 5 + 5, "attention-dot": 0, "attention-general": 25}
+    } == {"attention": 25 + 5 + 5, "attention-dot": 0, "attention-general": 25}
 
 
 # Mentions, entity starts and attention against loops over rows and places.

@@ -1,7 +1,5 @@
 """One vector a word: first, mean and last sub-token against a plain loop, and which trials know the setting."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -1,7 +1,5 @@
 """Words and sub-tokens. Two oracles without code of blurb: each word tokenised by itself, and sets of characters."""
 
-from __future__ import annotations
-
 from itertools import accumulate
 from typing import Any
 
@@ -103,9 +101,7 @@ def test_odd_words_get_the_piece_where_they_begin(tokenizer: Tokenizer, words: l
 )
 def test_any_word_agrees_with_the_offsets(checkpoint: Builder, kind: str, words: list[str]) -> None:
     tokenizer = Checkpoint(checkpoint(kind)).tokenizer
-    found = _first(tokenizer, words)
-    expected = _by_characters(tokenizer.inner, words)
-    assert found == expected
+    assert _first(tokenizer, words) == _by_characters(tokenizer.inner, words)
 
 
 @pytest.mark.parametrize("word", ["\x07", "\u0301", "\u200b", "\ufffd"])
@@ -122,16 +118,19 @@ def test_a_word_that_bert_drops_has_no_piece_and_the_others_keep_theirs(
     ]
 
 
-def test_a_piece_that_runs_over_two_words_stands_for_both() -> None:
-    assert word_pieces(["ab", "cd", "e"], Subtokens([1, 2], [0, 4], [4, 7])) == [
-        (0, 1),
-        (0, 2),
-        (1, 2),
-    ]
-
-
-def test_pieces_of_blanks_alone_stand_for_no_word() -> None:
-    assert word_pieces(["a", "b"], Subtokens([1, 2, 3], [0, 2, 2], [1, 2, 3])) == [(0, 1), (2, 3)]
+@pytest.mark.parametrize(
+    ("words", "pieces", "expected"),
+    [
+        # A piece that runs over two words stands for both
+        (["ab", "cd", "e"], Subtokens([1, 2], [0, 4], [4, 7]), [(0, 1), (0, 2), (1, 2)]),
+        # Pieces of blanks alone stand for no word
+        (["a", "b"], Subtokens([1, 2, 3], [0, 2, 2], [1, 2, 3]), [(0, 1), (2, 3)]),
+    ],
+)
+def test_pieces_over_two_words_and_pieces_of_blanks(
+    words: list[str], pieces: Subtokens, expected: list[tuple[int, int]]
+) -> None:
+    assert word_pieces(words, pieces) == expected
 
 
 @settings(max_examples=60, deadline=None)
@@ -157,8 +156,7 @@ def test_the_pieces_of_a_word_are_all_that_have_characters_of_it(
 
 def test_several_pieces_of_one_character_give_the_first(checkpoint: Builder) -> None:
     tokenizer = Checkpoint(checkpoint("roberta")).tokenizer
-    subtokens = tokenizer.subtokens(["😀 x"])[0]
-    assert subtokens.starts[:4] == [0, 0, 0, 0]
+    assert tokenizer.subtokens(["😀 x"])[0].starts[:4] == [0, 0, 0, 0]
     assert _first(tokenizer, ["😀", "x"])[0] == 0
 
 
@@ -200,10 +198,9 @@ def test_windows_keep_every_word_once_with_its_own_piece(tokenizer: Tokenizer, l
         rows = [row for row in range(len(cut)) if cut.example_index[row] == unit]
         words = [int(word) for row in rows for word in cut.word_ids[row]]
         assert words == list(whole.word_ids[unit])
-        subtokens = [
+        assert [
             int(cut.ids[row][position]) for row in rows for position in cut.word_starts[row]
-        ]
-        assert subtokens == [int(whole.ids[unit][position]) for position in whole.word_starts[unit]]
+        ] == [int(whole.ids[unit][position]) for position in whole.word_starts[unit]]
         sizes = [size for row in rows for size in cut.word_ends[row] - cut.word_starts[row]]
         for size, most in zip(sizes, whole.word_ends[unit] - whole.word_starts[unit], strict=True):
             assert 1 <= size <= most  # a long word may run out of its window

@@ -1,7 +1,5 @@
 """Ragged rows, features by unit, and the cache on disk."""
 
-from __future__ import annotations
-
 import random
 import tokenize
 import zipfile

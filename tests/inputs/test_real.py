@@ -3,8 +3,6 @@
 docs/benchmark.md, "Lengths" and docs/benchmark.md, "Tagging schemes" have them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 
@@ -149,8 +147,7 @@ def test_the_ceilings_of_tagging_schemes(
     real_rows: Rows, name: str, split: Split, ceiling: float
 ) -> None:
     """What perfect predictions get against the gold, by scheme: IO loses the borders of adjacent entities."""
-    rows = real_rows(name, split)
-    gold = [row["tags"] for row in rows]
+    gold = [row["tags"] for row in real_rows(name, split)]
     for scheme, expected in (("io", ceiling), ("bio", 100), ("bioul", 100)):
         predicted = [
             convert_tags(convert_tags(tags, "bio", scheme), scheme, "bio") for tags in gold

@@ -1,7 +1,5 @@
 """Dummies and markers: overlapping, touching, nested and equal spans; what is outside the markers stays."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -77,32 +75,27 @@ def test_dummies_keep_what_is_around_them(one: tuple[int, int], other: tuple[int
         assert [result.text[slice(*span)] for span in (result.head, result.tail)] == ["@A$", "@B$"]
 
 
-def test_markers_go_around_the_dummies_of_a_dummified_release() -> None:
-    assert mark(row("@GENE$ in @DISEASE$.", (0, 6), (10, 19)), "markers").text == (
-        "[E1] @GENE$ [/E1] in [E2] @DISEASE$ [/E2]."
-    )
-
-
-def test_the_original_of_a_dummified_text_is_refused() -> None:
+def test_of_a_dummified_release_markers_go_around_the_dummies_and_there_is_no_original() -> None:
+    dummified = row("@GENE$ in @DISEASE$.", (0, 6), (10, 19))
+    assert mark(dummified, "markers").text == "[E1] @GENE$ [/E1] in [E2] @DISEASE$ [/E2]."
+    assert mark(dummified, "dummify").text == "@GENE$ in @DISEASE$."
     with pytest.raises(SettingsError, match="dummies instead of the entity names"):
-        mark(row("@GENE$ in @DISEASE$.", (0, 6), (10, 19)), "original")
-    assert (
-        mark(row("@GENE$ in @DISEASE$.", (0, 6), (10, 19)), "dummify").text
-        == "@GENE$ in @DISEASE$."
-    )
+        mark(dummified, "original")
 
 
-def test_special_tokens() -> None:
+@pytest.mark.parametrize(
+    ("strategy", "expected"),
+    [
+        ("markers", ["[E1]", "[/E1]", "[E2]", "[/E2]"]),
+        ("typed-markers", ["[CHEMICAL]", "[/CHEMICAL]", "[GENE]", "[/GENE]"]),
+        ("dummy-tokens", ["@CHEM-GENE$", "@CHEMICAL$", "@GENE$"]),
+        ("dummify", []),
+        ("original", []),
+    ],
+)
+def test_special_tokens(strategy: str, expected: list[str]) -> None:
     rows = [row("aspirin inhibits COX-1", (0, 7), (17, 22)), row("insulin", (0, 7), (0, 7))]
-    assert special_tokens(rows, "markers") == ["[E1]", "[/E1]", "[E2]", "[/E2]"]
-    assert special_tokens(rows, "typed-markers") == [
-        "[CHEMICAL]",
-        "[/CHEMICAL]",
-        "[GENE]",
-        "[/GENE]",
-    ]
-    assert special_tokens(rows, "dummy-tokens") == ["@CHEM-GENE$", "@CHEMICAL$", "@GENE$"]
-    assert special_tokens(rows, "dummify") == special_tokens(rows, "original") == []
+    assert special_tokens(rows, strategy) == expected
 
 
 def test_every_strategy_is_known() -> None:

@@ -1,9 +1,8 @@
 """Tagging schemes. Oracles: seqeval's readings, `blurb.metrics.entity_f1`, and the rules of each scheme as patterns."""
 
-from __future__ import annotations
-
 import itertools
 import re
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -50,13 +49,11 @@ def entities(draw: st.DrawFn, least_gap: int = 0) -> tuple[list[Span], int]:
     return found, place + draw(st.integers(0, 2))
 
 
-def is_legal(sequence: list[str], scheme: str) -> bool:
+def is_legal(sequence: Sequence[str], scheme: str, types: Sequence[str] = "AB") -> bool:
     """By the rules alone."""
-    known = labels("AB", scheme)
+    known = labels(types, scheme)
     found, numbers = tagging_rules(known, scheme), [known.index(tag) for tag in sequence]
-    if not numbers:
-        return True
-    return bool(
+    return not numbers or bool(
         found.start_transitions[numbers[0]]
         and found.end_transitions[numbers[-1]]
         and all(found.transitions[a, b] for a, b in itertools.pairwise(numbers))
@@ -67,19 +64,15 @@ def is_legal(sequence: list[str], scheme: str) -> bool:
 
 
 @settings(deadline=None)
-@given(entities(), st.sampled_from(["bio", "bioul"]))
-def test_any_entities_come_back_from_bio_and_bioul(
-    given_: tuple[list[Span], int], scheme: str
+@given(
+    st.tuples(entities(), st.sampled_from(["bio", "bioul"]))
+    | st.tuples(entities(least_gap=1), st.just("io"))
+)
+def test_any_entities_come_back_from_bio_and_bioul_and_entities_apart_from_io(
+    given_: tuple[tuple[list[Span], int], str],
 ) -> None:
-    found, length = given_
+    (found, length), scheme = given_
     assert decode_spans(tags(found, length, scheme), scheme) == found
-
-
-@settings(deadline=None)
-@given(entities(least_gap=1))
-def test_entities_apart_come_back_from_io(given_: tuple[list[Span], int]) -> None:
-    found, length = given_
-    assert decode_spans(tags(found, length, "io"), "io") == found
 
 
 @settings(deadline=None)
@@ -216,15 +209,10 @@ def test_worked_examples(
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_rules_of_one_type_are_those_of_a_pattern(scheme: str) -> None:
-    known = labels([""], scheme)
     for length in range(6):
-        for sequence in itertools.product(known, repeat=length):
-            found, numbers = tagging_rules(known, scheme), [known.index(tag) for tag in sequence]
-            allowed = not numbers or (
-                bool(found.start_transitions[numbers[0]] and found.end_transitions[numbers[-1]])
-                and all(found.transitions[a, b] for a, b in itertools.pairwise(numbers))
-            )
-            assert allowed == bool(re.fullmatch(LEGAL[scheme], "".join(sequence)))
+        for sequence in itertools.product(labels([""], scheme), repeat=length):
+            legal = bool(re.fullmatch(LEGAL[scheme], "".join(sequence)))
+            assert is_legal(sequence, scheme, [""]) == legal
 
 
 def test_no_entity_goes_on_in_another_type() -> None:
@@ -257,10 +245,18 @@ def test_rules_follow_the_order_of_the_tags() -> None:
 # Names
 
 
-def test_labels_begin_with_outside() -> None:
-    assert labels(["PAR", "INT"], "io") == ("O", "I-PAR", "I-INT")
-    assert labels(["PAR", "INT"], "bio") == ("O", "B-PAR", "I-PAR", "B-INT", "I-INT")
-    assert labels(["PAR"], "bilou") == ("O", "B-PAR", "I-PAR", "L-PAR", "U-PAR")
+@pytest.mark.parametrize(
+    ("types", "scheme", "expected"),
+    [
+        (["PAR", "INT"], "io", ("O", "I-PAR", "I-INT")),
+        (["PAR", "INT"], "bio", ("O", "B-PAR", "I-PAR", "B-INT", "I-INT")),
+        (["PAR"], "bilou", ("O", "B-PAR", "I-PAR", "L-PAR", "U-PAR")),
+    ],
+)
+def test_labels_begin_with_outside(
+    types: list[str], scheme: str, expected: tuple[str, ...]
+) -> None:
+    assert labels(types, scheme) == expected
 
 
 @pytest.mark.parametrize(
@@ -270,18 +266,20 @@ def test_other_names_of_a_scheme(name: str, known: str) -> None:
     assert scheme_name(name) == known
 
 
-def test_an_unknown_scheme_suggests_what_was_meant() -> None:
-    with pytest.raises(
-        UnknownName, match=r"no tagging scheme called 'biolu'. Did you mean 'bioul'"
-    ):
-        decode_spans(["O"], "BIOLU")
-
-
 @pytest.mark.parametrize(
-    ("scheme", "tag"), [("io", "B-A"), ("bio", "L-A"), ("bio", "E-A"), ("bioul", "X-A")]
+    ("scheme", "tag", "error", "told"),
+    [
+        ("BIOLU", "O", UnknownName, "no tagging scheme called 'biolu'. Did you mean 'bioul'"),
+        ("io", "B-A", ValueError, "'B-A' is not a tag of IO"),
+        ("bio", "L-A", ValueError, "'L-A' is not a tag of BIO"),
+        ("bio", "E-A", ValueError, "'E-A' is not a tag of BIO"),
+        ("bioul", "X-A", ValueError, "'X-A' is not a tag of BIOUL"),
+    ],
 )
-def test_a_tag_of_another_scheme_is_refused(scheme: str, tag: str) -> None:
-    with pytest.raises(ValueError, match=f"'{tag}' is not a tag of {scheme.upper()}"):
+def test_an_unknown_scheme_and_a_tag_of_another_one_are_refused(
+    scheme: str, tag: str, error: type[Exception], told: str
+) -> None:
+    with pytest.raises(error, match=told):
         decode_spans(["O", tag], scheme)
 
 

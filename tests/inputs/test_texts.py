@@ -1,7 +1,5 @@
 """Single texts, pairs and relations: what is cut, and what never is."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np
@@ -71,10 +69,9 @@ def test_the_texts_of_a_pair_are_where_it_says(tokenizer: Tokenizer) -> None:
         for (start, end), ids in zip(spans, (side[row] for side in whole), strict=True):
             assert features.ids[row][start:end].tolist() == ids[: end - start]
     special_tokens = tokenizer.special_tokens
-    special = (
+    lengths = (features.entities[:, :, 1] - features.entities[:, :, 0]).sum(1) + (
         len(special_tokens.prefix) + len(special_tokens.middle) + len(special_tokens.pair_suffix)
     )
-    lengths = (features.entities[:, :, 1] - features.entities[:, :, 0]).sum(1) + special
     assert lengths.tolist() == features.ids.lengths.tolist()
     assert encode_pairs(first, second, tokenizer, 24, shorten="longer").entities is None
 
@@ -210,18 +207,20 @@ def test_dummies_stay_whole_however_far_apart_they_are(
     assert len(kept) == min(len(text) + 2, length)
 
 
-def test_the_window_is_centred_on_the_pair() -> None:
-    assert around([(50, 52), (58, 60)], 100, 20) == [range(45, 65)]
-    assert around([(0, 2), (8, 10)], 100, 20) == [range(20)]
-    assert around([(90, 92), (98, 100)], 100, 20) == [range(80, 100)]
-
-
-def test_without_entities_the_start_is_kept() -> None:
-    assert around([], 100, 20) == [range(20)]
-
-
-def test_entities_far_apart_get_a_half_each() -> None:
-    assert around([(20, 22), (80, 82)], 100, 20) == [range(16, 26), range(76, 86)]
+@pytest.mark.parametrize(
+    ("entities", "kept"),
+    [
+        ([(50, 52), (58, 60)], [range(45, 65)]),
+        ([(0, 2), (8, 10)], [range(20)]),
+        ([(90, 92), (98, 100)], [range(80, 100)]),
+        ([], [range(20)]),
+        ([(20, 22), (80, 82)], [range(16, 26), range(76, 86)]),  # far apart: a half each
+    ],
+)
+def test_the_window_is_centred_on_the_pair(
+    entities: list[tuple[int, int]], kept: list[range]
+) -> None:
+    assert around(entities, 100, 20) == kept
 
 
 def test_an_entity_that_the_tokenizer_drops_does_not_stop_anything(checkpoint: Builder) -> None:
@@ -268,7 +267,6 @@ def test_words_without_borders_are_cut_one_by_one(checkpoint: Builder, kind: str
         ids = features.ids[row][len(special.prefix) : len(features.ids[row]) - len(special.suffix)]
         alone = [one.ids for one in tokenizer.subtokens(sentence)]
         assert ids.tolist() == [piece for word in alone for piece in word]
-        assert features.word_starts is not None
         firsts = np.cumsum([0, *map(len, alone)])[:-1] + len(special.prefix)
         assert features.word_starts[row].tolist() == firsts.tolist()
 
@@ -289,8 +287,6 @@ def test_a_prefix_is_a_blank_before_the_text(checkpoint: Builder) -> None:
         encode_words(SENTENCES, tokenizer, 4_000, borders) for borders in ("prefix", "blanks")
     )
     assert [ours.ids[row].tolist() for row in range(len(ours))] == theirs
-    assert ours.word_ids is not None
-    assert usual.word_ids is not None
     assert [row.tolist() for row in ours.word_ids] == [row.tolist() for row in usual.word_ids]
 
 

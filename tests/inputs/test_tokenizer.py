@@ -1,7 +1,5 @@
 """The frame of special tokens against what each tokenizer makes itself, and the hash."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Sequence
 from pathlib import Path

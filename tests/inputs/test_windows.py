@@ -1,7 +1,5 @@
 """Windows over long sentences, against the rule written as brute force."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 from hypothesis import given, settings, strategies as st
@@ -23,10 +21,9 @@ def test_a_worked_example() -> None:
 @given(size=st.integers(1, 400), room=st.integers(1, 130))
 def test_every_piece_is_owned_once_by_a_window_that_holds_it(size: int, room: int) -> None:
     cuts = windows(size, room)
-    owned = [
+    assert [
         piece for start, end, own_start, own_end in cuts for piece in range(own_start, own_end)
-    ]
-    assert owned == list(range(size))
+    ] == list(range(size))
     for start, end, own_start, own_end in cuts:
         assert 0 <= start <= own_start <= own_end <= end <= size
         assert end - start == min(room, size)
@@ -36,8 +33,7 @@ def test_every_piece_is_owned_once_by_a_window_that_holds_it(size: int, room: in
 @settings(max_examples=200, deadline=None)
 @given(size=st.integers(1, 300), room=st.integers(2, 100))
 def test_neighbouring_windows_overlap_by_at_least_half(size: int, room: int) -> None:
-    cuts = windows(size, room)
-    for before, after in pairwise(cuts):
+    for before, after in pairwise(windows(size, room)):
         assert before[1] - after[0] >= room - room // 2
 
 
@@ -47,8 +43,7 @@ def test_a_piece_in_an_overlap_belongs_to_the_window_in_whose_middle_it_lies(
     size: int, room: int
 ) -> None:
     """Brute force: of two neighbours that both hold a piece, its owner leaves it at least as far from its edge."""
-    cuts = windows(size, room)
-    for (a_start, a_end, *_a), (b_start, _b_end, b_own, _o) in pairwise(cuts):
+    for (a_start, a_end, *_a), (b_start, _b_end, b_own, _o) in pairwise(windows(size, room)):
         assert a_start < b_start
         for piece in range(b_start, a_end):
             after_in_first = a_end - 1 - piece  # pieces of context to the right in the first window
