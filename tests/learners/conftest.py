@@ -1,7 +1,5 @@
 """What the tests of the baselines ask for: trials on the demo suite."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`baseline:bigrams`. Oracle: scikit-learn used directly, brute force, and that nothing hangs on order or chance."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from functools import cache
@@ -73,14 +71,13 @@ def test_documents_are_what_scikit_learn_makes_of_them(data: Path) -> None:
     """One label of HoC: TF-IDF of the same words and a logistic regression, with another solver."""
     learner, _, _ = once("hoc", data)
     train = read_split(tasks.get("hoc"), data, "train")[:200]
-    vectors = TfidfVectorizer(
+    x = TfidfVectorizer(
         token_pattern=r"@[^\s@]+\$|\w+|[^\w\s]",
         ngram_range=(1, 2),
         min_df=2,
         sublinear_tf=True,
         norm=None,
-    )
-    x = vectors.fit_transform([row["text"] for row in train])
+    ).fit_transform([row["text"] for row in train])
     x = np.hstack([x.toarray(), np.ones((x.shape[0], 1))])  # the feature that every example has
     x /= np.linalg.norm(x, axis=1, keepdims=True)
     ours = learner.features.transform(train).toarray()
@@ -135,8 +132,7 @@ def test_a_relation_shows_the_order_of_its_entities_and_what_is_between() -> Non
         {"start": 22, "end": 31, "type": "DISEASE"},
     )
     formulation = bind(tasks.get("gad"))
-    found = cues({"text": text, "head": gene, "tail": disease}, formulation)
-    assert found == [
+    assert cues({"text": text, "head": gene, "tail": disease}, formulation) == [
         "order head first",
         "types GENE DISEASE",
         "gap 2",
@@ -166,7 +162,6 @@ def test_a_chain_lies_on_the_same_scores(data: Path) -> None:
         "ncbi-disease", data, head="crf,constrained=true"
     )
     assert plain.chain is None
-    assert chained.chain is not None
     assert np.array_equal(plain.model.weight, chained.model.weight)
     assert predicted != others
     assert all(0 <= share <= 1.001 for row in confidence for share in row)
@@ -209,30 +204,32 @@ def test_a_label_that_no_example_has_is_not_given(data: Path) -> None:
     assert learner.predict(Subset(rows, ""))[0] == [[]] * 50
 
 
-def test_a_trial_is_named_by_what_concerns_it(data: Path, tmp_path: Path) -> None:
-    def settings(task: str, **overrides: Any) -> dict[str, Any]:
-        asked = request(data, tmp_path, "bigrams", protocol="standard", overrides=overrides)
-        return dict(trials.job(asked, asked.sources[0], tasks.get(task), 1).trial.settings)
+CAPS = {"max_train": 0, "max_eval": 0}
 
-    assert settings("gad") == {"max_train": 0, "max_eval": 0, "relation_input": "dummify"}
-    assert settings("biosses", min_count=1, ngrams=1) == {
-        "max_train": 0,
-        "max_eval": 0,
-        "ngrams": 1,
-    }
-    assert settings("hoc", lr=1.0, head="crf", window=3, ngrams=1) == {
-        "max_train": 0,
-        "max_eval": 0,
-        "document_unit": "sentence",
-        "ngrams": 1,
-    }
-    assert settings("ncbi-disease", head="crf", window=3, ngrams=1) == {
-        "max_train": 0,
-        "max_eval": 0,
-        "head": "crf",
-        "tagging": "bio",
-        "window": 3,
-    }
+
+@pytest.mark.parametrize(
+    ("task", "overrides", "settings"),
+    [
+        ("gad", {}, {"relation_input": "dummify"}),
+        ("biosses", {"min_count": 1, "ngrams": 1}, {"ngrams": 1}),
+        (
+            "hoc",
+            {"lr": 1.0, "head": "crf", "window": 3, "ngrams": 1},
+            {"document_unit": "sentence", "ngrams": 1},
+        ),
+        (
+            "ncbi-disease",
+            {"head": "crf", "window": 3, "ngrams": 1},
+            {"head": "crf", "tagging": "bio", "window": 3},
+        ),
+    ],
+)
+def test_a_trial_is_named_by_what_concerns_it(
+    data: Path, tmp_path: Path, task: str, overrides: dict[str, Any], settings: dict[str, Any]
+) -> None:
+    asked = request(data, tmp_path, "bigrams", protocol="standard", overrides=overrides)
+    job = trials.job(asked, asked.sources[0], tasks.get(task), 1)
+    assert job.trial.settings == {**CAPS, **settings}
 
 
 def test_a_row_has_one_seed_no_precision_and_its_own_overrides(data: Path, tmp_path: Path) -> None:
@@ -248,14 +245,21 @@ def test_a_row_has_one_seed_no_precision_and_its_own_overrides(data: Path, tmp_p
     assert trials.seeds_of(asked, asked.sources[0], tasks.get("biosses")) == (1,)
 
 
-def test_what_does_not_apply_is_refused(data: Path, tmp_path: Path) -> None:
-    with pytest.raises(
-        SettingsError,
-        match="baseline:bigrams fits linear models only: the head must be linear or crf",
-    ):
-        trials.prepare(request(data, tmp_path, "bigrams", overrides={"head": "bilstm"}))
-    with pytest.raises(SettingsError, match="min_count must be at least 1"):
-        trials.prepare(request(data, tmp_path, "bigrams", overrides={"min_count": 0}))
+@pytest.mark.parametrize(
+    ("overrides", "told"),
+    [
+        (
+            {"head": "bilstm"},
+            "baseline:bigrams fits linear models only: the head must be linear or crf",
+        ),
+        ({"min_count": 0}, "min_count must be at least 1"),
+    ],
+)
+def test_what_does_not_apply_is_refused(
+    data: Path, tmp_path: Path, overrides: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(SettingsError, match=told):
+        trials.prepare(request(data, tmp_path, "bigrams", overrides=overrides))
 
 
 def test_a_trial_keeps_to_the_caps_of_its_protocol(data: Path, tmp_path: Path) -> None:
@@ -293,25 +297,35 @@ def _classes(counts: dict[str, int]) -> list[dict[str, Any]]:
     return [{"label": label} for label, count in counts.items() for _ in range(count)]
 
 
-def test_majority_of_pubmedqa() -> None:
-    rows = _classes({"yes": 276, "no": 169, "maybe": 55})
-    assert _score(_learn("majority", "pubmedqa", rows), rows) == pytest.approx(0.552)
+CHEMPROT = _classes(
+    {"false": 12315, "CPR:3": 663, "CPR:4": 1655, "CPR:5": 178, "CPR:6": 292, "CPR:9": 642}
+)
 
 
-def test_majority_of_gad() -> None:
-    rows = _classes({"1": 281, "0": 253})
-    assert _score(_learn("majority", "gad", rows), rows) == pytest.approx(0.6896, abs=5e-5)
-
-
-def test_majority_of_chemprot_is_false_and_scores_nothing_but_a_constant_scores_something() -> None:
-    rows = _classes(
-        {"false": 12315, "CPR:3": 663, "CPR:4": 1655, "CPR:5": 178, "CPR:6": 292, "CPR:9": 642}
-    )
-    assert _score(_learn("majority", "chemprot", rows), rows) == 0.0
-    gold = 663 + 1655 + 178 + 292 + 642
-    assert _score(_learn("constant", "chemprot", rows), rows) == pytest.approx(
-        2 * 1655 / (15745 + gold)
-    )
+@pytest.mark.parametrize(
+    ("kind", "task", "rows", "score"),
+    [
+        ("majority", "pubmedqa", _classes({"yes": 276, "no": 169, "maybe": 55}), 0.552),
+        ("majority", "gad", _classes({"1": 281, "0": 253}), pytest.approx(0.6896, abs=5e-5)),
+        ("majority", "chemprot", CHEMPROT, 0.0),  # false
+        (
+            "constant",
+            "chemprot",
+            CHEMPROT,
+            pytest.approx(2 * 1655 / (15745 + (663 + 1655 + 178 + 292 + 642))),
+        ),
+        (
+            "constant",
+            "ebm-pico",
+            [{"tokens": list("abc"), "tags": ["I-PAR", "I-OUT", "O"], "doc_id": "1"}],
+            pytest.approx((2 * (1 / 3) / (1 / 3 + 1)) / 3),
+        ),
+    ],
+)
+def test_what_one_answer_for_all_scores(
+    kind: str, task: str, rows: list[dict[str, Any]], score: Any
+) -> None:
+    assert _score(_learn(kind, task, rows), rows) == pytest.approx(score)
 
 
 def test_the_constant_is_the_best_of_all_constants() -> None:
@@ -334,13 +348,6 @@ def test_words() -> None:
     assert _score(_learn("majority", "bc2gm", rows), rows) == 0.0
     # All words B: four entities a sentence, of which one is right.
     assert _score(_learn("constant", "bc2gm", rows), rows) == pytest.approx(2 * 1 / (4 + 1))
-
-
-def test_pico() -> None:
-    rows = [{"tokens": list("abc"), "tags": ["I-PAR", "I-OUT", "O"], "doc_id": "1"}]
-    assert _score(_learn("constant", "ebm-pico", rows), rows) == pytest.approx(
-        (2 * (1 / 3) / (1 / 3 + 1)) / 3
-    )
 
 
 def test_documents() -> None:

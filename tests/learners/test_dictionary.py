@@ -1,7 +1,5 @@
 """`baseline:dictionary`: against an independent search, and the figures of the real files."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -62,22 +60,25 @@ def test_it_finds_what_a_search_finds(train: list[Example], row: Example) -> Non
     assert answer == tagged
 
 
-def test_of_equal_counts_the_first_label_is_taken_and_matches_do_not_cross() -> None:
-    train = [
-        {"tokens": ["a", "b"], "tags": ["B-Disease", "I-Disease"]},
-        {"tokens": ["b", "c"], "tags": ["B-Disease", "I-Disease"]},
-    ]
-    row = {"tokens": ["A", "b", "c", "b", "c", "b"]}
-    assert predict("ncbi-disease", train, [row]) == [
-        ["B-Disease", "I-Disease", "O", "B-Disease", "I-Disease", "O"]
-    ]
-
-
-def test_a_token_with_a_blank_is_found() -> None:
-    train = [{"tokens": ["type 2", "diabetes"], "tags": ["B-Disease", "I-Disease"]}]
-    row = {"tokens": ["Type 2", "diabetes", "type", "2", "diabetes"]}
-    assert predict("ncbi-disease", train, [row]) == [
-        ["B-Disease", "I-Disease", "B-Disease", "I-Disease", "I-Disease"]
+@pytest.mark.parametrize(
+    ("train", "words", "tags"),
+    [
+        pytest.param([["a", "b"], ["b", "c"]], "A b c b c b", "B I O B I O", id="no match crosses"),
+        pytest.param(
+            [["type 2", "diabetes"]],
+            "Type_2 diabetes type 2 diabetes",
+            "B I B I I",
+            id="a token with a blank",
+        ),
+    ],
+)
+def test_matches_do_not_cross_and_a_token_with_a_blank_is_found(
+    train: list[list[str]], words: str, tags: str
+) -> None:
+    rows = [{"tokens": mention, "tags": ["B-Disease", "I-Disease"]} for mention in train]
+    asked = [{"tokens": [word.replace("_", " ") for word in words.split()]}]
+    assert predict("ncbi-disease", rows, asked) == [
+        [tag if tag == "O" else f"{tag}-Disease" for tag in tags.split()]
     ]
 
 

@@ -1,7 +1,5 @@
 """One training step and predictions with every kind of checkpoint, and what is refused before anything is trained."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 import shutil
@@ -142,7 +140,6 @@ def test_every_checkpoint_takes_a_step_and_predicts(
     assert np.isfinite(epoch["loss"])
     assert 0 <= epoch["dev"] <= 1
     predicted, scores, *_ = learner.predict(units)
-    assert scores is not None
     assert len(predicted) == len(scores) == len(units.rows)
     if task == "bc2gm":
         assert [len(row) for row in predicted] == [len(row["tokens"]) for row in units.rows]
@@ -271,7 +268,6 @@ def test_a_drawn_subset_is_trained_on_and_predicted_in_its_order(checkpoint: Bui
     whole, scores, *_ = learner.predict(units)
     part, part_scores, *_ = learner.predict(some)
     assert part == [whole[7], whole[2]]
-    assert part_scores is not None
     assert np.allclose(part_scores, [scores[7], scores[2]], atol=1e-5)
 
 
@@ -396,7 +392,6 @@ def fit(folder: Path, pooling: str, strategy: str) -> EncoderLearner:
     learner.fit(units, units, 1, lambda done, total: None)
     predicted, scores, *_ = learner.predict(units)
     assert set(predicted) <= set(task.labels)
-    assert scores is not None
     assert np.isfinite(scores).all()
     return learner
 
@@ -552,7 +547,6 @@ def test_a_sample_of_dev() -> None:
     assert len(whole.used) == 12  # four documents of three
     assert sum(row["doc_id"] in documents for row in rows) == 12
     part = Subset(rows, "dev", list(range(0, 30, 2)), "dev").sample(5, 1)
-    assert part.chosen is not None
     assert set(part.chosen) <= set(range(0, 30, 2))
 
 

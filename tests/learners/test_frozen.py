@@ -1,9 +1,8 @@
 """The forward pass of a frozen encoder. Oracle: transformers, one input at a time, without padding."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -65,8 +64,7 @@ def test_vectors_are_those_of_each_input_alone(kind: str, task: str, checkpoint:
     features, found, frozen = read(checkpoint(kind), task)
     for row in range(len(features)):
         for layer, hidden in enumerate(alone(frozen, features, row)):
-            place = -1 if frozen.cls == -1 else 0
-            expected = [hidden[place], hidden.mean(0)]
+            expected = [hidden[(-1 if frozen.cls == -1 else 0)], hidden.mean(0)]
             if features.entities is None:
                 expected.append(hidden.amax(0))
             else:
@@ -117,34 +115,38 @@ def test_they_are_what_fine_tuning_starts_from(checkpoint: Builder) -> None:
     assert found[0] == pytest.approx(expected.numpy(), abs=4e-3, rel=2e-3)
 
 
-def test_layers_of_other_lengths_are_named(checkpoint: Builder) -> None:
-    """As in a funnel, whose inner layers are shorter than its input."""
+@pytest.mark.parametrize(
+    ("change", "asked", "told"),
+    [
+        # As in a funnel, whose inner layers are shorter than its input
+        (
+            lambda states: [state[:, ::2] for state in states],
+            ("first",),
+            r"layers of this encoder \(function\) differ in length or size",
+        ),
+        (
+            lambda states: None,
+            ("first", "mean", "head", "tail"),
+            "does not return the hidden states of its layers",
+        ),
+    ],
+    ids=["of other lengths", "none"],
+)
+def test_layers_of_other_lengths_or_none_are_named(
+    change: Any, asked: tuple[str, ...], told: str, checkpoint: Builder
+) -> None:
     features, into, frozen = read(checkpoint("bert_uncased"), "gad")
     inner = frozen.encoder
 
-    def shorter(**inputs: object) -> SimpleNamespace:
+    def forward(**inputs: object) -> SimpleNamespace:
         output = inner(**inputs)
-        states = [state[:, ::2] for state in output.hidden_states]
-        return SimpleNamespace(last_hidden_state=output.last_hidden_state, hidden_states=states)
+        return SimpleNamespace(
+            last_hidden_state=output.last_hidden_state, hidden_states=change(output.hidden_states)
+        )
 
-    frozen.encoder = shorter
-    with pytest.raises(
-        ModelError, match=r"layers of this encoder \(function\) differ in length or size"
-    ):
-        frozen.fill(features, ("first",), into)
-
-
-def test_an_encoder_without_hidden_states_is_named(checkpoint: Builder) -> None:
-    features, into, frozen = read(checkpoint("bert_uncased"), "gad")
-    inner = frozen.encoder
-
-    def without(**inputs: object) -> SimpleNamespace:
-        output = inner(**{**inputs, "output_hidden_states": False})
-        return SimpleNamespace(last_hidden_state=output.last_hidden_state, hidden_states=None)
-
-    frozen.encoder = without
-    with pytest.raises(ModelError, match="does not return the hidden states of its layers"):
-        frozen.fill(features, ("first", "mean", "head", "tail"), into)
+    frozen.encoder = forward
+    with pytest.raises(ModelError, match=told):
+        frozen.fill(features, asked, into)
 
 
 def test_a_hash_of_all_that_is_read(checkpoint: Builder) -> None:

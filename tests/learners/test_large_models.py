@@ -1,7 +1,5 @@
 """Decoders and adapters: attention by behaviour, what learns and what does not, PEFT's own format as the oracle."""
 
-from __future__ import annotations
-
 import json
 import math
 import re
@@ -167,10 +165,9 @@ def test_a_kept_adapter_is_pefts_own_format(checkpoint: Builder, kind: str, tmp_
     base = AutoModel.from_pretrained(checkpoint(kind)).eval()
     plain = _vectors(base, ids, mask)
     theirs = _vectors(peft.PeftModel.from_pretrained(base, tmp_path / "model").eval(), ids, mask)
-    named = json.loads((tmp_path / "model" / "adapter_config.json").read_text())[
+    assert json.loads((tmp_path / "model" / "adapter_config.json").read_text())[
         "base_model_name_or_path"
-    ]
-    assert named == str(checkpoint(kind))  # and not the name of the row
+    ] == str(checkpoint(kind))  # and not the name of the row
     merged = resolve_model(str(tmp_path / "model"), base=str(checkpoint(kind)))
     ours_merged = _vectors(merged.checkpoint.load_encoder()[0].eval(), ids, mask)
     assert torch.allclose(ours, theirs, atol=1e-5)
@@ -394,8 +391,7 @@ def test_its_commands_run(checkpoint: Builder, others: Path, tmp_path: Path) -> 
             words += ["--pooling", "last"]
         done(words, tmp_path)
     rows = from_store.read(Store(tmp_path / "runs"))
-    overrides = {tuple(sorted(row.configuration.overrides.items())) for row in rows}
-    assert overrides == {
+    assert {tuple(sorted(row.configuration.overrides.items())) for row in rows} == {
         (("adapter", "lora"), ("pooling", "last")),
         (("adapter", "lora"), ("attention", "bidirectional"), ("pooling", "mean")),
         (("pooling", "last"),),

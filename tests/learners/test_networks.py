@@ -1,7 +1,5 @@
 """Baselines that start from random weights. Oracles: the paper's formula, torch's LSTM on one text, and counting."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from pathlib import Path
@@ -69,8 +67,7 @@ def learned(
 @pytest.mark.parametrize("name", BOTH)
 def test_every_task_is_trained_and_predicted(name: str, task: str, data: Path) -> None:
     learner, dev, (predicted, *_) = learned(name, task, data)
-    score = learner.formulation.score_of(dev.used, predicted)
-    assert math.isfinite(score)
+    assert math.isfinite(learner.formulation.score_of(dev.used, predicted))
     assert len(predicted) == len(dev.used)
     assert learner.facts["parameters"] > 0
 
@@ -126,8 +123,7 @@ def test_the_lstm_reads_no_padding() -> None:
     torch.manual_seed(0)
     encoder = RecurrentEncoder(20, 0, width=6, hidden=5, layers=2).eval()
     ids = torch.tensor([[3, 4, 5, 0, 0], [6, 7, 8, 9, 10]])
-    mask = (ids != 0).long()
-    states = encoder(ids, mask).last_hidden_state
+    states = encoder(ids, (ids != 0).long()).last_hidden_state
     for row, length in enumerate((3, 5)):
         alone, _ = encoder.lstm.lstm(encoder.table(ids[row : row + 1, :length]))
         assert torch.allclose(states[row, :length], alone[0], atol=1e-6)
@@ -199,8 +195,7 @@ def test_two_sizes_under_one_name_are_two_rows(data: Path, tmp_path: Path) -> No
     sources = [resolve_model(f"baseline:bilstm,hidden={size}", name="lstm") for size in (4, 8)]
     found = []
     for source in sources:
-        asked = dataclasses.replace(request(data, tmp_path, "bilstm"), sources=[source])
-        row = asked.row(source)
+        row = dataclasses.replace(request(data, tmp_path, "bilstm"), sources=[source]).row(source)
         found.append(Row(RowIdentity("lstm", row.configuration, row.weights), {}, Origin.STORE))
     assert found[0].primary_key != found[1].primary_key
     short = [short_weights(source.weights) for source in sources]
@@ -317,9 +312,6 @@ def test_a_trial_runs_as_any_other(data: Path, tmp_path: Path) -> None:
 # What training on a CPU replaces (dropout, attention, embeddings) must be the encoder's own, whatever its kind.
 
 
-LINES = ("kalo mi tra nex vorpil " * 6, "kalo dun", "mi")
-
-
 class _Holder(nn.Module):
     """The least that a network is to `use_cpu_dropout`."""
 
@@ -333,12 +325,12 @@ def _encoder(folder: Path) -> tuple[Any, Tensor, Tensor]:
     encoder, _ = Checkpoint(folder).load_encoder()
     tokenizer = Checkpoint(folder).tokenizer
     rows = [
-        tokenizer.special_tokens.single(subtokens.ids) for subtokens in tokenizer.subtokens(LINES)
+        tokenizer.special_tokens.single(subtokens.ids)
+        for subtokens in tokenizer.subtokens(("kalo mi tra nex vorpil " * 6, "kalo dun", "mi"))
     ]
     longest = max(map(len, rows))
     ids = torch.tensor([row + [tokenizer.pad_id] * (longest - len(row)) for row in rows])
-    mask = torch.tensor([[1] * len(row) + [0] * (longest - len(row)) for row in rows])
-    return encoder, ids, mask
+    return encoder, ids, torch.tensor([[1] * len(row) + [0] * (longest - len(row)) for row in rows])
 
 
 def _hidden(encoder: Any, ids: Tensor, mask: Tensor) -> Tensor:

@@ -1,8 +1,6 @@
 """Every step on torch's `meta` device, which has shapes and no values: what would make a GPU wait, or leave a tensor on
 the CPU, fails here without a GPU. Oracle: the device itself, and a look at the arguments of every operation."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -96,13 +94,12 @@ def _network(folder: Path, name: str, settings: dict[str, Any]) -> tuple[Network
     network, most = learner._network()
     learner.limit = min(chosen.max_length, most or chosen.max_length)
     features = learner._features(Subset(rows, f"meta {name} {settings}"))
-    batch = collate_batch(
+    return network, collate_batch(
         features,
         torch.arange(len(features)).numpy(),
         learner.tokenizer.pad_id,
         formulation.targets(rows),
     )
-    return network, batch
 
 
 def _step(network: Network, batch: Batch) -> tuple[torch.Tensor, tuple[torch.Tensor, torch.Tensor]]:

@@ -1,8 +1,5 @@
 """The probe as a learner: what it fits, what identifies it, what it refuses, and that it goes on after a stop."""
 
-from __future__ import annotations
-
-import csv
 import json
 import re
 import shutil
@@ -34,6 +31,7 @@ from blurb.store.store import Store, read_json
 from blurb.training import linear
 from tests.conftest import Builder
 from tests.planning.requests import request
+from tests.rewriting import csv_lines
 
 DATA = Path(__file__).parents[1] / "golden" / "data"
 KINDS = ("ncbi-disease", "ebm-pico", "gad", "biosses", "hoc", "pubmedqa")
@@ -73,8 +71,7 @@ def facts(job: Job) -> dict[str, Any]:
 def test_every_kind_of_task_has_one(task: str, checkpoint: Builder, tmp_path: Path) -> None:
     job = planned(checkpoint("bert_uncased"), tmp_path, task)
     done(job)
-    with (job.path / "history.csv").open() as file:
-        history = list(csv.DictReader(file))
+    history = csv_lines(job.path / "history.csv")
     assert list(history[0]) == ["layer", "strength", "shift", "loss", "dev"]
     assert {row["layer"] for row in history} == {"last", "middle"}
     best = max(history, key=lambda row: float(row["dev"]))
@@ -217,8 +214,7 @@ def test_what_identifies_it(checkpoint: Builder, tmp_path: Path) -> None:
         "head": "linear",
         "relation_input": "dummify",
     }
-    ner = planned(folder, tmp_path, "bc5-chem", word_pooling="mean").trial
-    assert set(ner.settings) == {
+    assert set(planned(folder, tmp_path, "bc5-chem", word_pooling="mean").trial.settings) == {
         "max_length",
         "max_train",
         "max_eval",
@@ -226,28 +222,35 @@ def test_what_identifies_it(checkpoint: Builder, tmp_path: Path) -> None:
         "word_pooling",
         "tagging",
     }
+    assert planned(folder, tmp_path, "gad", seeds=1).trial.hash == gad.hash
     assert planned(folder, tmp_path, "gad", max_train=5).trial.hash != gad.hash
     assert replace(gad, learner="").hash != gad.hash
     # As of every trial before there were probes
     assert "learner" not in replace(gad, learner="").content
 
 
-def test_seeds_and_settings_of_fine_tuning_are_refused(checkpoint: Builder, tmp_path: Path) -> None:
-    folder = checkpoint("bert_uncased")
-    assert planned(folder, tmp_path, "gad", seeds=1).trial.seed == 1
-    with pytest.raises(
-        SettingsError, match="deterministic: 3 seeds would give the same number 3 times"
-    ):
-        planned(folder, tmp_path, "gad", seeds=3)
-    for name, value in (("lr", 1e-5), ("epochs", 3), ("pooling", "mean"), ("head_init", "linear")):
-        with pytest.raises(SettingsError, match=f"--set: {name} does not apply to a probe"):
-            planned(folder, tmp_path, "gad", **{name: value})
-    with pytest.raises(
-        SettingsError, match=r"the head must be linear or crf \(NER and PICO\), not 'bilstm'"
-    ):
-        planned(folder, tmp_path, "gad", head="bilstm")
-    with pytest.raises(SettingsError, match=r"'crf' \(--set\) does not support gad"):
-        planned(folder, tmp_path, "gad", head="crf")
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({"seeds": 3}, "deterministic: 3 seeds would give the same number 3 times"),
+        *(
+            ({name: value}, f"--set: {name} does not apply to a probe")
+            for name, value in (
+                ("lr", 1e-5),
+                ("epochs", 3),
+                ("pooling", "mean"),
+                ("head_init", "linear"),
+            )
+        ),
+        ({"head": "bilstm"}, r"the head must be linear or crf \(NER and PICO\), not 'bilstm'"),
+        ({"head": "crf"}, r"'crf' \(--set\) does not support gad"),
+    ],
+)
+def test_seeds_and_settings_of_fine_tuning_are_refused(
+    asked: dict[str, Any], told: str, checkpoint: Builder, tmp_path: Path
+) -> None:
+    with pytest.raises(SettingsError, match=told):
+        planned(checkpoint("bert_uncased"), tmp_path, "gad", **asked)
 
 
 @pytest.mark.parametrize(
@@ -292,7 +295,6 @@ def test_units_of_a_document_are_in_one_fold() -> None:
     assert [len(set(dealt[start : start + 3])) for start in range(0, 30, 3)] == [1] * 10
     assert np.array_equal(dealt, assign_folds(units))
     single = assign_folds([{"doc_id": None}, {"doc_id": None}, {}])
-    assert single is not None
     assert sorted(single) == [0, 1, 2]
     assert assign_folds([{"doc_id": "a"}] * 3) is None
 
@@ -304,10 +306,8 @@ def test_many_dev_units_choose_instead(
     monkeypatch.setattr(probe, "FEW", 5)
     done(job)
     assert facts(job)["chosen_by"] == "dev"
-    with (job.path / "history.csv").open() as file:
-        best = max(float(row["dev"]) for row in csv.DictReader(file))
-    record = Store(tmp_path).read(job.path)
-    assert record.score("dev") == pytest.approx(best)
+    best = max(float(row["dev"]) for row in csv_lines(job.path / "history.csv"))
+    assert Store(tmp_path).read(job.path).score("dev") == pytest.approx(best)
 
 
 @pytest.mark.costly

@@ -1,12 +1,11 @@
 """Vectors on disk: what is read is whole and the right one, there is never too much, and the disk costs no run."""
 
-from __future__ import annotations
-
 import errno
+import io
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -71,29 +70,37 @@ def test_another_encoder_or_input_has_its_own(home: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "damage", ["short", "no key", "foreign key", "no array", "garbage", "other shape"]
+    ("name", "damaged"),
+    [
+        pytest.param("0.npy", lambda content: content[:-2], id="short"),
+        pytest.param("key.json", None, id="no key"),
+        pytest.param("key.json", lambda content: content.replace(b'"w"', b'"v"'), id="foreign key"),
+        pytest.param("0.npy", None, id="no array"),
+        pytest.param("0.npy", lambda content: b"not an array", id="garbage"),
+        pytest.param(
+            "0.npy", lambda content: saved(np.zeros((4, 3), np.float16)), id="other shape"
+        ),
+    ],
 )
-def test_what_is_not_whole_is_not_read(home: Path, damage: str) -> None:
+def test_what_is_not_whole_is_not_read(
+    home: Path, name: str, damaged: Callable[[bytes], bytes] | None
+) -> None:
     stored_vectors(KEY, SHAPES, Counted(100))
     (entry,) = entries(home)
-    array, key = entry / "0.npy", entry / "key.json"
-    if damage == "short":
-        array.write_bytes(array.read_bytes()[:-2])
-    elif damage == "no key":
-        key.unlink()
-    elif damage == "foreign key":
-        key.write_text(key.read_text().replace('"w"', '"v"'))
-    elif damage == "no array":
-        array.unlink()
-    elif damage == "garbage":
-        array.write_bytes(b"not an array")
-    else:
-        np.save(array, np.zeros((4, 3), np.float16))
+    content = (entry / name).read_bytes()
+    (entry / name).unlink()
+    if damaged is not None:
+        (entry / name).write_bytes(damaged(content))
     fill = Counted()
     assert same(stored_vectors(KEY, SHAPES, fill)[0])
     assert fill.times == 1
     assert same(stored_vectors(KEY, SHAPES, fill)[0])
     assert fill.times == 1  # mended
+
+
+def saved(array: Half) -> bytes:
+    np.save(file := io.BytesIO(), array)
+    return file.getvalue()
 
 
 def test_a_killed_run_leaves_nothing_that_is_read(home: Path) -> None:
