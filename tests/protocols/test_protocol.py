@@ -1,7 +1,5 @@
 """The protocol files against the published tables and what was changed in them, which are written out here."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import subprocess
@@ -146,10 +144,11 @@ def test_standard(task: str) -> None:
 def test_modern_is_standard_with_a_search_and_the_constants_of_modernbert(task: str) -> None:
     """In torch's units: ModernBERT's 8e-6 a step at a rate of 8e-5 would be 0.1 (docs/protocols.md)."""
     _, batch_size, epochs, max_length = STANDARD[task]
-    shown = {"batch_size": batch_size, "epochs": epochs, "max_length": max_length}
     _expect(
         _settings("modern", task, lr=3e-5),
-        **shown,
+        batch_size=batch_size,
+        epochs=epochs,
+        max_length=max_length,
         lr=3e-5,
         beta2=0.98,
         epsilon=1e-6,
@@ -256,25 +255,32 @@ def test_overrides_are_typed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "expected"),
+    ("name", "text", "error", "told"),
     [
-        ("epochs", "2.0", "a whole number"),
-        ("epochs", "two", "a whole number"),
-        ("lr", "fast", "a number"),
-        ("lr", "", "a number"),
-        ("head", "3", "a text"),
+        ("epochs", "2.0", SettingsError, "--set: epochs must be a whole number"),
+        ("epochs", "two", SettingsError, "--set: epochs must be a whole number"),
+        ("lr", "fast", SettingsError, "--set: lr must be a number"),
+        ("lr", "", SettingsError, "--set: lr must be a number"),
+        ("head", "3", SettingsError, "--set: head must be a text"),
+        (
+            "epoch",
+            "3",
+            UnknownName,
+            r"--set: There is no setting called 'epoch'. Did you mean 'epochs'\?",
+        ),
+        (
+            "tagging",
+            "bioull",
+            UnknownName,
+            r"no tagging scheme called 'bioull'. Did you mean 'bioul'\?",
+        ),
     ],
 )
-def test_overrides_of_the_wrong_type_are_refused(name: str, text: str, expected: str) -> None:
-    with pytest.raises(SettingsError, match=f"--set: {name} must be {expected}"):
+def test_overrides_of_the_wrong_type_and_unknown_ones_are_refused(
+    name: str, text: str, error: type[Exception], told: str
+) -> None:
+    with pytest.raises(error, match=told):
         parse_overrides({name: text})
-
-
-def test_unknown_overrides_suggest_what_was_meant() -> None:
-    with pytest.raises(
-        UnknownName, match=r"--set: There is no setting called 'epoch'. Did you mean 'epochs'\?"
-    ):
-        parse_overrides({"epoch": "3"})
 
 
 def test_other_names_of_a_tagging_scheme_are_no_other_setting(tmp_path: Path) -> None:
@@ -288,11 +294,7 @@ def test_other_names_of_a_tagging_scheme_are_no_other_setting(tmp_path: Path) ->
     assert mine.grid({}) == [{"tagging": "io"}, {"tagging": "bioul"}]
 
 
-def test_an_unknown_tagging_scheme_suggests_what_was_meant() -> None:
-    with pytest.raises(
-        UnknownName, match=r"no tagging scheme called 'bioull'. Did you mean 'bioul'\?"
-    ):
-        parse_overrides({"tagging": "bioull"})
+def test_an_unknown_tagging_scheme_is_refused_from_python_too() -> None:
     with pytest.raises(UnknownName, match=r"no tagging scheme called 'boi'"):
         _settings("standard", "gad", tagging="boi")
 
@@ -440,13 +442,12 @@ def test_a_number_is_held_within_its_bounds_and_never_without_end(name: str) -> 
     assert least is not None, "no number is without a bound"
     inside, outside = (least, least - step) if facts.low is not None else (least + step, least)
     Settings(**{**values, name: inside})
-    above = math.inf if facts.most is None else facts.most + step
     for value in (
         outside,
         -math.inf,
         math.nan,
         math.inf if facts.below is None else facts.below,
-        above,
+        (math.inf if facts.most is None else facts.most + step),
     ):
         with pytest.raises(
             SettingsError, match=f"^{name} must be (a number, |a whole number, |)(at least|above)"

@@ -1,7 +1,5 @@
 """Versions of a protocol, and protocols that extend others. Oracle: the same content written out in one file."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 
@@ -248,15 +246,12 @@ def test_what_is_inherited_by_kind_is_kept_beside_what_is_given(tmp_path: Path) 
 
 
 def test_both_ways_of_training_may_be_searched_each_at_its_rates(tmp_path: Path) -> None:
-    found = _load(
-        tmp_path, 'extends = "modern"\n[search]\nadapter = ["off", "lora"]\nlr = [1e-5, 3e-5]\n'
-    )
-    points = [(one["adapter"], one["lr"]) for one in found.grid({})]
-    assert points == [
-        ("off", 1e-5),
-        ("off", 3e-5),
-        *(("lora", rate) for rate in (1e-4, 3e-4, 8e-4, 2e-3)),
-    ]
+    assert [
+        (one["adapter"], one["lr"])
+        for one in _load(
+            tmp_path, 'extends = "modern"\n[search]\nadapter = ["off", "lora"]\nlr = [1e-5, 3e-5]\n'
+        ).grid({})
+    ] == [("off", 1e-5), ("off", 3e-5), *(("lora", rate) for rate in (1e-4, 3e-4, 8e-4, 2e-3))]
 
 
 def test_the_remark_is_on_the_grid_that_was_searched() -> None:

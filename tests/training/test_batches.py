@@ -1,7 +1,5 @@
 """Which inputs go together, and the tensors they become."""
 
-from __future__ import annotations
-
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -42,10 +40,9 @@ def test_small_data_is_drawn_at_random() -> None:
     size, rng = SORT_FROM - 1, np.random.default_rng(3)
     order = rng.permutation(size)
     expected = [order[start : start + 16].tolist() for start in range(0, size, 16)]
-    found = [
-        batch.tolist() for batch in training_batches(_lengths(size), 16, np.random.default_rng(3))
-    ]
-    assert sorted(found) == sorted(expected)
+    assert sorted(
+        [batch.tolist() for batch in training_batches(_lengths(size), 16, np.random.default_rng(3))]
+    ) == sorted(expected)
 
 
 def _padded(lengths: np.ndarray, batches: list[np.ndarray]) -> float:
@@ -151,7 +148,6 @@ def test_collate_keeps_the_kind_of_numbers() -> None:
 
 
 def _targets(batch: Batch) -> torch.Tensor:
-    assert batch.targets is not None
     return batch.targets
 
 

@@ -1,7 +1,5 @@
 """Products of bf16 matrices in float32 are those of torch, to the last of their eight bits."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch import nn

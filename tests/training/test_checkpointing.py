@@ -1,7 +1,5 @@
 """Activations that are computed twice: the same gradients to the bit, and only where memory is short."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

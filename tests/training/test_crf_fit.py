@@ -1,7 +1,5 @@
 """A chain above fixed scores. Oracles: all paths of short sentences, and the best tag of each word."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
@@ -41,8 +39,7 @@ def test_every_word_is_in_one_place() -> None:
     for places, mask in batches:
         for row, kept in zip(places, mask, strict=True):
             assert len(set(units[row[kept]].tolist())) == 1
-    few = _batches_by_length(units, 50)
-    assert sum(len(places) for places, _ in few) == 50
+    assert sum(len(places) for places, _ in _batches_by_length(units, 50)) == 50
 
 
 def test_a_chain_that_says_nothing_changes_nothing() -> None:

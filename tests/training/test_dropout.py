@@ -1,7 +1,5 @@
 """The dropout of CPUs. Oracles: counts, torch's attention, and a plain attention that uses the same mask."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 from torch import Tensor, nn
@@ -48,7 +46,6 @@ def test_the_gradient_uses_the_mask_of_the_forward_pass() -> None:
     upstream = torch.randn(30, 30)
     y.backward(upstream)
     expected = torch.where(y == 0, 0.0, upstream * 2)
-    assert x.grad is not None
     assert torch.equal(x.grad, expected)
 
 
@@ -77,8 +74,7 @@ def test_without_training_or_probability_nothing_happens() -> None:
 
 def test_not_a_number_and_infinity_do_not_come_from_dropped_elements() -> None:
     torch.manual_seed(0)
-    y = dropout(torch.full((1_000,), float("inf")), 0.5)
-    assert set(y.tolist()) == {0.0, float("inf")}
+    assert set(dropout(torch.full((1_000,), float("inf")), 0.5).tolist()) == {0.0, float("inf")}
 
 
 def _inputs(dtype: torch.dtype = torch.float32) -> tuple[Tensor, Tensor, Tensor]:

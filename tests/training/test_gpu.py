@@ -1,7 +1,5 @@
 """The loop on a GPU. Oracles: the same training in fp32, the same batch in one piece, predictions of other batches."""
 
-from __future__ import annotations
-
 import gc
 import logging
 from typing import Any
@@ -125,9 +123,9 @@ def test_too_little_memory_halves_the_micro_batch(caplog: pytest.LogCaptureFixtu
     del free
     gc.collect()  # the encoder is in a cycle of references
     torch.cuda.empty_cache()
-    limit = torch.cuda.memory_reserved() + (peak - before) / 2
     torch.cuda.set_per_process_memory_fraction(
-        limit / torch.cuda.get_device_properties(0).total_memory
+        (torch.cuda.memory_reserved() + (peak - before) / 2)
+        / torch.cuda.get_device_properties(0).total_memory
     )
     try:
         trainer = on_gpu(**WIDE)

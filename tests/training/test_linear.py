@@ -1,7 +1,5 @@
 """Regularised linear fits. Oracles: scikit-learn, and neighbours written out."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """A linear fit on frozen features. Oracles: scikit-learn's logistic and ridge regressions on standardised features."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch
@@ -87,8 +85,7 @@ def test_the_head_begins_with_the_fit_on_its_own_features(words: bool) -> None:
     }
     x, y = trainer.head_features(inputs, answers)
     assert len(x) == len(y) == (sum(map(len, answers)) if words else 120)
-    facts = linear_start(trainer, inputs, answers, seed=1)
-    assert facts["rows"] == len(x)
+    assert linear_start(trainer, inputs, answers, seed=1)["rows"] == len(x)
     layer, _ = fit(x, y, kind, 3, STRENGTH * len(x))
     assert isinstance(network.head.linear, StandardisedLinear)
     assert torch.equal(network.head.linear.weight, layer.weight)

@@ -1,7 +1,5 @@
 """The loop: gradients, memory, broken losses, which weights remain, and repeatability."""
 
-from __future__ import annotations
-
 import logging
 import math
 import platform
@@ -59,8 +57,7 @@ def _gradients(kind: OutputKind, size: int) -> tuple[float, dict[str, torch.Tens
         targets = np.eye(3, dtype=np.float32)[targets]
     if kind == "regression":
         targets = targets.astype(np.float32)
-    loss = trainer.add_gradients(inputs, np.arange(13), targets, size)
-    return float(loss), {
+    return float(trainer.add_gradients(inputs, np.arange(13), targets, size)), {
         name: p.grad.clone() for name, p in trainer.network.named_parameters() if p.grad is not None
     }
 
@@ -373,8 +370,7 @@ def test_prediction_that_does_not_fit_one_input_fails(monkeypatch: pytest.Monkey
 def test_the_head_works_in_float32_under_bf16() -> None:
     trainer = Trainer(tiny.network(), tiny.PAD, torch.device("cpu"), "bf16")
     inputs = tiny.features(20)
-    history = _fit(trainer, inputs, epochs=1)
-    assert math.isfinite(history[0].loss)
+    assert math.isfinite(_fit(trainer, inputs, epochs=1)[0].loss)
     assert {parameter.dtype for parameter in trainer.network.parameters()} == {torch.float32}
     assert trainer.predict(inputs)[1][0].dtype == np.float32
 
@@ -464,27 +460,20 @@ def test_freed_memory_goes_back() -> None:
 
 def _theirs(warmup: int, total: int) -> list[float]:
     optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
-    schedule = get_linear_schedule_with_warmup(optimizer, warmup, total)
-    factor = schedule.lr_lambdas[0]
+    factor = get_linear_schedule_with_warmup(optimizer, warmup, total).lr_lambdas[0]
     return [factor(step) for step in range(total)]
 
 
-@settings(max_examples=60, deadline=None)
-@given(total=st.integers(1, 300), warmup=st.integers(1, 200))
-@example(total=1, warmup=1)
-def test_a_number_of_warm_up_steps_is_that_of_transformers(total: int, warmup: int) -> None:
-    factor = learning_rate_factor(float(warmup), total)
+@settings(max_examples=120, deadline=None)
+@given(total=st.integers(1, 300), warmup=st.integers(1, 200).map(float) | st.floats(0, 0.99))
+@example(total=1, warmup=1.0)
+def test_a_number_or_a_share_of_warm_up_steps_is_that_of_transformers(
+    total: int, warmup: float
+) -> None:
+    factor = learning_rate_factor(warmup, total)
+    steps = min(int(warmup), total) if warmup >= 1 else round(warmup * total)
     assert [factor(step) for step in range(total)] == pytest.approx(
-        _theirs(min(warmup, total), total), abs=1e-12
-    )
-
-
-@settings(max_examples=60, deadline=None)
-@given(total=st.integers(1, 300), share=st.floats(0, 0.99))
-def test_a_share_of_the_steps_is_that_of_transformers(total: int, share: float) -> None:
-    factor = learning_rate_factor(share, total)
-    assert [factor(step) for step in range(total)] == pytest.approx(
-        _theirs(round(share * total), total), abs=1e-12
+        _theirs(steps, total), abs=1e-12
     )
 
 
@@ -518,14 +507,13 @@ def test_decay_is_only_for_matrices_and_the_settings_arrive() -> None:
 def test_every_parameter_that_learns_is_in_one_group() -> None:
     network = tiny.network()
     network.encoder.embeddings.requires_grad_(False)
-    listed = [
-        id(parameter)
-        for group in make_adamw(network, tiny.settings()).param_groups
-        for parameter in group["params"]
-    ]
-    assert sorted(listed) == sorted(
-        id(parameter) for parameter in network.parameters() if parameter.requires_grad
-    )
+    assert sorted(
+        [
+            id(parameter)
+            for group in make_adamw(network, tiny.settings()).param_groups
+            for parameter in group["params"]
+        ]
+    ) == sorted(id(parameter) for parameter in network.parameters() if parameter.requires_grad)
 
 
 def test_head_and_pooling_learn_with_a_rate_of_their_own() -> None:

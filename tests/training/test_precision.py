@@ -1,7 +1,5 @@
 """Autocast, clipping and the optimizer's step are torch's own: to the bit what accelerate does, which is not needed."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path
@@ -81,9 +79,8 @@ RUN = ["run", "scratch:tiny", "--suite", "demo", "--tasks", "gad"]
 def test_a_model_is_trained_where_accelerate_cannot_be_imported(
     tmp_path: Path, precision: str
 ) -> None:
-    command = [*RUN, "--protocol", "smoke"]
     done = subprocess.run(
-        [sys.executable, "-c", WITHOUT, *command, "--precision", precision],
+        [sys.executable, "-c", WITHOUT, *[*RUN, "--protocol", "smoke"], "--precision", precision],
         cwd=tmp_path,
         capture_output=True,
         text=True,

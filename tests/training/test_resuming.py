@@ -1,7 +1,5 @@
 """A training that goes on from a checkpoint. Oracle: the same training without a stop, bit for bit."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any

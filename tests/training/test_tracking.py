@@ -1,8 +1,5 @@
 """`--track`: what a tracker is told, that it changes nothing, and that it breaks nothing."""
 
-from __future__ import annotations
-
-import csv
 import json
 import random
 from pathlib import Path
@@ -21,6 +18,7 @@ from blurb.messages.errors import SettingsError
 from blurb.store.record import read_predictions
 from blurb.store.store import read_json
 from blurb.training import tracking
+from tests.rewriting import csv_lines
 
 RUN = [
     "run",
@@ -101,13 +99,11 @@ def test_a_tracker_is_told_of_epochs_and_figures_and_changes_nothing(
     assert tracked.name == plain.name  # no part of the identity
     for name in ("predictions.parquet", "metrics.json", "spec.json"):
         assert (tracked / name).read_bytes() == (plain / name).read_bytes()
-    kinds = [what for what, _ in fake.told]
-    assert kinds == ["init", "settings", "log", "log", "log", "finish"]
+    assert [what for what, _ in fake.told] == ["init", "settings", "log", "log", "log", "finish"]
     assert fake.told[0][1] == ("blurb", {"name": "scratch-tiny/gad/1"})
     settings = fake.told[1][1]
     assert (settings["epochs"], settings["seed"], settings["trial"]) == (2, 1, tracked.name)
-    with (tracked / "history.csv").open(newline="") as file:
-        history = list(csv.DictReader(file))
+    history = csv_lines(tracked / "history.csv")
     for (step, values), line in zip([value for _, value in fake.told[2:4]], history, strict=True):
         assert step == int(line["epoch"])
         assert values == {name: float(line[name]) for name in ("loss", "learning_rate", "dev")}
@@ -166,8 +162,7 @@ def test_tensorboard_holds_the_curve(tmp_path: Path) -> None:
     folder = tmp_path / "runs" / tracking.FOLDER / "scratch-tiny" / "gad" / f"1-{path.name[:8]}"
     events = EventAccumulator(str(folder))
     events.Reload()
-    with (path / "history.csv").open(newline="") as file:
-        losses = [float(line["loss"]) for line in csv.DictReader(file)]
+    losses = [float(line["loss"]) for line in csv_lines(path / "history.csv")]
     assert [event.value for event in events.Scalars("loss")] == pytest.approx(losses)
     (final,) = events.Scalars("test/f1")
     assert final.value == pytest.approx(

@@ -1,7 +1,5 @@
 """A network of a few thousand weights and made-up inputs for it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
