@@ -1,7 +1,5 @@
 """Data are read and hashed once a command, and workers map what the command has read."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

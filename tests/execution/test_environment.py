@@ -1,7 +1,5 @@
 """What a trial ran on. Oracle: `platform`, the metadata of the packages, and a repository that git makes here."""
 
-from __future__ import annotations
-
 import os
 import platform
 import subprocess

@@ -1,7 +1,5 @@
 """Trials that others hold have their turn last. Oracle: the order of outcomes, and a clock of our own."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Every process that blurb starts: a stranger's `torch.py` in the working folder is not imported."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re
@@ -126,14 +124,13 @@ def test_all_is_as_before_afterwards(monkeypatch: pytest.MonkeyPatch, here: Path
 @pytest.mark.extensions
 def test_no_other_process_is_started() -> None:
     """A new one belongs into this file. Those that are there run programs of the system, or Python with -P."""
-    found = {
+    assert {
         path.relative_to(ROOT / "blurb").as_posix(): path.read_text(encoding="utf-8").count(
             "subprocess.run("
         )
         for path in (ROOT / "blurb").rglob("*.py")
         if "subprocess" in path.read_text(encoding="utf-8")
-    }
-    assert found == {
+    } == {
         "extensions/clusters/slurm.py": 3, "execution/environment.py": 2, "extensions/series/callback/trainer.py": 0,
     }  # fmt: skip
     texts = {
@@ -159,9 +156,8 @@ print(blurb.run("baseline:majority", "gad,biosses", suite="demo", protocol="smok
 def test_a_script_without_a_guard_is_not_run_by_its_workers(tmp_path: Path, by: str) -> None:
     """The workers ran the script once more, and were told to be out of memory."""
     (tmp_path / "script.py").write_text(SCRIPT, encoding="utf-8")
-    command = [sys.executable, "script.py" if by == "file" else "-"]
     done = subprocess.run(
-        command,
+        [sys.executable, "script.py" if by == "file" else "-"],
         input=SCRIPT,
         capture_output=True,
         text=True,

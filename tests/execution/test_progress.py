@@ -1,7 +1,5 @@
 """What a trial tells while it runs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Rows are removed and renamed without touching others, and a kill at any step leaves a store that can be read."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import json
@@ -91,12 +89,11 @@ def test_the_last_row_of_a_model_takes_its_folder_along(store: Store) -> None:
     row_edits.remove(store, pick(store, "m", "bf16"))
     assert done(store, "m", *SHARED) == [True, True]
     doomed = row_edits.removal(store, pick(store, "m"))
-    size = sum(
+    assert doomed.size == sum(
         file.stat().st_size
         for path in (*doomed.trials, *doomed.unlisted)
         for file in path.iterdir()
     )
-    assert doomed.size == size
     assert [path.name for path in doomed.unlisted] == [trial("ddi", 7).hash]
     row_edits.remove(store, pick(store, "m"))
     assert names(store) == [("n", "fp32")]
@@ -238,9 +235,8 @@ ACTIONS: dict[str, Callable[[Store], object]] = {
 @pytest.mark.parametrize("action", ACTIONS)
 def test_nothing_changes_while_a_trial_of_the_model_runs(store: Store, action: str) -> None:
     before = sorted(store.root.rglob("*"))
-    path = store.path("m", "gad", SHARED[0].hash)
     with (
-        leases.held(store.lease(path)),
+        leases.held(store.lease(store.path("m", "gad", SHARED[0].hash))),
         pytest.raises(StoreError, match=r"is running .*, and nothing was changed"),
     ):
         ACTIONS[action](store)
@@ -252,8 +248,7 @@ def test_nothing_changes_while_a_trial_of_the_model_runs(store: Store, action: s
 @pytest.mark.parametrize("action", ACTIONS)
 def test_nothing_changes_beside_a_row_that_cannot_be_read(store: Store, action: str) -> None:
     mine = pick(store, "m")
-    other = store.root / "m" / "rows" / f"{pick(store, 'm', 'bf16').key}.json"
-    other.write_text("{")
+    (store.root / "m" / "rows" / f"{pick(store, 'm', 'bf16').key}.json").write_text("{")
     deed = (
         (lambda: row_edits.remove(store, mine))
         if action == "rm"

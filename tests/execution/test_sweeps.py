@@ -1,7 +1,5 @@
 """A sweep says as a file what its jobs are: whoever reads it runs the same trials."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -104,10 +102,9 @@ def test_the_same_trials_are_the_same_sweep_which_never_changes(tmp_path: Path) 
         [replace(job, resume=True) for job in jobs],
         [replace(job, device="cuda") for job in jobs],
     )
-    plain = (jobs[::-1], jobs[1:], *changed)
     others = [
         sweeps.write(tmp_path, jobs, {"x": 1})[0],
-        *(sweeps.write(tmp_path, some)[0] for some in plain),
+        *(sweeps.write(tmp_path, some)[0] for some in (jobs[::-1], jobs[1:], *changed)),
     ]
     assert len({first, *others}) == 6
     assert sweeps.folders(tmp_path) == [first, *others]
@@ -200,8 +197,7 @@ ENDS = (".end", ".end.end", ".end.end.end")
 def test_the_lease_of_the_rows(store: Store) -> None:
     store.root.mkdir()
     lease = store.root / ROWS_LEASE
-    gone = LeaseRecord.me().content().replace(str(os.getpid()).encode(), b"999999999")
-    lease.write_bytes(gone)
+    lease.write_bytes(LeaseRecord.me().content().replace(str(os.getpid()).encode(), b"999999999"))
     assert [(one.kind, one.path) for one in stale_files.find(store)] == [("stale lease", lease)]
     assert stale_files.remove(store, stale_files.find(store))
     assert not lease.exists()

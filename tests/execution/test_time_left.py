@@ -1,7 +1,5 @@
 """The time left, by a clock that is moved by hand."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest
@@ -30,8 +28,7 @@ def test_it_is_predicted_and_then_at_the_median_pace(now: list[float]) -> None:
 
 
 def test_without_predictions_own_updates_tell(now: list[float]) -> None:
-    groups = {"a1": "a", "a2": "a", "b1": "b", "b2": "b"}
-    left = TimeLeft(dict(groups), {}, lanes=1)
+    left = TimeLeft({"a1": "a", "a2": "a", "b1": "b", "b2": "b"}, {}, lanes=1)
     assert left.seconds is None
     left.note_progress("a1", 0, 0)
     now[0] = 10.0

@@ -1,7 +1,5 @@
 """One trial from its data to its files. Oracle: the files of the demo suite read by hand, scikit-learn, and hashlib."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import json
@@ -12,6 +10,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -94,10 +93,8 @@ def test_a_trial_leaves_its_files_sealed_and_nothing_else(
     outcome = execute_job(one)
     assert (outcome.status, outcome.message, outcome.job) == ("done", "", one)
     assert {path.name for path in one.path.iterdir()} == {*FILES, "DONE.json"}
-    left = {path.name for path in one.path.parent.iterdir()} - {one.path.name}
-    assert left == set()
-    sealed = read_json(one.path / "DONE.json")["sha256"]
-    assert sealed == {
+    assert ({path.name for path in one.path.parent.iterdir()} - {one.path.name}) == set()
+    assert read_json(one.path / "DONE.json")["sha256"] == {
         name: hashlib.sha256((one.path / name).read_bytes()).hexdigest() for name in FILES
     }
 
@@ -110,8 +107,7 @@ def test_a_trial_leaves_its_files_sealed_and_nothing_else(
     ((frequent, _),) = Counter(truth["train"].values()).most_common(1)
     columns = read_predictions(one.path / "predictions.parquet")
     assert list(columns) == ["split", "id", "doc_id", "gold", "prediction", "majority", "scores"]
-    stored = list(zip(columns["split"], columns["id"], columns["gold"], strict=True))
-    assert stored == [
+    assert list(zip(columns["split"], columns["id"], columns["gold"], strict=True)) == [
         (split, name, label) for split in ("dev", "test") for name, label in truth[split].items()
     ]
     assert set(columns["prediction"]) == set(columns["majority"]) == {frequent}
@@ -187,8 +183,7 @@ def test_an_encoder_repeats_its_trial_to_the_byte(
         found.append(planned.path)
     for name in ("spec.json", "predictions.parquet", "metrics.json", "history.csv"):
         assert (found[0] / name).read_bytes() == (found[1] / name).read_bytes(), name
-    epochs = csv_lines(found[0] / "history.csv")
-    assert [epoch["epoch"] for epoch in epochs] == ["1", "2"]
+    assert [epoch["epoch"] for epoch in csv_lines(found[0] / "history.csv")] == ["1", "2"]
     told = read_json(found[0] / "provenance.json")
     assert told["parameters"] == source.parameters
     assert told["facts"]["predicted"] == {
@@ -321,18 +316,13 @@ def test_of_two_that_are_given_one_trial_the_second_passes_it_over(
         return fit(self, *given)
 
     monkeypatch.setattr(Majority, "fit", slow)
-    outcomes = []
 
-    def work() -> None:
+    def work(_: int) -> str:
         both.wait()
-        outcomes.append(execute_job(one).status)
+        return execute_job(one).status
 
-    threads = [threading.Thread(target=work) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(outcomes) == ["done", "held"]
+    with ThreadPoolExecutor(2) as threads:
+        assert sorted(threads.map(work, range(2))) == ["done", "held"]
     assert len(fitted) == 1
     assert execute_job(one).status == "already done"
 
@@ -438,8 +428,7 @@ def test_a_history_is_whatever_a_learner_tried(
 def test_a_trial_names_its_folder_by_model_task_and_hash(
     job: Callable[..., Job], tmp_path: Path
 ) -> None:
-    odd = replace(MAJORITY, name="org/model:x")
-    one = job(odd)
+    one = job(replace(MAJORITY, name="org/model:x"))
     assert execute_job(one).status == "done"
     assert one.path.relative_to(tmp_path / "runs").parts[1:] == ("gad", one.trial.hash)
     assert Store(tmp_path / "runs").read(one.path).provenance.model == "org/model:x"

@@ -1,7 +1,5 @@
 """Finished trials that were never trained, for tests of store and tables; their files are written as real ones."""
 
-from __future__ import annotations
-
 import calendar
 import time
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """The index of a store: which entries count, and that one that cannot be used is passed by, never waited for."""
 
-from __future__ import annotations
-
 import json
 import os
 import random
@@ -19,6 +17,7 @@ from blurb.messages import BlurbError
 from blurb.store import index, rescore
 from blurb.store.store import Store
 from blurb.system import cache
+from tests.rewriting import rewrite
 from tests.store import fakes
 
 
@@ -255,8 +254,7 @@ def test_damaged_trials_have_no_entry(store: Store) -> None:
 @pytest.mark.parametrize("started", ["\ud800", 5, None])
 def test_odd_times_of_a_stranger_are_no_error(store: Store, started: Any) -> None:
     key = finish(store)
-    file = store.root / key / "provenance.json"
-    file.write_text(json.dumps({**json.loads(file.read_text()), "started": started}))
+    rewrite(store.root / key / "provenance.json", started=started)
     store.seal(store.root / key)
     assert list(read(store, key)) == [key]
 
@@ -273,8 +271,7 @@ def test_odd_times_of_a_stranger_are_no_error(store: Store, started: Any) -> Non
 )
 def test_what_cannot_be_understood_is_told(store: Store, file: str, name: str, value: Any) -> None:
     key = finish(store)
-    path = store.root / key / f"{file}.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), name: value}))
+    rewrite(store.root / key / f"{file}.json", **{name: value})
     store.seal(store.root / key)
     told: list[BlurbError] = []
     assert not index.read_facts(store, [key], told.append)

@@ -1,7 +1,5 @@
 """Plug-ins are part of a trial's identity by code and resolved options; blurb's own are not, and keep their hashes."""
 
-from __future__ import annotations
-
 import dataclasses
 import importlib
 import os
@@ -53,8 +51,7 @@ def trial(checkpoint: Builder, tmp_path: Path) -> Callable[..., Trial]:
     source = building.resolve_model(str(checkpoint("bert_uncased")))
 
     def found(task: str = "gad", **typed: object) -> Trial:
-        overrides = typed_settings(typed)
-        asked = request(tmp_path, source, tasks_=task, data=DATA, overrides=overrides)
+        asked = request(tmp_path, source, tasks_=task, data=DATA, overrides=typed_settings(typed))
         return trials.job(asked, source, tasks.get(task), 1).trial
 
     return found
@@ -197,8 +194,7 @@ def test_a_formulation_without_units_is_named(
     """By the trial and by the estimate, which divided by their number."""
     formulation("def units(self, examples):\n    return []\n")
     source = building.resolve_model(str(checkpoint("bert_uncased")))
-    asked = request(tmp_path, source, tasks_="hoc", data=DATA)
-    planned = trials.prepare(asked)
+    planned = trials.prepare(request(tmp_path, source, tasks_="hoc", data=DATA))
     message = r"units\(\) of .*theirs\.Mine returned nothing for hoc, train \(\d+ rows\); it must return at least .*"
     with pytest.raises(DataError, match=message):
         Estimator(timed=True).estimate([planned], 1)

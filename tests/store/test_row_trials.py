@@ -1,7 +1,5 @@
 """Row files: what makes a row, and damage that is told and never fatal."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable
@@ -17,6 +15,7 @@ from blurb.messages.errors import BlurbError, DamageWarning
 from blurb.results import from_store
 from blurb.store import row_trials as rows
 from blurb.store.store import Store
+from tests.rewriting import edit
 from tests.store.fakes import CONFIGURATION, finish, row, stored, trial
 
 
@@ -102,10 +101,7 @@ def test_a_row_that_lost_the_trials_of_a_dataset_is_no_row(
     """A check would not miss the dataset, and pass."""
     store = Store(tmp_path)
     key = rows.write(store, row("m", trial("gad", 1), trial("ddi", 1))).key
-    path = tmp_path / "m" / "rows" / f"{key}.json"
-    content = json.loads(path.read_text())
-    change(content["trials"])
-    path.write_text(json.dumps(content))
+    edit(tmp_path / "m" / "rows" / f"{key}.json", lambda content: change(content["trials"]))
     told: list[str] = []
     assert rows.read(store, lambda damage: told.append(str(damage))) == []
     assert "no trials of gad, which it has planned" in told[0]

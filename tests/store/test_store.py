@@ -1,7 +1,5 @@
 """A trial is done if and only if DONE.json is there and agrees; a schema is told before any lease."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import shutil
@@ -17,6 +15,7 @@ from blurb.store import row_trials as rows
 from blurb.store.record import read_predictions, read_spec, write_predictions
 from blurb.store.store import FILES, SCHEMA_FILE, Store
 from blurb.system import leases
+from tests.rewriting import edit
 from tests.store.fakes import finish, row, stored, trial
 
 
@@ -35,9 +34,7 @@ def test_a_changed_or_missing_file_makes_a_trial_undone(store: Store, name: str)
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_that_is_neither_there_nor_listed_is_damage(store: Store, name: str) -> None:
     path = finish(store, "m", trial(), 0.5)
-    done = json.loads((path / "DONE.json").read_text())
-    del done["sha256"][name]
-    (path / "DONE.json").write_text(json.dumps(done))
+    edit(path / "DONE.json", lambda done: done["sha256"].pop(name))
     (path / name).unlink()
     assert store.damage(path) == [name]
 
@@ -232,8 +229,7 @@ def files(root: Path) -> set[str]:
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A store with a finished row."""
-    store = stored(tmp_path / "runs", "m")
-    return store.root
+    return stored(tmp_path / "runs", "m").root
 
 
 @pytest.mark.parametrize("begins", ["a row", "a trial", "a lease"])

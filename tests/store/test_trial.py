@@ -1,7 +1,5 @@
 """A trial, its names and provenance. Oracles: hashlib over the text that the docstring promises; content by hand."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from dataclasses import fields, replace
@@ -194,16 +192,21 @@ def test_answers_of_a_type(task: str, gold: Any, prediction: Any) -> None:
     _check(task, gold, prediction, document="d")
 
 
-@pytest.mark.parametrize(("task", "gold", "prediction"), UNFIT)
-def test_answers_of_another_type(task: str, gold: Any, prediction: Any) -> None:
-    with pytest.raises(
-        StoreError,
-        match=r"^trial: the predictions \(.*(gold|prediction).*\) are not those of a task",
-    ):
-        _check(task, gold, prediction)
+TYPES = r"^trial: the predictions \(.*(gold|prediction).*\) are not those of a task"
 
 
-@pytest.mark.parametrize(("unit", "document"), [(1, None), (["a"], None), (None, None), ("a", 2)])
-def test_ids_that_are_no_texts(unit: Any, document: Any) -> None:
-    with pytest.raises(StoreError, match=r"the predictions \((id|doc_id)\)"):
-        _check(CLASSES, "1", "1", unit, document)
+@pytest.mark.parametrize(
+    ("answers", "told"),
+    [
+        *((case, TYPES) for case in UNFIT),
+        *(
+            ((CLASSES, "1", "1", *ids), r"the predictions \((id|doc_id)\)")
+            for ids in ((1, None), (["a"], None), (None, None), ("a", 2))
+        ),
+    ],
+)
+def test_answers_of_another_type_and_ids_that_are_no_texts(
+    answers: tuple[Any, ...], told: str
+) -> None:
+    with pytest.raises(StoreError, match=told):
+        _check(*answers)

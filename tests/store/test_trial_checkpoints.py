@@ -1,7 +1,5 @@
 """Trials that go on from their checkpoints: the files of an uninterrupted trial, whatever happened in between."""
 
-from __future__ import annotations
-
 import logging
 import os
 import pickle
@@ -119,8 +117,7 @@ def test_a_trial_goes_on_from_within_an_epoch(
         planned(task=task, **settings),
         planned("plain", task=task, resume=False, **settings),
     )
-    checkpoint = stopped(job, 6)
-    assert {file.suffix for file in checkpoint.iterdir()} == {".safetensors", ".json"}
+    assert {file.suffix for file in stopped(job, 6).iterdir()} == {".safetensors", ".json"}
     told: list[TrialProgress] = []
     assert execute_job(job, told.append).status == execute_job(plain).status == "done"
     assert min(news.done for news in told if news.done) == 7
@@ -270,8 +267,7 @@ def test_what_was_read_outlives_its_files(place: TrialCheckpoints) -> None:
 
 def test_one_that_named_accelerate_is_read(place: TrialCheckpoints) -> None:
     place.write(TENSORS, {"begun": 4})
-    older = {**ABOUT, "accelerate": "1.15.0"}
-    _of(checkpoints.folder_of(place.path) / f"{4:09d}", older)
+    _of(checkpoints.folder_of(place.path) / f"{4:09d}", {**ABOUT, "accelerate": "1.15.0"})
     assert place.read() is not None
 
 
@@ -341,8 +337,7 @@ def test_a_write_that_fails_leaves_the_last_one(
         else:
             with pytest.raises(KeyboardInterrupt):
                 place.write(TENSORS, {"begun": 8})
-    found = place.read()
-    assert found[1]["begun"] == 4
+    assert place.read()[1]["begun"] == 4
     place.write(TENSORS, {"begun": 12})
     assert [each.name for each in checkpoints.folder_of(place.path).iterdir()] == [f"{12:09d}"]
 

@@ -1,7 +1,5 @@
 """Lanes: a worker that dies takes one trial with it, not the sweep."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

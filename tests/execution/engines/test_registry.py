@@ -1,7 +1,5 @@
 """An engine is one file: these run a demo by files outside the package, and no other room names an engine."""
 
-from __future__ import annotations
-
 import ast
 import re
 import shlex
@@ -62,8 +60,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*more: str) -> str:
-    done = ran([*DEMO, *more])
-    return done.output
+    return ran([*DEMO, *more]).output
 
 
 @pytest.mark.costly
@@ -246,10 +243,9 @@ def test_no_engine_is_named_outside_their_folder() -> None:
     names = engines.engines.names()
     assert names == ["local", "ray", "slurm"]
     folders = (PACKAGE / "execution" / "engines", PACKAGE / "extensions" / "clusters")
-    files = [path for path in PACKAGE.rglob("*.py") if path.parent not in folders]
     assert [
         line
-        for path in files
+        for path in [path for path in PACKAGE.rglob("*.py") if path.parent not in folders]
         for line in _names_an_engine(path, names)
         if not line.startswith(SIGNATURE)
     ] == []
