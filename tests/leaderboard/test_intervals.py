@@ -1,7 +1,5 @@
 """Intervals that were computed before are those that would be computed now. Oracle: `intervals.numbers`."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Sequence
@@ -105,20 +103,29 @@ def test_a_row_is_computed_again_when_a_trial_comes_or_changes(
 def test_a_damaged_file_counts_as_none(content: str, store: Store, computed: list[str]) -> None:
     _, first = of_rows(store)
     (path,) = (cache.cache_home() / "intervals").iterdir()
-    version = json.dumps(json.loads(path.read_text())["version"])
-    path.write_text(content.replace("%", version))
+    path.write_text(content.replace("%", json.dumps(json.loads(path.read_text())["version"])))
     assert of_rows(store)[1] == first
     assert computed == ["good", "poor"] * 2
     assert of_rows(store)[1] == first
     assert len(computed) == 4
 
 
-def test_those_of_another_version_are_not_used(
-    store: Store, computed: list[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("module", "name", "value"),
+    [(intervals.metrics, "VERSION", -1), (intervals, "RESAMPLES", 50)],
+    ids=["version", "number of resamples"],
+)
+def test_those_of_another_version_or_number_of_resamples_are_not_used(
+    module: object,
+    name: str,
+    value: int,
+    store: Store,
+    computed: list[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    of_rows(store)
-    monkeypatch.setattr(intervals.metrics, "VERSION", -1)
-    of_rows(store)
+    _, first = of_rows(store)
+    monkeypatch.setattr(module, name, value)
+    assert (of_rows(store)[1] != first) == (name == "RESAMPLES")
     assert computed == ["good", "poor"] * 2
 
 
@@ -138,15 +145,6 @@ def test_a_disk_that_is_full_costs_time_alone(
 
     monkeypatch.setattr(intervals, "write_whole", full)
     assert of_rows(store)[1] == of_rows(store)[1]
-    assert computed == ["good", "poor"] * 2
-
-
-def test_those_of_another_number_of_resamples_are_not_used(
-    store: Store, computed: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _, first = of_rows(store)
-    monkeypatch.setattr(intervals, "RESAMPLES", 50)
-    assert of_rows(store)[1] != first
     assert computed == ["good", "poor"] * 2
 
 

@@ -1,7 +1,5 @@
 """The rows that `blurb run` shows at its end: those just run, and what stands next to them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from io import StringIO
 
@@ -61,11 +59,10 @@ def test_the_rows_next_to_it_and_the_best(place: int) -> None:
     ]
     above, below = SCORES[place:][::-1], SCORES[:place][::-1]
     expected = [*sorted({*above[-NEXT:], *above[:1]}, reverse=True), score, *below[:NEXT]]
-    shown = [
+    assert [
         float(next(cell for cell in cells[2:] if cell.count(".") == 1 and cell[0].isdigit()))
         for cells in found
-    ]
-    assert shown == pytest.approx(expected, abs=0.0051)
+    ] == pytest.approx(expected, abs=0.0051)
     assert [cells[0] for cells in found if "m" in cells] == [str(len(above) + 1)]
 
 
@@ -81,9 +78,9 @@ def test_rows_of_the_store_are_among_them_and_parts_and_probes_are_not() -> None
 
 
 def test_a_task_of_ones_own_is_a_column_and_decides_where_it_is_all() -> None:
-    mine = row({"genes": [70.0]})
     heading, found = lines(
-        [mine], [row({"genes": [80.0, 82.0]}, model="better"), row({"gad": [99.0]}, model="gad")]
+        [row({"genes": [70.0]})],
+        [row({"genes": [80.0, 82.0]}, model="better"), row({"gad": [99.0]}, model="gad")],
     )
     assert heading.split() == ["rank", "row", "genes"]
     assert [(cells[0], cells[1], cells[-1]) for cells in found] == [

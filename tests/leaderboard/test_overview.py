@@ -1,7 +1,5 @@
 """The tables of `blurb leaderboard show` at the widths of real terminals."""
 
-from __future__ import annotations
-
 import re
 import sys
 from dataclasses import replace
@@ -90,8 +88,7 @@ def test_datasets_have_scores_and_skill(width: int) -> None:
 
 
 def test_just_below_the_floor_is_no_minus_zero() -> None:
-    text = printed(*datasets([ranked("m", {"gad": 72.75})], 80), width=80)
-    assert "72.75    0 %" in text
+    assert "72.75    0 %" in printed(*datasets([ranked("m", {"gad": 72.75})], 80), width=80)
 
 
 def test_figures_that_no_mean_has_are_known() -> None:
@@ -100,8 +97,7 @@ def test_figures_that_no_mean_has_are_known() -> None:
     partly = ranked("m", {"similarity": 16.6, "biosses": 16.6, "gad": 72.5})
     assert beside_means(partly) == ["gad"]
     assert not without_means(partly)
-    alone = ranked("m", {"gad": 72.5})
-    assert without_means(alone)
+    assert without_means(ranked("m", {"gad": 72.5}))
     assert not beside_means(ranked("nothing", {}))
 
 
@@ -169,8 +165,7 @@ def test_a_note_of_many_rows_is_said_once_and_wraps_at_words(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for step in range(1, 13):
-        planned = trial(weights=str(step).ljust(64, "0"))
-        stored(store, f"checkpoint-{step}000", planned, score=0.8)
+        stored(store, f"checkpoint-{step}000", trial(weights=str(step).ljust(64, "0")), score=0.8)
     text = command(store.root, monkeypatch, terminal=False)
     assert text.count("a note") == 1
     (line,) = (line for line in text.splitlines() if "a note" in line)
@@ -184,8 +179,7 @@ def test_a_note_of_many_rows_is_said_once_and_wraps_at_words(
 
 def test_rows_of_ones_own_come_before_the_published_ones(store: Store) -> None:
     """A row that has no mean stood below fourteen rows of others, and its figure below that."""
-    planned = trial(learner="external")
-    stored(store, "my-tagger", planned, score=0.8)
+    stored(store, "my-tagger", trial(learner="external"), score=0.8)
     typed = ["leaderboard", "show", "--output", str(store.root), "--no-intervals"]
     text = CliRunner().invoke(cli, typed, catch_exceptions=False).output
     assert (

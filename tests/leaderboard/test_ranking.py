@@ -1,7 +1,5 @@
 """The leaderboard for people; tables from hand to hand, refused where they contradict each other."""
 
-from __future__ import annotations
-
 import csv
 import multiprocessing
 from collections.abc import Callable
@@ -211,12 +209,8 @@ def _add(path: Path, number: int) -> None:
 @pytest.mark.costly
 def test_sixteen_processes_lose_nothing(tmp_path: Path) -> None:
     path = tmp_path / "external.csv"
-    context = multiprocessing.get_context("fork")
-    workers = [context.Process(target=_add, args=(path, number)) for number in range(16)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    with multiprocessing.get_context("fork").Pool(16) as workers:
+        workers.starmap(_add, [(path, number) for number in range(16)], chunksize=1)
     assert sorted(row.model for row in published.read(path)) == sorted(
         f"model {number}" for number in range(16)
     )

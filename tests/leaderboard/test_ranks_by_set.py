@@ -1,7 +1,5 @@
 """Ranks of a dataset from joint resamples, against brute force; the range of the score stays as it was."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
@@ -77,8 +75,7 @@ def test_what_is_hard_for_all_rows_separates_nobody_by_intervals_but_jointly(
             for entry in (entries[1], entries[3])
         ]
         assert 0.2 < np.corrcoef(*draws)[0, 1] < 0.99
-        apart = np.std(draws[0] - draws[1])
-        assert apart < np.hypot(*(np.std(each) for each in draws))
+        assert np.std(draws[0] - draws[1]) < np.hypot(*(np.std(each) for each in draws))
         assert both[0][0] < both[1][1], "their intervals overlap"
 
 

@@ -1,7 +1,5 @@
 """What `blurb run` prints at its end. Oracle: NumPy on the runs, the shipped numbers of papers, sums by hand."""
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Mapping, Sequence
@@ -27,9 +25,6 @@ NAMES = [task.name for task in TASKS]
 WHOLE = {name: [60.0 + place, 62.5 + place, 61.0 + place] for place, name in enumerate(NAMES)}
 
 
-KNOWN = {"max_eval": "", "plugins": ""}
-
-
 def row(
     scores: Mapping[str, Sequence[float]],
     suite: str = "blurb",
@@ -52,7 +47,7 @@ def row(
                     verdict,
                     "d",
                     "1",
-                    KNOWN,
+                    {"max_eval": "", "plugins": ""},
                 )
                 for seed, value in enumerate(values, 1)
             },
@@ -215,5 +210,4 @@ def test_names_are_printed_as_they_are() -> None:
 
 
 def test_numbers_of_a_table_without_runs_have_no_line_of_their_own() -> None:
-    text = printed(terminal.card(invented.row("m", means={"gad": 80.0})))
-    assert "GAD" not in text
+    assert "GAD" not in printed(terminal.card(invented.row("m", means={"gad": 80.0})))

@@ -1,7 +1,5 @@
 """Rows of results with figures as asked for, which nothing was trained for."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Stores of invented predictions for every dataset: as good as asked for, scored as real ones are."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

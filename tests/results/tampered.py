@@ -1,7 +1,5 @@
 """Tables as they come back from other hands: cells changed, lost and added, lines doubled."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from pathlib import Path

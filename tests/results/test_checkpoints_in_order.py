@@ -1,7 +1,5 @@
 """Checkpoints of one run stand in the order of their numbers, wherever rows are listed."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 from typing import Any
@@ -27,8 +25,7 @@ def store(tmp_path: Path) -> Path:
     """A row a checkpoint, all with the same score, made in another order."""
     store = Store(tmp_path / "runs")
     for model in random.Random(1).sample(CHECKPOINTS, len(CHECKPOINTS)):
-        planned = trial(weights=model.ljust(64, "0"))
-        stored(store, model, planned, score=0.8)
+        stored(store, model, trial(weights=model.ljust(64, "0")), score=0.8)
     return store.root
 
 

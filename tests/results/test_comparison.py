@@ -1,7 +1,5 @@
 """Two rows side by side. Oracle: SciPy's Welch, Holm by its definition, sums by hand, and the predictions on disk."""
 
-from __future__ import annotations
-
 import csv
 import math
 import statistics
@@ -283,17 +281,14 @@ def test_p_is_that_of_welch_corrected_over_the_datasets() -> None:
     assert alone["gad"].p == pytest.approx(plain["gad"].pvalue, rel=1e-6)
 
 
-def test_verdicts() -> None:
-    (up,) = compare_rows(row({"gad": HIGH}), row({"gad": LOW}), "test", with_units=False)
-    (down,) = compare_rows(row({"gad": LOW}), row({"gad": HIGH}), "test", with_units=False)
-    (same,) = compare_rows(row({"gad": HIGH}), row({"gad": HIGH}), "test", with_units=False)
-    assert [line.verdict(0.05) for line in (up, down, same)] == [
-        "higher",
-        "lower",
-        "no difference shown",
-    ]
-    assert up.p is not None
-    assert up.verdict(up.p) == "no difference shown"  # not below the level
+@pytest.mark.parametrize(
+    ("first", "other", "verdict"),
+    [(HIGH, LOW, "higher"), (LOW, HIGH, "lower"), (HIGH, HIGH, "no difference shown")],
+)
+def test_verdicts(first: Sequence[float], other: Sequence[float], verdict: str) -> None:
+    (line,) = compare_rows(row({"gad": first}), row({"gad": other}), "test", with_units=False)
+    assert line.verdict(0.05) == verdict
+    assert line.verdict(line.p) == "no difference shown"  # not below the level
 
 
 def test_datasets_come_in_the_papers_order_and_strangers_after_them() -> None:
@@ -321,10 +316,9 @@ def test_task_types_and_the_score_are_sums_with_the_error_of_their_parts() -> No
         name: {one: 1 / len(datasets_by_type) for one in datasets_by_type}
         for name, datasets_by_type in groups.items()
     }
-    sizes = [5, 1, 3, 1, 1, 2]
     weights["score"] = {
         name: 1 / 6 / size
-        for size, start in zip(sizes, (0, 5, 6, 9, 10, 11), strict=True)
+        for size, start in zip([5, 1, 3, 1, 1, 2], (0, 5, 6, 9, 10, 11), strict=True)
         for name in NAMES[start : start + size]
     }
     assert sum(weights["score"].values()) == pytest.approx(1)
@@ -544,7 +538,7 @@ def test_what_a_check_may_pass_over_is_typed_and_said() -> None:
     for words, other, check, _ in USES:
         for across in ("protocol", "recipe", "overrides", "unknown"):
             decision = decide_check(other, known_row(), Rules(across=(across,)))
-            passed = (
+            assert (decision.outcome is Outcome.PASS) == (
                 check is None
                 or across == check.name.lower()
                 or (
@@ -552,8 +546,7 @@ def test_what_a_check_may_pass_over_is_typed_and_said() -> None:
                     and across
                     == {"an unknown protocol": "protocol", "an unknown recipe": "recipe"}.get(words)
                 )
-            )
-            assert (decision.outcome is Outcome.PASS) == passed, (words, across)
+            ), (words, across)
     assert "protocol: standard / quick" in decide_check(USES[5][1], known_row(), Rules()).remarks
     assert "precision: bf16 / fp32" in decide_check(USES[3][1], known_row(), Rules()).remarks
 

@@ -1,7 +1,5 @@
 """CSV files as people hand them in. Oracle: the lines of the file as an editor counts them."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Callable
 from pathlib import Path

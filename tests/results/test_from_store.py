@@ -1,7 +1,5 @@
 """Rows from the trials of a store. Oracle: the JSON files of the trials, read by hand."""
 
-from __future__ import annotations
-
 import copy
 import json
 import pickle
@@ -63,10 +61,9 @@ def test_figures_are_times_100_and_counts_as_they_are(store: Store) -> None:
                 assert run.figures[split][name].majority == pytest.approx(
                     factor * metrics["majority"][split][name]
                 )
-    there = {
+    assert {
         name for path in store.trial_folders() for name in content(path, "metrics.json")["test"]
-    }
-    assert there > set().union(*counts.values())
+    } > set().union(*counts.values())
 
 
 def test_what_is_known_of_a_run_is_what_its_files_say(store: Store) -> None:
@@ -132,11 +129,10 @@ def test_rows_come_by_suite_model_and_configuration(tmp_path: Path) -> None:
         ("a", replace(made, precision="bf16")),
     ):
         rows.write(store, fakes.row(model, fakes.trial(), configuration=configuration))
-    found = [
+    assert [
         (row.suite, row.model, row.configuration.protocol, row.configuration.precision)
         for row in from_store.read(store)
-    ]
-    assert found == [
+    ] == [
         ("blurb", "a", "quick", "bf16"),
         ("blurb", "a", "quick", "fp32"),
         ("blurb", "a", "standard", "fp32"),
@@ -161,8 +157,7 @@ def test_a_task_that_is_not_installed_here_is_read_all_the_same(
             spec = content(path, "spec.json")
             (path / "spec.json").write_text(json.dumps({**spec, "task": "theirs"}))
             mine.seal(path)
-            renamed = path.rename(path.with_name(read_spec(path).hash))
-            rows = rows.replace(path.name, renamed.name)
+            rows = rows.replace(path.name, path.rename(path.with_name(read_spec(path).hash)).name)
     (folder / "gad").rename(folder / "theirs")
     file.write_text(rows)
     found = only(mine)

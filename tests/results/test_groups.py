@@ -1,7 +1,5 @@
 """Which rows share a ranking. The oracle is the rule of docs/leaderboard.md, "Comparability"."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
@@ -87,8 +85,7 @@ def test_each_protocol_has_its_place(name: str) -> None:
     )
     paper = next(each for each in published.shipped() if "gad" in each.means())
     found = ranks(one, paper)
-    beside = found["mine"][1] == found[paper.name][1]
-    assert beside == (name in ("standard", "paper", "linkbert"))
+    assert (found["mine"][1] == found[paper.name][1]) == (name in ("standard", "paper", "linkbert"))
     assert (found["mine"][0] == "") == (name in ("sketch", "smoke"))
     changed = invented.named(one, configuration=replace(one.configuration, overrides={"lr": 0.1}))
     assert ranks(changed, paper)["mine"][1] != ""  # not at its defaults
@@ -105,7 +102,6 @@ def test_sketch_has_no_rank_whatever_its_sets_and_the_paper_s_rows_stay_apart(
     tmp_path: Path,
 ) -> None:
     """The command of the audit, which ranked four protocols from 1 to 18."""
-    table = RESULTS / "protocol-study" / "results.csv"
     arguments = [
         "leaderboard",
         "show",
@@ -114,7 +110,7 @@ def test_sketch_has_no_rank_whatever_its_sets_and_the_paper_s_rows_stay_apart(
         "--sort",
         "ncbi-disease",
         "--results",
-        str(table),
+        str(RESULTS / "protocol-study" / "results.csv"),
     ]
     result = CliRunner().invoke(
         cli, [*arguments, "--format", "json", "--no-intervals"], catch_exceptions=False
@@ -190,10 +186,9 @@ def test_other_data_is_said_and_ranked_apart(here: Path) -> None:
     for path in (store.root / "turned" / "gad").glob("*/provenance.json"):
         path.write_text(path.read_text().replace('"identical"', '"counts only"'))
         store.seal(path.parent)
-    text = " ".join(
+    assert "turned standard: data not verified: gad counts only." in " ".join(
         CliRunner().invoke(cli, ["leaderboard", "show", "--sort", "gad"]).output.split()
     )
-    assert "turned standard: data not verified: gad counts only." in text
 
 
 def whole(**verdicts: str) -> Row:
@@ -347,21 +342,20 @@ def test_it_is_never_bold_and_says_why(form: str, folder: Path) -> None:
 def test_a_card_carries_the_note(form: str, folder: Path) -> None:
     out = folder / "out"
     ran(["export", form, "tiny", "--out", str(out)])
-    text = " ".join((out if out.is_file() else out / "blurb.yaml").read_text().split())
-    assert NOTE in text
+    assert NOTE in " ".join((out if out.is_file() else out / "blurb.yaml").read_text().split())
 
 
 def test_it_is_compared_with_no_whole_row(folder: Path) -> None:
     sides = {each.model: each for each in from_store.read(Store(folder / "runs"))}
     files = {each.model: each for each in file_rows(folder / "results.csv")}
     for tiny, whole in ((sides["tiny"], sides["whole"]), (files["tiny"], sides["whole"])):
-        line = next(
-            one
-            for one in comparison.compare_rows(whole, tiny, "test", with_units=False)
-            if one.name == "gad"
-        )
         assert (
-            line.reason == "different examples were scored: all in one row, at most 64 in the other"
+            next(
+                one
+                for one in comparison.compare_rows(whole, tiny, "test", with_units=False)
+                if one.name == "gad"
+            ).reason
+            == "different examples were scored: all in one row, at most 64 in the other"
         )
     result = CliRunner().invoke(
         cli, ["check", "tiny", "--baseline", "whole", "--split", "test", "--format", "json"]

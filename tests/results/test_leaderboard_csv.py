@@ -1,10 +1,9 @@
 """The wide table. Oracle: figures worked out by hand from the runs that were written, and the csv module."""
 
-from __future__ import annotations
-
 import math
 import re
 import statistics
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -153,8 +152,7 @@ def test_one_seed_has_no_spread(tmp_path: Path) -> None:
 def test_a_table_of_a_newer_version_is_refused_with_both_versions(path: Path) -> None:
     newer = str(int(SCHEMA) + 1)
     path.write_text(path.read_text().replace(f"\n{SCHEMA},", f"\n{newer},"))
-    text = told(path)
-    assert {newer, SCHEMA} <= set(re.findall(r"\d+", text.removeprefix(str(path))))
+    assert {newer, SCHEMA} <= set(re.findall(r"\d+", told(path).removeprefix(str(path))))
 
 
 @pytest.mark.parametrize("column", leaderboard_csv.COLUMNS)
@@ -174,22 +172,30 @@ def test_what_is_no_number_is_told_with_its_line_and_column(column: str, path: P
 
 
 @pytest.mark.parametrize(
-    "change", ["a cell too few", "a cell too many", "twice", "no lines", "another version"]
+    ("change", "line"),
+    [
+        pytest.param(
+            lambda head, one, two, *rest: [head, one, two.rpartition(",")[0], *rest],
+            ":3: ",
+            id="a cell too few",
+        ),
+        pytest.param(
+            lambda head, one, two, *rest: [head, one, two + ",x", *rest],
+            ":3: ",
+            id="a cell too many",
+        ),
+        pytest.param(lambda head, one, *rest: [head, one, one, *rest], ":3: ", id="twice"),
+        pytest.param(lambda head, *rest: [head], "", id="no lines"),
+        pytest.param(
+            lambda head, one, two, *rest: [head, one, two.replace(f"{SCHEMA},", "4,", 1), *rest],
+            ":3: ",
+            id="another version",
+        ),
+    ],
 )
-def test_damage_is_told(change: str, path: Path) -> None:
-    content = path.read_text().splitlines()
-    if change == "a cell too few":
-        content[2] = content[2].rpartition(",")[0]
-    elif change == "a cell too many":
-        content[2] += ",x"
-    elif change == "twice":
-        content.insert(2, content[1])
-    elif change == "no lines":
-        content = content[:1]
-    else:
-        content[2] = content[2].replace(f"{SCHEMA},", "4,", 1)
-    path.write_text("\n".join(content) + "\n")
-    assert told(path).startswith(str(path) if change == "no lines" else f"{path}:3: ")
+def test_damage_is_told(change: Callable[..., list[str]], line: str, path: Path) -> None:
+    path.write_text("\n".join(change(*path.read_text().splitlines())) + "\n")
+    assert told(path).startswith(f"{path}{line}")
 
 
 def test_rows_of_one_model_are_two_where_anything_that_makes_a_row_differs(tmp_path: Path) -> None:
@@ -216,8 +222,7 @@ def test_rows_of_one_model_are_two_where_anything_that_makes_a_row_differs(tmp_p
     ]
     path = tmp_path / "leaderboard.csv"
     written(path, one, *others)
-    names = [row.name for row in table_rows(path)]
-    assert len(names) == len(others) + 1
+    assert len([row.name for row in table_rows(path)]) == len(others) + 1
     written(path, one, *others, one)
     assert told(path).startswith(f"{path}:{len(others) + 3}: ")
 
@@ -261,8 +266,7 @@ def test_whatever_comes_back_is_read_or_told(path: Path) -> None:
 
 
 def test_tasks_of_ones_own_have_columns_behind_the_fixed_ones(store: Store, tmp_path: Path) -> None:
-    planned = [trial(seed=seed) for seed in (1, 2)]
-    stored(store, "m", *planned)
+    stored(store, "m", *[trial(seed=seed) for seed in (1, 2)])
     (mine,) = from_store.read(store)
     own = replace(mine.datasets["gad"], task="my-task")
     wide = replace(mine, datasets={**mine.datasets, "my-task": own, "score": own})

@@ -1,7 +1,5 @@
 """Predicted examples as sums, and the best constant answer. Oracles: counted by hand, scikit-learn, every answer."""
 
-from __future__ import annotations
-
 import random
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Probes side by side: a paired test over test units (oracle: every exchange), and never beside a fine-tuned row."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Numbers of papers. Oracle: the shipped file read with the csv module, and the bytes of files that are added to."""
 
-from __future__ import annotations
-
 import csv
 import itertools
 from importlib.resources import files
@@ -13,7 +11,7 @@ from blurb import tasks
 from blurb.messages.errors import DataError
 from blurb.results import published
 from blurb.results.published import COLUMNS, DOUBTS, PAPER, Printed
-from blurb.results.row import Origin, Row
+from blurb.results.row import Origin
 from tests.results import tampered
 
 HEAD = ",".join(COLUMNS)
@@ -74,7 +72,6 @@ def test_a_row_of_others_says_what_is_known_of_it_and_no_more(tmp_path: Path) ->
         "us2026,v2,Ours,gad,10,1,quoted",
     )
     first, second = published.read(path)
-    assert isinstance(first, Row)
     assert (first.means(), first.means("dev"), first.printed, first.score) == (
         {"ddi": 80.0, "gad": 81.5},
         {},

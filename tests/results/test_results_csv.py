@@ -1,8 +1,7 @@
 """The long table. Oracle: the rows that were written, and the csv module on the same file."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -88,9 +87,9 @@ def alike(row: Row, other: Row, unknown: str = "") -> None:
     ("empty", "data"), [(["gad"], "gad not known"), (["gad", "biosses"], "not known")]
 )
 def test_data_without_a_verdict_are_not_verified(path: Path, empty: list[str], data: str) -> None:
-    there = lines(path)
     write_lines(
-        path, [{**line, "data": "" if line["task"] in empty else line["data"]} for line in there]
+        path,
+        [{**line, "data": "" if line["task"] in empty else line["data"]} for line in lines(path)],
     )
     (read,) = results_csv.read(path)
     assert read.data == data
@@ -153,8 +152,7 @@ def test_lines_of_one_seed_only_are_a_row_of_one_run(path: Path) -> None:
 def test_a_table_of_a_newer_version_is_refused_with_both_versions(path: Path) -> None:
     newer = str(int(SCHEMA) + 1)
     path.write_text(path.read_text().replace(f"\n{SCHEMA},", f"\n{newer},"))
-    text = told(path)
-    assert {newer, SCHEMA} <= set(re.findall(r"\d+", text.removeprefix(str(path))))
+    assert {newer, SCHEMA} <= set(re.findall(r"\d+", told(path).removeprefix(str(path))))
 
 
 def test_lines_of_two_versions_in_one_table_are_refused(path: Path) -> None:
@@ -208,28 +206,33 @@ def test_a_cell_that_cannot_be_is_told_with_its_line_and_column(
 
 
 @pytest.mark.parametrize(
-    "change", ["a cell too few", "a cell too many", "twice", "no lines", "a leaderboard"]
+    ("change", "said"),
+    [
+        pytest.param(
+            lambda made, lines: [*lines[:3], lines[3].rpartition(",")[0], *lines[4:]],
+            rf":4: .*{len(results_csv.COLUMNS)}",
+            id="a cell too few",
+        ),
+        pytest.param(
+            lambda made, lines: [*lines[:3], lines[3] + ",x", *lines[4:]],
+            rf":4: .*{len(results_csv.COLUMNS)}",
+            id="a cell too many",
+        ),
+        pytest.param(lambda made, lines: [*lines, lines[2]], ":LAST: .*line 3", id="twice"),
+        pytest.param(lambda made, lines: lines[:1], "", id="no lines"),
+        pytest.param(
+            lambda made, lines: (made / "leaderboard.csv").read_text().splitlines(),
+            "",
+            id="a leaderboard",
+        ),
+    ],
 )
-def test_damage_is_told(change: str, made: Path, path: Path) -> None:
-    content = path.read_text().splitlines()
-    if change == "a cell too few":
-        content[3] = content[3].rpartition(",")[0]
-    elif change == "a cell too many":
-        content[3] += ",x"
-    elif change == "twice":
-        content.append(content[2])
-    elif change == "no lines":
-        content = content[:1]
-    else:
-        content = (made / "leaderboard.csv").read_text().splitlines()
+def test_damage_is_told(
+    change: Callable[[Path, list[str]], list[str]], said: str, made: Path, path: Path
+) -> None:
+    content = change(made, path.read_text().splitlines())
     path.write_text("\n".join(content) + "\n")
-    text = told(path)
-    if change == "twice":
-        assert text.startswith(f"{path}:{len(content)}: ")
-        assert "line 3" in text
-    elif change.startswith("a cell"):
-        assert text.startswith(f"{path}:4: ")
-        assert str(len(results_csv.COLUMNS)) in text
+    assert re.match(re.escape(str(path)) + said.replace("LAST", str(len(content))), told(path))
 
 
 @pytest.mark.parametrize("column", results_csv.MADE)

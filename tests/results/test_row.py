@@ -1,7 +1,5 @@
 """One row from each origin says the same. Oracle: the store's own figures, and tables with lines taken out."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

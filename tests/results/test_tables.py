@@ -1,10 +1,8 @@
 """Tables from stores with known figures: their owners, and rows that are merged."""
 
-from __future__ import annotations
-
 import json
 import shutil
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -54,11 +52,10 @@ def test_unverified_data_is_named(store: Store, tmp_path: Path) -> None:
 def test_demo_rows_never_mix_with_real_ones(store: Store, tmp_path: Path) -> None:
     fill(store, NAMES, seeds=1)
     rows.write(store, row("m", trial("gad"), configuration=replace(CONFIGURATION, suite="demo")))
-    found = tables.rebuild(store, tmp_path / "leaderboard.csv")
-    assert [(r.configuration.suite, r.complete, r.data) for r in found] == [
-        ("blurb", True, "verified"),
-        ("demo", False, "synthetic"),
-    ]
+    assert [
+        (r.configuration.suite, r.complete, r.data)
+        for r in tables.rebuild(store, tmp_path / "leaderboard.csv")
+    ] == [("blurb", True, "verified"), ("demo", False, "synthetic")]
 
 
 @pytest.mark.parametrize("name", ["leaderboard.csv", "results.csv"])
@@ -82,14 +79,8 @@ def test_the_leaderboard_cannot_take_the_name_of_its_neighbours(tmp_path: Path, 
 
 def test_two_writers_at_once_give_whole_files(store: Store, tmp_path: Path) -> None:
     fill(store, NAMES, seeds=1)
-    threads = [
-        threading.Thread(target=tables.rebuild, args=(store, tmp_path / "leaderboard.csv"))
-        for _ in range(4)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(tables.rebuild, [store] * 4, [tmp_path / "leaderboard.csv"] * 4))
     assert len(read(tmp_path / "leaderboard.csv")) == 1
     assert len(read(tmp_path / "results.csv")) == 13 * 2 * 2
 
@@ -325,8 +316,7 @@ def test_merging_leaves_tables_of_another_schema_alone(
 def test_a_long_table_has_the_name_of_the_wide_one(tmp_path: Path) -> None:
     """Two tables in one folder, of two stores: each with its own runs."""
     for model in ("a", "b"):
-        store = stored(tmp_path / f"runs-{model}", model)
-        tables.rebuild(store, tmp_path / f"{model}.csv")
+        tables.rebuild(stored(tmp_path / f"runs-{model}", model), tmp_path / f"{model}.csv")
     for model in ("a", "b"):
         assert [one.model for one in file_rows(tmp_path / f"{model}-results.csv")] == [model]
     assert tables.results_beside(tmp_path / "leaderboard.csv").name == "results.csv"
@@ -378,15 +368,13 @@ def test_a_protocol_that_changed_under_its_name_makes_another_row(
             store, row("m", trial(), configuration=replace(CONFIGURATION, protocol_hash=digit * 64))
         )
     found = tables.rebuild(store, tmp_path / "leaderboard.csv")
-    names = [one.name for one in file_rows(tmp_path / "results.csv")]
-    assert len(found) == len(set(names)) == 2
+    assert len(found) == len({one.name for one in file_rows(tmp_path / "results.csv")}) == 2
     assert len({one.name for one in found}) == 2
 
 
 def test_the_runs_of_a_named_table_are_its_own(tmp_path: Path) -> None:
     for model, name in (("m", "leaderboard.csv"), ("n", "mine.csv")):
-        store = stored(tmp_path / f"runs-{model}", model)
-        tables.rebuild(store, tmp_path / name)
+        tables.rebuild(stored(tmp_path / f"runs-{model}", model), tmp_path / name)
     assert [one.model for one in file_rows(tmp_path / "mine.csv")] == ["n"]
     (tmp_path / "mine-results.csv").unlink()
     (one,) = file_rows(tmp_path / "mine.csv")  # and not those of results.csv
