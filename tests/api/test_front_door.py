@@ -1,7 +1,5 @@
 """`import blurb`: the same figures by either door, and what a notebook does with them."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import json
@@ -30,7 +28,7 @@ SMOKE = {"suite": "demo", "protocol": "smoke", "tasks": ["gad", "biosses"]}
 def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, blurb.Results]:
     """A folder with the results of one run, made in Python, and these results."""
     folder = tmp_path_factory.mktemp("front-door")
-    results = blurb.run(
+    return folder, blurb.run(
         ["scratch:tiny", "baseline:majority"],
         **SMOKE,
         seeds=2,
@@ -38,7 +36,6 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, blurb.Result
         leaderboard=folder / "leaderboard.csv",
         progress=False,
     )
-    return folder, results
 
 
 @pytest.mark.costly
@@ -150,10 +147,9 @@ def test_predictions_are_those_of_the_trial(played: tuple[Path, blurb.Results]) 
     _, results = played
     answers = results.predictions("scratch:tiny", "gad", 2).query("split == 'test'")
     score = 100 * f1_score(answers["gold"] == "1", answers["prediction"] == "1", zero_division=0)
-    table = results.to_pandas().query(
+    assert results.to_pandas().query(
         "model == 'scratch:tiny' and task == 'gad' and seed == 2 and split == 'test'"
-    )
-    assert table.set_index("metric").loc["f1", "value"] == pytest.approx(score)
+    ).set_index("metric").loc["f1", "value"] == pytest.approx(score)
     with pytest.raises(UnknownName, match="scratch:tiny"):
         results.predictions("scratch:tny", "gad")
     with pytest.raises(SettingsError, match="seed 9"):
@@ -239,21 +235,20 @@ def test_compare_and_check_say_what_the_commands_say(played: tuple[Path, blurb.R
 
 def test_a_run_with_a_check(played: tuple[Path, blurb.Results]) -> None:
     folder, results = played
-    again = blurb.run(
+    (decision,) = blurb.run(
         "scratch:tiny",
         **SMOKE,
         seeds=2,
         output=folder / "runs",
         progress=False,
         check=results.rows[0],
-    )
-    (decision,) = again.decisions
+    ).decisions
     assert decision.candidate == "scratch:tiny smoke demo"
     assert {finding.name for finding in decision.findings} == {"gad", "biosses"}
 
 
 def test_settings_are_keywords_of_their_types(tmp_path: Path) -> None:
-    made = blurb.run(
+    assert blurb.run(
         "baseline:majority",
         tasks="gad",
         suite="demo",
@@ -261,8 +256,7 @@ def test_settings_are_keywords_of_their_types(tmp_path: Path) -> None:
         output=tmp_path / "runs",
         progress=False,
         max_eval=7,
-    )
-    assert made.rows[0].limits("max_eval") == {"gad": 7}
+    ).rows[0].limits("max_eval") == {"gad": 7}
     assert [path.name for path in tmp_path.iterdir()] == ["runs"]  # the tables are in it
     assert {"leaderboard.csv", "results.csv"} <= {
         path.name for path in (tmp_path / "runs").iterdir()
@@ -278,10 +272,9 @@ def test_settings_are_keywords_of_their_types(tmp_path: Path) -> None:
 
 
 def test_a_dry_run_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    made = blurb.run(
+    assert not blurb.run(
         "baseline:majority", suite="demo", protocol="smoke", output=tmp_path / "runs", dry_run=True
-    )
-    assert not made.rows
+    ).rows
     assert "Nothing was run or written." in capsys.readouterr().out
     assert os.listdir(tmp_path) == []
 

@@ -1,7 +1,5 @@
 """`keep_model="best"`: what is kept predicts what the trial stored, and is refused where it could not."""
 
-from __future__ import annotations
-
 import copy
 import json
 import shutil
@@ -60,8 +58,7 @@ def test_taggers_of_every_architecture(kind: str, checkpoint: Builder, tmp_path:
     import torch
     from transformers import AutoModelForTokenClassification, AutoTokenizer
 
-    results = fine_tuned(checkpoint(kind), "ncbi-disease", tmp_path)
-    trial = results.trial("m", "ncbi-disease")
+    trial = fine_tuned(checkpoint(kind), "ncbi-disease", tmp_path).trial("m", "ncbi-disease")
     model = blurb.load_model(trial)
     assert predicted(model) == stored(trial)
     assert model.about["format"] == (finetuned.PLAIN if kind == "modernbert" else finetuned.TAGGER)

@@ -1,7 +1,5 @@
 """What will surprise with a checkpoint: each kind of checkpoint with what is odd about it, and a try that fails."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from dataclasses import asdict
@@ -56,8 +54,7 @@ def test_a_try_that_fails_is_told_with_its_reason(checkpoint: Builder, tmp_path:
     result = CliRunner().invoke(cli, ["models", "check", str(folder), "--format", "json"])
     assert result.exit_code == 1
     found = json.loads(result.stdout)
-    failed = {one["task"] for one in found["tries"] if one["error"]}
-    assert failed == {"biosses", "pubmedqa"}
+    assert {one["task"] for one in found["tries"] if one["error"]} == {"biosses", "pubmedqa"}
     assert all(
         "table of segments (type_vocab_size) has 1" in one["error"]
         for one in found["tries"]
@@ -88,7 +85,6 @@ def test_values_are_those_of_the_trials(name: str) -> None:
             if line is None or setting in protocol.search:
                 continue
             if value != large[setting]:
-                assert isinstance(line.value, protocols.BySize)
                 assert (line.value.below, line.value.above) == (value, large[setting])
                 assert least[setting] == (
                     line.value.small if line.value.small_parameters else value
@@ -114,14 +110,13 @@ def test_a_file_of_ones_own_and_a_typo(tmp_path: Path) -> None:
     assert told["gad", "lr"]["value"] == 0.001
     assert told["gad", "lr"]["origin"].startswith("protocol mine@")
     assert told["gad", "lr"]["origin"].endswith(", task gad")
-    rate = {
+    assert told["hoc", "lr"]["value"] == {
         "parameters": 60_000_000,
         "below": 1e-4,
         "above": 5e-5,
         "small_parameters": 10_000_000,
         "small": 1e-3,
     }
-    assert told["hoc", "lr"]["value"] == rate
     assert "Did you mean 'standard'" in str(
         CliRunner().invoke(cli, ["protocols", "show", "standrad"]).exception
     )

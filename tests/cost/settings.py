@@ -1,7 +1,5 @@
 """Estimates and steps that are made up, for the tests of whoever shows or spends them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """What a budget buys, as a table of cases with times that are made up."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What finished trials of a store say of the next ones. Oracle: stores made by hand, and a step of known seconds."""
 
-from __future__ import annotations
-
 import gc
 import itertools
 from dataclasses import replace
@@ -123,8 +121,7 @@ def test_without_finished_trials_one_step_is_timed_for_all_sets_and_protocols(
         given = request(
             tmp_path, source, tasks_="gad,biosses", protocol_=protocol, suite="demo", seeds=2
         )
-        plan = trials.prepare(given)
-        for one in estimator.estimate([plan], 2).waiting:
+        for one in estimator.estimate([trials.prepare(given)], 2).waiting:
             work = count_work(one.job, sample_splits(one.job))
             expected = 1.0 + 0.01 * work.trained + 0.001 * work.read
             assert (one.seconds, one.basis) == (pytest.approx(expected), "step")
@@ -298,8 +295,7 @@ def test_the_work_of_fine_tuning(
 
 def test_a_frozen_encoder_has_no_backward(checkpoint: Builder, tmp_path: Path) -> None:
     asked = request(tmp_path, checkpoint("bert_uncased"), protocol_="probe", suite="demo")
-    probe = trials.prepare(asked).final[0]
-    assert count_work(probe, of_ten(SIZES)) == (0, 960 + 200 + 400)
+    assert count_work(trials.prepare(asked).final[0], of_ten(SIZES)) == (0, 960 + 200 + 400)
 
 
 def test_padding_is_counted(tmp_path: Path, checkpoint: Builder) -> None:

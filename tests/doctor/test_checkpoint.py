@@ -1,10 +1,9 @@
 """What the doctor finds in checkpoints."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -34,8 +33,7 @@ def _weights(folder: Path) -> tuple[str, str]:
 
 
 def _cut(folder: Path) -> tuple[str, str]:
-    content = (folder / "model.safetensors").read_bytes()
-    (folder / "model.safetensors").write_bytes(content[:1_000])
+    (folder / "model.safetensors").write_bytes((folder / "model.safetensors").read_bytes()[:1_000])
     return "model.safetensors", "Download the checkpoint again"
 
 
@@ -44,16 +42,6 @@ def _tokenizer(folder: Path) -> tuple[str, str]:
         path.unlink()
     (folder / "vocab.txt").unlink(missing_ok=True)
     return "no tokenizer", "tokenizer.save_pretrained"
-
-
-def _ids(folder: Path) -> tuple[str, str]:
-    (folder / "added_tokens.json").write_text('{"x": -1}')
-    return "must be a whole number from 0", "tokenizer.save_pretrained"
-
-
-def _casing(folder: Path) -> tuple[str, str]:
-    rewrite(folder / "tokenizer_config.json", do_lower_case=False)
-    return "words with capitals are unknown", '"do_lower_case": true'
 
 
 def _segments(folder: Path) -> tuple[str, str]:
@@ -67,21 +55,6 @@ def _segments(folder: Path) -> tuple[str, str]:
         "numbers 2 segments of a pair of texts, but the encoder has embeddings for 1 only",
         "model_input_names",
     )
-
-
-def _config(folder: Path) -> tuple[str, str]:
-    rewrite(folder / "config.json", hidden_size=0)
-    return "hidden_size must be at least 1 and at most 1,000,000 (got 0)", "save the model again"
-
-
-def _quantised(folder: Path) -> tuple[str, str]:
-    rewrite(folder / "config.json", quantization_config={"bits": 4})
-    return "but blurb trains float32", "Dequantise them."
-
-
-def _json(folder: Path) -> tuple[str, str]:
-    (folder / "config.json").write_text("{")
-    return "not a valid JSON file", "save_pretrained"
 
 
 def _nan(folder: Path) -> tuple[str, str]:
@@ -104,27 +77,6 @@ def _vocabulary(folder: Path) -> tuple[str, str]:
     return f"the encoder has only {rows} embeddings", "save_pretrained"
 
 
-def _adapter(folder: Path) -> tuple[str, str]:
-    (folder / "adapter_config.json").write_text('{"base_model_name_or_path": "org/base"}')
-    return "lies beside whole weights", "remove adapter_config.json"
-
-
-BROKEN = (
-    _weights,
-    _cut,
-    _tokenizer,
-    _ids,
-    _casing,
-    _segments,
-    _config,
-    _quantised,
-    _json,
-    _nan,
-    _vocabulary,
-    _adapter,
-)
-
-
 @pytest.mark.parametrize(("kind", "count"), [("bert_uncased", 0), ("roberta", 1)])
 def test_texts_that_sentence_transformers_would_lower_case(
     checkpoint: Builder, tmp_path: Path, kind: str, count: int
@@ -135,9 +87,59 @@ def test_texts_that_sentence_transformers_would_lower_case(
     assert ["lower-cases each text" in problem.what for problem in problems] == [True] * count
 
 
-@pytest.mark.parametrize("breaks", BROKEN, ids=lambda one: one.__name__)
-def test_one_thing_is_wrong(copy: Path, breaks: Callable[[Path], tuple[str, str]]) -> None:
-    what, fix = breaks(copy)
+WRITTEN: dict[str, tuple[str, str | dict[str, Any], str, str]] = {
+    "ids": (
+        "added_tokens.json",
+        '{"x": -1}',
+        "must be a whole number from 0",
+        "tokenizer.save_pretrained",
+    ),
+    "casing": (
+        "tokenizer_config.json",
+        {"do_lower_case": False},
+        "words with capitals are unknown",
+        '"do_lower_case": true',
+    ),
+    "config": (
+        "config.json",
+        {"hidden_size": 0},
+        "hidden_size must be at least 1 and at most 1,000,000 (got 0)",
+        "save the model again",
+    ),
+    "quantised": (
+        "config.json",
+        {"quantization_config": {"bits": 4}},
+        "but blurb trains float32",
+        "Dequantise them.",
+    ),
+    "json": ("config.json", "{", "not a valid JSON file", "save_pretrained"),
+    "adapter": (
+        "adapter_config.json",
+        '{"base_model_name_or_path": "org/base"}',
+        "lies beside whole weights",
+        "remove adapter_config.json",
+    ),
+}
+"""What is wrong -> the file, what it says (or what of it changes), and what is told of it."""
+MADE = {
+    made.__name__[1:]: made for made in (_weights, _cut, _tokenizer, _segments, _nan, _vocabulary)
+}
+
+
+def broken(folder: Path, name: str) -> tuple[str, str]:
+    if name in MADE:
+        return MADE[name](folder)
+    file, content, what, fix = WRITTEN[name]
+    if isinstance(content, dict):
+        rewrite(folder / file, **content)
+    else:
+        (folder / file).write_text(content)
+    return what, fix
+
+
+@pytest.mark.parametrize("name", [*MADE, *WRITTEN])
+def test_one_thing_is_wrong(copy: Path, name: str) -> None:
+    what, fix = broken(copy, name)
     (problem,) = examine(copy).problems
     assert what in f"{problem.where} {problem.what}"
     assert fix in problem.fix
@@ -145,7 +147,7 @@ def test_one_thing_is_wrong(copy: Path, breaks: Callable[[Path], tuple[str, str]
 
 
 def test_several_at_once(copy: Path) -> None:
-    told = [breaks(copy)[0] for breaks in (_cut, _ids, _config, _quantised)]
+    told = [broken(copy, name)[0] for name in ("cut", "ids", "config", "quantised")]
     found = [f"{problem.where} {problem.what}" for problem in examine(copy).problems]
     assert len(found) == len(told)
     assert all(any(what in one for one in found) for what in told)

@@ -1,7 +1,5 @@
 """What the doctor finds in data, task files, protocols, rules and the environment, and how the command tells it."""
 
-from __future__ import annotations
-
 import copy
 import shutil
 from collections import namedtuple

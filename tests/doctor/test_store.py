@@ -1,7 +1,5 @@
 """What the doctor finds in stores: one broken thing of each kind, and all of them at once."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable
@@ -303,8 +301,7 @@ def test_places_that_this_machine_does_not_see_are_told_once_each(
 
 
 def test_a_checkpoint_that_is_another_one(jobs: list[Job], tmp_path: Path) -> None:
-    config = tmp_path / "mine" / "config.json"
-    config.write_text(json.dumps({**json.loads(config.read_text()), "hidden_dropout_prob": 0.2}))
+    rewrite(tmp_path / "mine" / "config.json", hidden_dropout_prob=0.2)
     (found,) = problems(jobs)
     assert found.where == str(tmp_path / "mine")
     assert found.what.startswith("the weights or the configuration of mine have changed")

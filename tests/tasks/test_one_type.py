@@ -1,10 +1,7 @@
 """A task type is one file, and a metric is one file: a seventh type goes through `run`, the tables, `compare`, the
 analysis of mistakes and the page. Oracle: scikit-learn, on the stored predictions."""
 
-from __future__ import annotations
-
 import ast
-import csv
 import random
 import sys
 from collections.abc import Iterator
@@ -24,6 +21,7 @@ from blurb.store.store import Store
 from blurb.tasks import types
 from tests.cli.in_process import ran
 from tests.conftest import Builder
+from tests.rewriting import csv_lines
 
 TYPE = '''
 """Claims and the evidence for or against them."""
@@ -116,8 +114,7 @@ def folder(here: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def run(*arguments: str) -> str:
-    result = ran(list(arguments))
-    return result.output
+    return ran(list(arguments)).output
 
 
 @pytest.mark.costly
@@ -135,12 +132,11 @@ def test_a_seventh_type_goes_all_the_way(folder: Path, checkpoint: Builder) -> N
     run("run", "baseline:majority", *given)
 
     store = Store(folder / "runs")
-    with (folder / "runs" / "results.csv").open(encoding="utf-8", newline="") as file:
-        lines = [
-            line
-            for line in csv.DictReader(file)
-            if line["split"] == "test" and line["model"] == "tuned"
-        ]
+    lines = [
+        line
+        for line in csv_lines(folder / "runs" / "results.csv")
+        if line["split"] == "test" and line["model"] == "tuned"
+    ]
     assert {(line["task"], line["type"], line["metric"]) for line in lines} == {
         ("claims-of-mine", "claims", "mean_recall")
     }
@@ -151,8 +147,7 @@ def test_a_seventh_type_goes_all_the_way(folder: Path, checkpoint: Builder) -> N
         assert float(line["value"]) == pytest.approx(oracle, abs=1e-4)
     assert len(lines) == 2
 
-    compared = run("compare", "tuned", "baseline:majority", "--format", "csv")
-    assert "claims-of-mine" in compared
+    assert "claims-of-mine" in run("compare", "tuned", "baseline:majority", "--format", "csv")
     assert "claims-of-mine" in run("errors", "tuned", "--task", "claims-of-mine")
     run("leaderboard", "html", "--out", "page.html", "--no-published")
     assert "claims-of-mine" in (folder / "page.html").read_text(encoding="utf-8")

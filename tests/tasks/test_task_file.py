@@ -1,7 +1,5 @@
 """Task files: what they declare, what is refused, and that a trial on one needs no file later on."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The thirteen declarations against the paper's Table 3 (written out here), and how tasks are chosen and added."""
 
-from __future__ import annotations
-
 import dataclasses
 import importlib
 import subprocess
@@ -34,7 +32,7 @@ NAMES = [row[0] for row in TABLE_3]
 
 
 def test_all_tasks_are_those_of_table_3_in_its_order() -> None:
-    found = [
+    assert [
         (
             task.name,
             task.title,
@@ -43,8 +41,7 @@ def test_all_tasks_are_those_of_table_3_in_its_order() -> None:
             *(task.sizes[split] for split in tasks.SPLITS),
         )
         for task in tasks.all()
-    ]
-    assert found == TABLE_3
+    ] == TABLE_3
     assert [task.paper_order for task in tasks.all()] == list(range(1, 14))
 
 
@@ -82,11 +79,19 @@ def test_tasks_are_frozen() -> None:
         tasks.get("gad").seeds = 1  # type: ignore[misc]
 
 
-def test_negatives_and_positives_are_those_of_the_protocol() -> None:
-    assert tasks.get("chemprot").metric_options["negative"] == "false"
-    assert tasks.get("ddi").metric_options["negative"] == "DDI-false"
-    assert tasks.get("gad").metric_options["positive"] == "1"
-    assert tasks.get("ebm-pico").metric_options["labels"] == ("PAR", "INT", "OUT")
+@pytest.mark.parametrize(
+    ("name", "option", "value"),
+    [
+        ("chemprot", "negative", "false"),
+        ("ddi", "negative", "DDI-false"),
+        ("gad", "positive", "1"),
+        ("ebm-pico", "labels", ("PAR", "INT", "OUT")),
+    ],
+)
+def test_negatives_and_positives_are_those_of_the_protocol(
+    name: str, option: str, value: object
+) -> None:
+    assert tasks.get(name).metric_options[option] == value
 
 
 def test_the_released_counts_where_they_differ_from_the_print() -> None:
@@ -118,17 +123,18 @@ def test_select_takes_names_and_types_once_in_the_papers_order(
 
 
 @pytest.mark.parametrize(
-    ("typed", "meant"),
-    [("bc5-chm", "bc5-chem"), ("pubmed-qa", "pubmedqa"), ("relations", "relation")],
+    ("wanted", "error", "told"),
+    [
+        ("bc5-chm", UnknownName, "Did you mean 'bc5-chem'"),
+        ("pubmed-qa", UnknownName, "Did you mean 'pubmedqa'"),
+        ("relations", UnknownName, "Did you mean 'relation'"),
+        *((nothing, SettingsError, "No task is selected") for nothing in ("", " , ", [])),
+    ],
 )
-def test_select_suggests_what_was_meant(typed: str, meant: str) -> None:
-    with pytest.raises(UnknownName, match=f"Did you mean '{meant}'"):
-        tasks.select_tasks(typed)
-
-
-@pytest.mark.parametrize("wanted", ["", " , ", []])
-def test_select_of_nothing_is_an_error(wanted: str | list[str]) -> None:
-    with pytest.raises(SettingsError, match="No task is selected"):
+def test_select_suggests_what_was_meant(
+    wanted: str | list[str], error: type[Exception], told: str
+) -> None:
+    with pytest.raises(error, match=told):
         tasks.select_tasks(wanted)
 
 
