@@ -1,7 +1,5 @@
 """A board from its first row to a withdrawn one, by the commands; what was done behind the ledger's back is told."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -24,8 +22,7 @@ from blurb.extensions.board.ledger import FILE, Event, LedgerEntry, append, prob
 from blurb.messages.errors import DataError, SettingsError
 from blurb.row_files.reading import manifest_of
 from tests.cli.in_process import blurb as command, done, refused
-from tests.extensions.board.test_listing import edit, of_an_older_version
-from tests.extensions.board.test_verification import seal
+from tests.extensions.board.test_listing import better, edit, of_an_older_version
 from tests.golden import schemas
 from tests.scoring.test_forms import answers
 
@@ -88,10 +85,7 @@ def test_nothing_is_recorded_of_files_that_nobody_looked_at(folder: Path) -> Non
     board = folder / "board"
     verified = boards.verify_board(board, demo.prepare())
     edited = Path(shutil.copytree(board / "rows" / "row-one", folder / "edited"))
-    content = json.loads((edited / "row.json").read_text())
-    content["runs"][0]["test"]["f1"] = 0.99
-    (edited / "row.json").write_text(json.dumps(content))
-    seal(edited)
+    edit(edited, better)
     boards.withdraw(board, "row-one", "me", "a typo", today())
     boards.submit(board, edited, "row-one", "me", today())
     boards.withdraw(board, "row-other", "me", "gone", today())
@@ -187,10 +181,7 @@ def test_an_entry_that_is_gone_with_its_row(folder: Path) -> None:
 
 def test_figures_edited_on_the_board(folder: Path) -> None:
     row = folder / "board" / "rows" / "row-one"
-    content = json.loads((row / "row.json").read_text())
-    content["runs"][0]["test"]["f1"] = 0.99
-    (row / "row.json").write_text(json.dumps(content))
-    seal(row)
+    edit(row, better)
     before = events(folder)
     code, out, _ = command([*VERIFY, "--record", "the board"], folder)
     assert code == 1
@@ -402,23 +393,19 @@ def without_the_row(board: Path) -> None:
     (board / "rows" / "other").rmdir()
 
 
-def with_a_stranger(board: Path) -> None:
-    (board / "rows" / "stranger").mkdir()
-
-
-def with_a_verdict_on_other_files(board: Path) -> None:
-    append(
-        board, replace(entry(Event.VERIFIED, "one", board, level="recomputed"), manifest="0" * 64)
-    )
-
-
 @pytest.mark.parametrize(
     ("change", "told"),
     [
         (without_the_row, "other: the row is gone, and no entry says that it was withdrawn"),
-        (with_a_stranger, "stranger: no entry says that the row was added"),
         (
-            with_a_verdict_on_other_files,
+            lambda board: (board / "rows" / "stranger").mkdir(),
+            "stranger: no entry says that the row was added",
+        ),
+        (
+            lambda board: append(
+                board,
+                replace(entry(Event.VERIFIED, "one", board, level="recomputed"), manifest="0" * 64),
+            ),
             "one: verified on 2026-11-24 with files that were never added",
         ),
     ],

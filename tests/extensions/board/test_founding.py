@@ -1,7 +1,5 @@
 """A new board: its workflows are safe as they are written, and their steps do what they say when they are run."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -54,10 +52,9 @@ def folder(made: Path, tmp_path: Path) -> Path:
 
 
 def workflow(folder: Path, name: str) -> dict[str, Any]:
-    content = yaml.safe_load(
-        (folder / "board" / boards.WORKFLOWS / name).read_text(encoding="utf-8")
+    return dict(
+        yaml.safe_load((folder / "board" / boards.WORKFLOWS / name).read_text(encoding="utf-8"))
     )
-    return dict(content)
 
 
 def run(
@@ -92,10 +89,9 @@ def run(
 
 def git(folder: Path, *words: str) -> str:
     who = ("-c", "user.name=me", "-c", "user.email=me@example.org", "-c", "init.defaultBranch=main")
-    done = subprocess.run(
+    return subprocess.run(
         ["git", *who, *words], cwd=folder / "board", capture_output=True, text=True, check=True
-    )
-    return done.stdout.strip()
+    ).stdout.strip()
 
 
 @pytest.mark.parametrize("suite", ["demo", "blurb"])
@@ -238,10 +234,6 @@ def replaced(board: Path) -> None:
     )
 
 
-def beside(board: Path) -> None:
-    (board / "rows" / "setup.py").write_text("raise SystemExit")
-
-
 def in_the_future(board: Path) -> None:
     shutil.copytree(board / "rows" / "tool", board / "rows" / "other")
     manifest = ledger.manifest_of(board / "rows" / "tool")
@@ -263,7 +255,10 @@ def withdrawn_twice(board: Path) -> None:
     [
         (replaced, "tool: added on 2099-01-01, when it was there already"),
         (in_the_future, "other: added on 2098-01-01, which is still to come"),
-        (beside, "setup.py: no entry says that the row was added"),
+        (
+            lambda board: (board / "rows" / "setup.py").write_text("raise SystemExit"),
+            "setup.py: no entry says that the row was added",
+        ),
         (withdrawn_twice, "tool: withdrawn on 2099-01-01, when it was not on the board"),
     ],
 )
@@ -298,21 +293,20 @@ def linked_ledger(board: Path) -> None:
     (board / ledger.FILE).symlink_to("/etc/passwd")
 
 
-def linked_row(board: Path) -> None:
-    (board / "rows" / "tool").symlink_to("../../row")
-
-
 def linked_rows(board: Path) -> None:
     shutil.rmtree(board / "rows")
     (board / "rows").symlink_to("..")
 
 
-def a_ledger_without_an_end(board: Path) -> None:
-    (board / ledger.FILE).write_text("[" * 100_000)
-
-
 @pytest.mark.parametrize(
-    "change", [linked_ledger, linked_row, linked_rows, a_ledger_without_an_end]
+    "change",
+    [
+        linked_ledger,
+        lambda board: (board / "rows" / "tool").symlink_to("../../row"),
+        linked_rows,
+        lambda board: (board / ledger.FILE).write_text("[" * 100_000),
+    ],
+    ids=["linked ledger", "linked row", "linked rows", "a ledger without an end"],
 )
 def test_a_hostile_board_is_refused(change: Callable[[Path], None], folder: Path) -> None:
     change(folder / "board")

@@ -3,8 +3,6 @@
 What a row says of itself (a part of the examples, missing seeds, a substitute for a release) is no false alarm.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import shutil
@@ -79,13 +77,12 @@ def simulate(folder: Path, template: RowRecord, number: int, random: np.random.G
                     for name, cell in zip(cells, (seed, split, key, answer), strict=True):
                         cells[name].append(cell)
             metric = metrics.get(tasks.get(task).metric).main
-            trial = Trial(
-                task, f"{number % 4:064x}", template["tokenizer"], facts.hash, {}, seed, "fp32"
-            )
             run = {
                 "task": task,
                 "seed": seed,
-                "trial": trial.hash,
+                "trial": Trial(
+                    task, f"{number % 4:064x}", template["tokenizer"], facts.hash, {}, seed, "fp32"
+                ).hash,
                 "data": facts.hash,
                 "metric": metric,
             }
@@ -136,10 +133,8 @@ def of_learners(tmp_path_factory: pytest.TempPathFactory, checkpoint: Any) -> Pa
     for seed in (1, 2):
         answers = [unit["label"] if place % (4 + seed) else "0" for place, unit in enumerate(units)]
         blurb.score("gad", answers, suite="demo", add="tool", seed=seed, output=folder / "runs")
-    rows = blurb.load_results(folder / "runs").rows
-    for number, row in enumerate(rows):
-        words = ["export", "row", row.name, "--output", "runs", "--out", f"rows/{number}"]
-        done(words, folder)
+    for number, row in enumerate(blurb.load_results(folder / "runs").rows):
+        done(["export", "row", row.name, "--output", "runs", "--out", f"rows/{number}"], folder)
     return folder / "rows"
 
 
@@ -194,11 +189,10 @@ def test_real_rows_are_recomputed_on_the_real_data(test_data: Path, tmp_path: Pa
     data = tmp_path / "data"
     shutil.copytree(test_data / "blurb", data)
     shutil.copytree(test_data / "substitute" / "ebmnlp", data / "ebmnlp", dirs_exist_ok=True)
-    signals = {
+    for protocol, expected in {
         "sketch": {SignalKind.CAPPED, SignalKind.SUBSTITUTE},
         "quick": {SignalKind.SUBSTITUTE},
-    }
-    for protocol, expected in signals.items():
+    }.items():
         found = verify(MINILM / protocol / "row", data)
         assert found.level is Level.RECOMPUTED
         assert {signal.kind for signal in found.signals} == expected

@@ -1,7 +1,5 @@
 """The rows of a board in tables and on a page: the store's own figures, nothing above a verified row, their history."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
@@ -49,17 +47,16 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 found = answers(task, units)
                 found[seed::rate] = found[seed - 1 :: rate][: len(found[seed::rate])]
                 blurb.score(task, found, suite="demo", add=name, seed=seed, output=folder / "runs")
-    common = {
-        "tasks": ",".join(SETS),
-        "suite": "demo",
-        "output": folder / "runs",
-        "progress": False,
-    }
-    blurb.run("baseline:majority", **common)
+    blurb.run(
+        "baseline:majority",
+        tasks=",".join(SETS),
+        suite="demo",
+        output=folder / "runs",
+        progress=False,
+    )
     (folder / "board" / "rows").mkdir(parents=True)
     (folder / "board" / ledger.FILE).touch()
     for name in ("good", "edited", "baseline:majority"):
-        party = ("--measured-by", "A {group} & co_", "--party", "first")
         done(
             [
                 "export",
@@ -69,7 +66,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 "runs",
                 "--out",
                 name[:4],
-                *party[: 4 * (name == "good")],
+                *("--measured-by", "A {group} & co_", "--party", "first")[: 4 * (name == "good")],
             ],
             folder,
         )

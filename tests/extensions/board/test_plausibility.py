@@ -1,7 +1,5 @@
 """Rows beside other rows: frauds whose figures follow from their predictions are told, honest rows hardly ever."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -48,7 +46,6 @@ def row(
         gap += random.normal(0, 1)
         for seed in range(1, 6):
             dev = test + level + better - gap + random.normal(0, 0.7)
-            found = {"f1": (test + level + better + gain + random.normal(0, 0.7)) / 100}
             runs.append(
                 {
                     "task": task,
@@ -56,7 +53,7 @@ def row(
                     "data": task,
                     "metric": "f1",
                     "dev": {"f1": dev / 100},
-                    "test": found,
+                    "test": {"f1": (test + level + better + gain + random.normal(0, 0.7)) / 100},
                 }
             )
     about: dict[str, Any] = {
@@ -219,8 +216,7 @@ def test_honest_runs_that_are_alike_are_not_told() -> None:
     gold = GOLD.tolist()
     excellent = [flipped(gold, 0.003, seed) for seed in (1, 2)]
     assert alike(*(answers(run, gold) for run in excellent)) == 0.0
-    collapsed = [[0] * 600, [0] * 600]
-    assert alike(*map(answers, collapsed)) == 0.0
+    assert alike(*map(answers, [[0] * 600, [0] * 600])) == 0.0
     nearly = [[int(place in places) for place in range(600)] for places in ({1, 9, 30}, {1, 9, 77})]
     assert alike(*map(answers, nearly)) == 0.0
     sentences = [["O"] * length for length in range(1, 301)]
@@ -392,13 +388,13 @@ def test_rows_of_predictions_have_no_recipe() -> None:
 
 @pytest.mark.costly
 def test_the_command_with_a_deterministic_kind(tmp_path: Path) -> None:
-    common = {
-        "tasks": "gad,biosses",
-        "suite": "demo",
-        "output": tmp_path / "runs",
-        "progress": False,
-    }
-    blurb.run("baseline:bigrams", **common)
+    blurb.run(
+        "baseline:bigrams",
+        tasks="gad,biosses",
+        suite="demo",
+        output=tmp_path / "runs",
+        progress=False,
+    )
     for name, party in (("mine", "first"), ("yours", "third")):
         export = ["export", "row", "baseline:bigrams", "--output", "runs", "--out", name]
         done([*export, "--measured-by", name, "--party", party], tmp_path)

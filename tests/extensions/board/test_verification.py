@@ -1,7 +1,5 @@
 """Rows that are sent in: honest ones are recomputed, planted frauds are told, hostile files are refused."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil
@@ -26,6 +24,7 @@ from tests.golden import schemas
 from tests.scoring.test_forms import answers
 
 NAMES = ("ncbi-disease", "gad", "biosses", "hoc")
+Lines = list[dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
@@ -49,13 +48,12 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
     blurb.run("baseline:majority", **common)
     blurb.run("baseline:constant", protocol="smoke", **common)
     blurb.run("baseline:bigrams", **{**common, "tasks": "gad,biosses,hoc"})
-    named = {
+    for name, model in {
         "tool": "tool",
         "majority": "baseline:majority",
         "capped": "baseline:constant",
         "losses": "baseline:bigrams",
-    }
-    for name, model in named.items():
+    }.items():
         done(["export", "row", model, "--output", "runs", "--out", name], folder)
     return folder
 
@@ -100,76 +98,49 @@ def test_an_honest_row_is_recomputed(name: str, rows: Path) -> None:
     assert sum(path.stat().st_size for path in (rows / name).iterdir()) < 100_000
 
 
-def edited(about: dict[str, Any]) -> None:
-    about["runs"][0]["test"][about["runs"][0]["metric"]] += 0.02
+def put(*place: str | int, value: Any) -> Callable[[Any], None]:
+    """Changes a description at a place.
+
+    :param value: the new one, or how it is made of the old one
+    """
+
+    def change(content: Any) -> None:
+        for step in place[:-1]:
+            content = content[step]
+        content[place[-1]] = value(content[place[-1]]) if callable(value) else value
+
+    return change
 
 
-def on_other_data(about: dict[str, Any]) -> None:
-    about["runs"][0]["data"] = "0" * 64
+edited = put("runs", 0, "test", "f1", value=lambda score: score + 0.02)
 
 
-def of_other_metrics(about: dict[str, Any]) -> None:
-    about["runs"][0]["metrics_version"] = 99
+def each(**cells: Callable[[dict[str, Any]], Any]) -> Callable[[Lines], Lines]:
+    """Changes cells of all lines."""
+    return lambda lines: [
+        {**line, **{name: cell(line) for name, cell in cells.items()}} for line in lines
+    ]
 
 
-def with_more_planned(about: dict[str, Any]) -> None:
-    about["planned"]["gad"] = [1, 2, 3, 4, 5]
+def examples(split: tasks.Split) -> dict[str, str]:
+    """Id -> label of GAD."""
+    return {row["id"]: row["label"] for row in read_split(tasks.get("gad"), demo.prepare(), split)}
 
 
-def without_an_example(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return lines[1:]
+def sent_as_test(split: tasks.Split) -> Callable[[Lines], Lines]:
+    return lambda lines: [
+        {**line, "id": key} for line, key in zip(lines, list(examples(split)) * 9, strict=False)
+    ]
 
 
-def twice(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [*lines, lines[0]]
-
-
-def shuffled(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def shuffled(lines: Lines) -> Lines:
     keys = [line["id"] for line in lines]
     return [{**line, "id": key} for line, key in zip(lines, keys[1:] + keys[:1], strict=True)]
 
 
-def another_model(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [{**line, "prediction": "1"} for line in lines]
-
-
-def some_gold(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    gold = {row["id"]: row["label"] for row in read_split(tasks.get("gad"), demo.prepare(), "test")}
-    return [{**line, "prediction": gold[line["id"]]} for line in lines]
-
-
-def dev_as_test(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    dev = [row["id"] for row in read_split(tasks.get("gad"), demo.prepare(), "dev")]
-    return [{**line, "id": key} for line, key in zip(lines, dev * 9, strict=False)]
-
-
-def one_seed_twice(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def one_seed_twice(lines: Lines) -> Lines:
     first = [line for line in lines if line["seed"] == 1]
     return [*first, *({**line, "seed": 2} for line in first)]
-
-
-def with_a_better_loss(about: dict[str, Any]) -> None:
-    about["runs"][0]["dev"]["log_loss"] /= 2
-
-
-def without_losses(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [{name: cell for name, cell in line.items() if name != "loss"} for line in lines]
-
-
-def half_a_file(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return lines[: len(lines) // 2]
-
-
-def with_seeds_swapped(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [{**line, "seed": 3 - line["seed"]} for line in lines]
-
-
-def with_ends_as_beginnings(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """As IOBES read by whoever knows BIO alone: every tag begins an entity."""
-    return [
-        {**line, "prediction": [tag.replace("I-", "B-") for tag in line["prediction"]]}
-        for line in lines
-    ]
 
 
 def with_its_cap_hidden(about: dict[str, Any]) -> None:
@@ -177,34 +148,53 @@ def with_its_cap_hidden(about: dict[str, Any]) -> None:
         run["settings"] = {**run["settings"], "max_eval": 0}
 
 
-def of_train(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    train = [row["id"] for row in read_split(tasks.get("gad"), demo.prepare(), "train")]
-    return [{**line, "id": key} for line, key in zip(lines, train * 9, strict=False)]
-
-
-def without_a_label(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [{**lines[0], "prediction": "2"}, *lines[1:]]
-
-
 FRAUDS: dict[str, tuple[SignalKind, dict[str, Any]]] = {
     "an edited figure": (SignalKind.FIGURE, {"about": edited}),
     "examples in another order": (SignalKind.FIGURE, {"gad": shuffled}),
-    "predictions of another model": (SignalKind.FIGURE, {"gad": another_model}),
-    "gold answers under old figures": (SignalKind.FIGURE, {"gad": some_gold}),
-    "an example dropped": (SignalKind.EXAMPLES, {"gad": without_an_example}),
-    "an example twice": (SignalKind.EXAMPLES, {"biosses": twice}),
-    "dev sent as test": (SignalKind.EXAMPLES, {"gad": dev_as_test}),
-    "other data": (SignalKind.DATA, {"about": on_other_data}),
-    "other metrics": (SignalKind.METRICS, {"about": of_other_metrics}),
-    "fewer seeds than planned": (SignalKind.SEEDS, {"about": with_more_planned}),
-    "a loss edited": (SignalKind.FIGURE, {"of": "losses", "about": with_a_better_loss}),
-    "a loss without its examples": (SignalKind.FIGURE, {"of": "losses", "gad": without_losses}),
-    "a truncated file": (SignalKind.EXAMPLES, {"hoc": half_a_file}),
-    "seeds swapped": (SignalKind.FIGURE, {"gad": with_seeds_swapped}),
-    "a tag scheme misread": (SignalKind.FIGURE, {"ncbi_disease": with_ends_as_beginnings}),
+    "predictions of another model": (SignalKind.FIGURE, {"gad": each(prediction=lambda line: "1")}),
+    "gold answers under old figures": (
+        SignalKind.FIGURE,
+        {"gad": each(prediction=lambda line: examples("test")[line["id"]])},
+    ),
+    "an example dropped": (SignalKind.EXAMPLES, {"gad": lambda lines: lines[1:]}),
+    "an example twice": (SignalKind.EXAMPLES, {"biosses": lambda lines: [*lines, lines[0]]}),
+    "dev sent as test": (SignalKind.EXAMPLES, {"gad": sent_as_test("dev")}),
+    "other data": (SignalKind.DATA, {"about": put("runs", 0, "data", value="0" * 64)}),
+    "other metrics": (SignalKind.METRICS, {"about": put("runs", 0, "metrics_version", value=99)}),
+    "fewer seeds than planned": (
+        SignalKind.SEEDS,
+        {"about": put("planned", "gad", value=[1, 2, 3, 4, 5])},
+    ),
+    "a loss edited": (
+        SignalKind.FIGURE,
+        {"of": "losses", "about": put("runs", 0, "dev", "log_loss", value=lambda loss: loss / 2)},
+    ),
+    "a loss without its examples": (
+        SignalKind.FIGURE,
+        {
+            "of": "losses",
+            "gad": lambda lines: [
+                {name: cell for name, cell in line.items() if name != "loss"} for line in lines
+            ],
+        },
+    ),
+    "a truncated file": (SignalKind.EXAMPLES, {"hoc": lambda lines: lines[: len(lines) // 2]}),
+    "seeds swapped": (SignalKind.FIGURE, {"gad": each(seed=lambda line: 3 - line["seed"])}),
+    # As IOBES read by whoever knows BIO alone: every tag begins an entity
+    "a tag scheme misread": (
+        SignalKind.FIGURE,
+        {
+            "ncbi_disease": each(
+                prediction=lambda line: [tag.replace("I-", "B-") for tag in line["prediction"]]
+            )
+        },
+    ),
     "a cap hidden": (SignalKind.EXAMPLES, {"of": "capped", "about": with_its_cap_hidden}),
-    "train sent as test": (SignalKind.EXAMPLES, {"gad": of_train}),
-    "a label that there is not": (SignalKind.EXAMPLES, {"gad": without_a_label}),
+    "train sent as test": (SignalKind.EXAMPLES, {"gad": sent_as_test("train")}),
+    "a label that there is not": (
+        SignalKind.EXAMPLES,
+        {"gad": lambda lines: [{**lines[0], "prediction": "2"}, *lines[1:]]},
+    ),
     "one run as two": (SignalKind.SAME_RUNS, {"ncbi_disease": one_seed_twice}),
 }
 
@@ -357,14 +347,9 @@ def test_the_command_says_the_level_with_its_exit_code(rows: Path, tmp_path: Pat
 def test_a_hostile_description_is_refused(
     place: list[str | int], value: object, told: str, rows: Path, tmp_path: Path
 ) -> None:
-    def about(content: Any) -> None:
-        for step in place[:-1]:
-            content = content[step]
-        content[place[-1]] = value
-
+    row = forge(rows, tmp_path, put(*place, value=value))
     assert told in refused(
-        ["leaderboard", "verify", "--suite", "demo", str(forge(rows, tmp_path, about))],
-        tmp_path / "empty",
+        ["leaderboard", "verify", "--suite", "demo", str(row)], tmp_path / "empty"
     )
 
 
@@ -391,48 +376,29 @@ def test_a_run_that_was_left_out_leaves_no_predictions(rows: Path, tmp_path: Pat
     assert "has predictions of ('gad', 1, 'test')" in refused(asked, tmp_path / "empty")
 
 
-def linked(row: Path) -> None:
-    (row / "gad.parquet").unlink()
-    (row / "gad.parquet").symlink_to("/etc/passwd")
-
-
-def with_a_stranger(row: Path) -> None:
-    (row / "setup.py").write_text("raise SystemExit")
-
-
-def without_a_file(row: Path) -> None:
-    (row / "gad.parquet").unlink()
-
-
-def changed_by_a_bit(row: Path) -> None:
-    (row / "gad.parquet").write_bytes((row / "gad.parquet").read_bytes() + b" ")
-
-
-def no_parquet(row: Path) -> None:
-    (row / "gad.parquet").write_bytes(b"PAR1")
-    seal(row)
-
-
-def no_json(row: Path) -> None:
-    (row / "row.json").write_text("{")
-
-
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("name", "content", "told"),
     [
-        (linked, "gad.parquet: is no ordinary file"),
-        (with_a_stranger, "setup.py: is not a file of this row"),
-        (without_a_file, "gad.parquet: the file is missing"),
-        (changed_by_a_bit, f"gad.parquet: the file is not the one whose hash is in {MANIFEST}"),
-        (no_parquet, "gad.parquet: cannot be read as Parquet"),
-        (no_json, "row.json"),
+        ("gad.parquet", Path("/etc/passwd"), "gad.parquet: is no ordinary file"),
+        ("setup.py", b"raise SystemExit", "setup.py: is not a file of this row"),
+        ("gad.parquet", None, "gad.parquet: the file is missing"),
+        ("gad.parquet", b"", f"gad.parquet: the file is not the one whose hash is in {MANIFEST}"),
+        ("gad.parquet", b"PAR1", "gad.parquet: cannot be read as Parquet"),
+        ("row.json", b"{", "row.json"),
     ],
 )
 def test_hostile_files_are_refused(
-    change: Callable[[Path], None], told: str, rows: Path, tmp_path: Path
+    name: str, content: Path | bytes | None, told: str, rows: Path, tmp_path: Path
 ) -> None:
+    """A link, a stranger, a file that is gone, one that was changed, one that is no Parquet, one that is no JSON."""
     row = forge(rows, tmp_path)
-    change(row)
+    (row / name).unlink(missing_ok=True)
+    if isinstance(content, Path):
+        (row / name).symlink_to(content)
+    elif content is not None:
+        (row / name).write_bytes(content)
+    if content == b"PAR1":
+        seal(row)
     assert told in refused(
         ["leaderboard", "verify", "--suite", "demo", str(row)], tmp_path / "empty"
     )
@@ -491,5 +457,4 @@ def test_nothing_but_ids_and_answers_is_in_the_files(rows: Path) -> None:
     for path in (rows / "tool").glob("*.parquet"):
         assert pyarrow.parquet.read_schema(path).names == ["seed", "split", "id", "prediction"]
     text = (rows / "tool" / "row.json").read_text()
-    sentence = read_split(tasks.get("gad"), demo.prepare(), "test")[0]["text"]
-    assert sentence not in text
+    assert read_split(tasks.get("gad"), demo.prepare(), "test")[0]["text"] not in text
