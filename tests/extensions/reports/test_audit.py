@@ -1,7 +1,5 @@
 """The checks on hand-made examples, one a rule; the known figures of the corpora are in `test_audit_real.py`."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from pathlib import Path
@@ -101,24 +99,27 @@ def test_inputs_in_two_splits_whatever_their_labels() -> None:
     assert leaked_ids(datasets) == {"e", "f", "g"}
 
 
-def test_what_makes_two_inputs_the_same() -> None:
-    def same(first: Example, second: Example) -> bool:
-        return leaked_ids({"train": [first], "test": [second]}) == {second["id"]}
+PAIR = {"id": "1", "text_a": "mi", "text_b": "sey", "score": 1.0}
+QUESTION = {"id": "1", "question": "mi ?", "context": "sey", "label": "yes"}
+HEAD, TAIL = {"start": 0, "end": 2, "type": "X"}, {"start": 3, "end": 5, "type": "X"}
+RELATION = {"id": "1", "doc_id": None, "text": "mi mi mi", "label": "0", "head": HEAD, "tail": TAIL}
 
-    pair = {"id": "1", "text_a": "mi", "text_b": "sey", "score": 1.0}
-    assert same(pair, {"id": "2", "text_a": "sey", "text_b": "mi", "score": 2.0})
-    assert not same(pair, {"id": "2", "text_a": "sey", "text_b": "sey", "score": 1.0})
-    question = {"id": "1", "question": "mi ?", "context": "sey", "label": "yes"}
-    assert same(question, {**question, "id": "2", "label": "no"})
-    assert not same(question, {**question, "id": "2", "context": "mi"})
-    spans = {
-        role: {"start": at, "end": at + 2, "type": "X"} for role, at in (("head", 0), ("tail", 3))
-    }
-    relation = {"id": "1", "doc_id": None, "text": "mi mi mi", "label": "0", **spans}
-    assert same(relation, {**relation, "id": "2", "label": "1"})
-    assert not same(relation, {**relation, "id": "2", "tail": {"start": 6, "end": 8, "type": "X"}})
-    # One token with a blank is not two tokens.
-    assert not same({**sentence("1", "x"), "tokens": ["a b"]}, sentence("2", "a b"))
+
+@pytest.mark.parametrize(
+    ("first", "second", "same"),
+    [
+        (PAIR, {"id": "2", "text_a": "sey", "text_b": "mi", "score": 2.0}, True),
+        (PAIR, {"id": "2", "text_a": "sey", "text_b": "sey", "score": 1.0}, False),
+        (QUESTION, {**QUESTION, "id": "2", "label": "no"}, True),
+        (QUESTION, {**QUESTION, "id": "2", "context": "mi"}, False),
+        (RELATION, {**RELATION, "id": "2", "label": "1"}, True),
+        (RELATION, {**RELATION, "id": "2", "tail": {**TAIL, "start": 6, "end": 8}}, False),
+        # One token with a blank is not two tokens
+        ({**sentence("1", "x"), "tokens": ["a b"]}, sentence("2", "a b"), False),
+    ],
+)
+def test_what_makes_two_inputs_the_same(first: Example, second: Example, same: bool) -> None:
+    assert (leaked_ids({"train": [first], "test": [second]}) == {second["id"]}) == same
 
 
 def test_equal_inputs_with_other_labels() -> None:
@@ -157,11 +158,10 @@ def test_documents_that_come_again() -> None:
         sentence("u", "x", doc_id=None),
         sentence("v", "x", doc_id=None),
     ]
-    found = list(documents(corpus(train=train, test=test)))
-    assert [(one.where, one.kind, one.count, one.ids) for one in found] == [
-        ("train", "twice", 1, ("A",)),
-        ("test in train", "in both", 1, ("C",)),
-    ]
+    assert [
+        (one.where, one.kind, one.count, one.ids)
+        for one in list(documents(corpus(train=train, test=test)))
+    ] == [("train", "twice", 1, ("A",)), ("test in train", "in both", 1, ("C",))]
 
 
 def test_a_document_twice_in_the_original_release_of_ncbi_disease(tmp_path: Path) -> None:
@@ -258,10 +258,9 @@ def test_characters(content: str, expected: list[str]) -> None:
 
 
 def test_what_is_odd_of_a_file(tmp_path: Path) -> None:
-    path = samples.put(
+    assert samples.put(
         tmp_path, "gad", b"\xef\xbb\xbf" + samples.SAMPLES["gad"].replace("\n", "\r\n").encode()
-    )
-    assert path.is_file()
+    ).is_file()
     (found,), unreadable, notes = gather([tasks.get("gad")], tmp_path)
     assert not unreadable
     assert [note.partition(":")[0] for note in notes] == [
@@ -294,7 +293,20 @@ def test_an_illegal_tag_in_a_file_is_unreadable_and_quotes_nothing(tmp_path: Pat
     assert audit(corpora) == []
 
 
-def test_entities_that_share_or_lack_a_sub_token() -> None:
+@pytest.mark.parametrize(
+    ("tags", "expected"),
+    [
+        ("O O B O O", []),
+        ("O O B I O", [("word without sub-token", 1)]),
+        ("B O O O B", [("border within a sub-token", 1)]),
+        ("B I O B O", [("word without sub-token", 1), ("border within a sub-token", 1)]),
+        ("B B O O O", []),  # one feature can say B twice
+        ("O O O O B", []),
+    ],
+)
+def test_entities_that_share_or_lack_a_sub_token(
+    tags: str, expected: list[tuple[str, int]]
+) -> None:
     """Words 0 and 1 have one sub-token, word 3 has none: seen by hand-made features, whatever tokenizer does this."""
     features = Features(
         ids=Ragged.of([[9, 1, 2, 3, 9]]),
@@ -304,18 +316,9 @@ def test_entities_that_share_or_lack_a_sub_token() -> None:
         word_ends=Ragged.of([[2, 2, 3, 4]]),
     )
     reading = TokenizedSplit(features, 512, [], features, (1, 1))
-
-    def found(tags: str) -> list[tuple[str, int]]:
-        row = sentence("a", "k l m n o", tags)
-        corpus = AuditedTask(tasks.get("bc2gm"), {"test": [row]}, readings={"test": reading})
-        return [(one.kind, one.count) for one in entities(corpus)]
-
-    assert found("O O B O O") == []
-    assert found("O O B I O") == [("word without sub-token", 1)]
-    assert found("B O O O B") == [("border within a sub-token", 1)]
-    assert found("B I O B O") == [("word without sub-token", 1), ("border within a sub-token", 1)]
-    assert found("B B O O O") == []  # one feature can say B twice
-    assert found("O O O O B") == []
+    rows = {"test": [sentence("a", "k l m n o", tags)]}
+    found = entities(AuditedTask(tasks.get("bc2gm"), rows, readings={"test": reading}))
+    assert [(one.kind, one.count) for one in found] == expected
 
 
 def test_a_word_that_a_real_kind_of_tokenizer_drops(checkpoint: Builder) -> None:

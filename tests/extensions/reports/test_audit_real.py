@@ -1,7 +1,5 @@
 """The audit finds what was counted before it (docs/benchmark.md, "Leaks and copies"), and what plain lines show."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter
@@ -77,8 +75,7 @@ LEAKS = {
 def test_test_inputs_in_train(corpora: Corpora, name: str) -> None:
     corpus = corpora(name)
     found = at(list(between(corpus)), "test in train")
-    expected = LEAKS.get(name)
-    assert (None if found is None else (found.count, found.distinct, found.long)) == expected
+    assert (None if found is None else (found.count, found.distinct, found.long)) == LEAKS.get(name)
     # Another way: rows compared one by one as strings of the reader's JSON, labels and ids left out.
     known = {_plain(row) for row in corpus.splits["train"]}
     brute = {row["id"] for row in corpus.splits["test"] if _plain(row) in known}
@@ -120,10 +117,8 @@ def test_the_101_leaks_of_jnlpba_in_the_lines_of_the_files(real_data: Path) -> N
 def test_other_counts_of_the_mtl_files(
     corpora: Corpora, name: str, dev_in_test: int, copies: int
 ) -> None:
-    found = at(list(between(corpora(name))), "test in dev")
-    assert found.long == dev_in_test
-    inside = at(list(repeated(corpora(name))), "train")
-    assert inside.count == copies
+    assert at(list(between(corpora(name))), "test in dev").long == dev_in_test
+    assert at(list(repeated(corpora(name))), "train").count == copies
 
 
 @pytest.mark.parametrize(("name", "short"), [("bc5-chem", 16), ("bc2gm", 41)])
@@ -218,8 +213,7 @@ CONFLICTS = {
 
 
 def test_what_no_model_gets_right_in_the_test_of_jnlpba(corpora: Corpora) -> None:
-    found = at(list(conflicts(corpora("jnlpba"))), "test")
-    assert found.effect == "6 are wrong for any model"
+    assert at(list(conflicts(corpora("jnlpba"))), "test").effect == "6 are wrong for any model"
 
 
 @pytest.mark.parametrize("name", CONFLICTS)
@@ -280,8 +274,7 @@ def test_odd_characters(corpora: Corpora, name: str) -> None:
 
 @pytest.mark.costly
 def test_sentences_in_two_corpora(corpora: Corpora) -> None:
-    pair = [corpora("bc2gm"), corpora("jnlpba")]
-    found = {one.task: one for one in shared(pair)}
+    found = {one.task: one for one in shared([corpora("bc2gm"), corpora("jnlpba")])}
     assert {name: one.count for name, one in found.items()} == {"bc2gm": 20, "jnlpba": 9}
     for name, other in (("bc2gm", "jnlpba"), ("jnlpba", "bc2gm")):
         # Another way: letters, digits and signs in a row, capitals made small, looked for in one long text.
@@ -301,25 +294,16 @@ def test_bc5_shares_no_long_test_sentence_with_its_other_half(corpora: Corpora) 
     assert list(shared([corpora("bc5-chem"), corpora("bc5-disease")])) == []
 
 
-@pytest.mark.costly
-@pytest.mark.parametrize(("name", "long", "apart", "end"), [("gad", 10, 0, 4)])
-def test_windows_of_gad(
-    corpora: Corpora, read: Read, name: str, long: int, apart: int, end: int
-) -> None:
-    _check_windows(corpora(name), read, long, apart, end)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "long", "apart", "end"), [("chemprot", 512, 51, 257), ("ddi", 2_669, 73, 805)]
+    ("name", "long", "apart", "end"),
+    [
+        pytest.param("gad", 10, 0, 4, marks=pytest.mark.costly),
+        pytest.param("chemprot", 512, 51, 257, marks=pytest.mark.slow),
+        pytest.param("ddi", 2_669, 73, 805, marks=pytest.mark.slow),
+    ],
 )
-def test_windows_of_relations(
-    corpora: Corpora, read: Read, name: str, long: int, apart: int, end: int
-) -> None:
-    _check_windows(corpora(name), read, long, apart, end)
-
-
-def _check_windows(corpus: AuditedTask, read: Read, long: int, apart: int, end: int) -> None:
+def test_windows(corpora: Corpora, read: Read, name: str, long: int, apart: int, end: int) -> None:
+    corpus = corpora(name)
     readings = {split: read(corpus.task, rows) for split, rows in corpus.splits.items()}
     found: Counter[str] = Counter()
     for one in windows(AuditedTask(corpus.task, corpus.splits, readings=readings)):

@@ -1,7 +1,5 @@
 """Where two trials differ: every count against a plain loop over both predictions, and no text unasked."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from pathlib import Path
@@ -214,13 +212,13 @@ def test_the_largest_first_and_groups_in_turns() -> None:
 
 
 def test_what_cannot_be_compared(store: Store, tmp_path: Path) -> None:
-    m = record(store, "m", "hoc")
-    with pytest.raises(SettingsError, match=r"A and B are the same trial \(hoc, seed 1\)"):
-        differences(m, m)
-    with pytest.raises(SettingsError, match="A is a trial of hoc, B of biosses"):
-        differences(m, record(store, "n", "biosses"))
-    with pytest.raises(SettingsError, match=r"hoc: different data \(hash d of A, e of B\)"):
-        differences(m, record(store, "elsewhere", "hoc"))
+    for model, name, told in (
+        ("m", "hoc", r"A and B are the same trial \(hoc, seed 1\)"),
+        ("n", "biosses", "A is a trial of hoc, B of biosses"),
+        ("elsewhere", "hoc", r"hoc: different data \(hash d of A, e of B\)"),
+    ):
+        with pytest.raises(SettingsError, match=told):
+            differences(record(store, "m", "hoc"), record(store, model, name))
     mine = Store(tmp_path / "runs")
     few = [
         mine.read(fakes.finish(mine, name, fakes.trial("gad", seed), 0.5))

@@ -1,7 +1,5 @@
 """What a trial gets wrong: every entity in one kind, counts against scikit-learn and the metric, no text unasked."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -74,8 +72,7 @@ def test_every_entity_of_both_sides_is_in_one_kind() -> None:
         found = list(pairs(*sides))
         assert sorted(one for _, one, _ in found if one) == sorted(sides[0])
         assert sorted(one for _, _, one in found if one) == sorted(sides[1])
-        rows = [[tags(side, 15, "bio")] for side in sides]
-        counts = metrics.entity_counts(*rows)[0]
+        counts = metrics.entity_counts(*[[tags(side, 15, "bio")] for side in sides])[0]
         assert [kind for kind, _, _ in found].count("correct") == counts[0]
 
 
@@ -199,8 +196,7 @@ def test_a_task_file_that_is_not_at_hand_any_more(
         for n in range(9)
     ]
     (here / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    arguments = ["run", "baseline:majority", "--tasks", str(path), "--protocol", "smoke"]
-    ran(arguments)
+    ran(["run", "baseline:majority", "--tasks", str(path), "--protocol", "smoke"])
     name = tasks.load(str(path)).name
     assert (
         f"baseline:majority: {name}, seed 1, test"
@@ -211,8 +207,7 @@ def test_a_task_file_that_is_not_at_hand_any_more(
         f"baseline:majority: {name}, seed 1, test"
         in run(here, "baseline:majority", "--task", name)[1]
     )
-    output = run(here, "baseline:majority", "--task", f"{name}x")[1]
-    assert f"Did you mean '{name}'" in output
+    assert f"Did you mean '{name}'" in run(here, "baseline:majority", "--task", f"{name}x")[1]
 
 
 # `blurb.errors` and `blurb.diff` have what the commands print as CSV, also of predictions of another tool.

@@ -1,7 +1,5 @@
 """`blurb.generalisation`: what the golden transcripts of the command do not show."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

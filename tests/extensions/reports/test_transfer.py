@@ -1,16 +1,12 @@
 """`blurb transfer`: against counts made one by one, with the dictionary, which needs no training."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 import blurb
 from blurb import tasks
-from blurb.cli import cli
 from blurb.data.loading import read_split
 from blurb.extensions.reports.transfer import TransferRecord, transfer
 from blurb.messages import ErrorGroup, SettingsError, StoreError
@@ -78,27 +74,28 @@ def test_rows_of_one_model_are_one_table(here: Path, lines: Any) -> None:
     for task in ("ncbi-disease", "bc5-disease"):
         blurb.run("baseline:dictionary", tasks=task, data="data", output=task)
     rows = [f"{task}:baseline:dictionary" for task in ("ncbi-disease", "bc5-disease")]
-    together = {
+    assert {
         (line.trained_on, line.tested_on): line for line in transfer(rows, data="data").lines
-    }
-    assert together == lines
+    } == lines
     assert lines["ncbi-disease", "bc5-disease"].drop is not None
-    alone = transfer(rows[:1], data="data")
-    assert [line.drop for line in alone.lines] == [None, None]
+    assert [line.drop for line in transfer(rows[:1], data="data").lines] == [None, None]
 
 
-def test_other_data_is_refused(here: Path, lines: Any) -> None:
-    train = here / "data" / "NCBI-disease" / "train.tsv"
+@pytest.mark.parametrize(
+    ("folder", "name", "chosen"),
+    [
+        ("NCBI-disease", "ncbi-disease", {}),
+        ("BC5CDR-disease", "bc5-disease", {"tasks": "bc5-disease"}),
+    ],
+    ids=["of the trial", "of the tested set"],
+)
+def test_other_data_is_refused(
+    folder: str, name: str, chosen: dict[str, str], here: Path, lines: Any
+) -> None:
+    train = here / "data" / folder / "train.tsv"
     train.write_text(train.read_text() + "\nnew\tB\n", encoding="utf-8")
-    result = CliRunner().invoke(cli, ["transfer", "baseline:dictionary", "--data", "data"])
-    assert "has other data of ncbi-disease than data" in str(result.exception or result.stderr)
-
-
-def test_other_data_of_the_tested_set_is_refused_too(here: Path, lines: Any) -> None:
-    train = here / "data" / "BC5CDR-disease" / "train.tsv"
-    train.write_text(train.read_text() + "\nnew\tB\n", encoding="utf-8")
-    with pytest.raises(StoreError, match="has other data of bc5-disease"):
-        transfer("baseline:dictionary", data="data", tasks="bc5-disease")
+    with pytest.raises(StoreError, match=f"has other data of {name}"):
+        transfer("baseline:dictionary", data="data", **chosen)
 
 
 @pytest.mark.costly
@@ -128,27 +125,25 @@ def test_a_kept_model_predicts_corpora_with_other_types(here: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("entity", "said"),
+    ("kind", "form", "entity", "said"),
     [
-        ('Disease = "Disease"', "must map entity types to words in lower case"),
-        ('disease = "disease"', "'entity' has 'disease', which is no label"),
+        ("ner", "conll", 'Disease = "Disease"', "must map entity types to words in lower case"),
+        ("ner", "conll", 'disease = "disease"', "'entity' has 'disease', which is no label"),
+        (
+            "classification",
+            "jsonl",
+            'Disease = "disease"',
+            "'entity' does not apply to tasks of type classification",
+        ),
     ],
 )
-def test_an_entity_that_differs_by_case_is_refused(entity: str, said: str, tmp_path: Path) -> None:
-    file = tmp_path / "own.toml"
-    file.write_text(TASK + entity, encoding="utf-8")
+def test_an_entity_that_differs_by_case_or_has_no_tags_is_refused(
+    kind: str, form: str, entity: str, said: str, tmp_path: Path
+) -> None:
+    text = TASK.replace('"ner"', f'"{kind}"').replace("conll", form)
+    (tmp_path / "own.toml").write_text(text + entity, encoding="utf-8")
     with pytest.raises((SettingsError, ErrorGroup), match=said):
-        tasks.load(str(file))
-
-
-def test_only_tasks_with_tags_have_an_entity(tmp_path: Path) -> None:
-    file = tmp_path / "own.toml"
-    text = TASK.replace('"ner"', '"classification"').replace("conll", "jsonl")
-    file.write_text(text + 'Disease = "disease"\n', encoding="utf-8")
-    with pytest.raises(
-        SettingsError, match="'entity' does not apply to tasks of type classification"
-    ):
-        tasks.load(str(file))
+        tasks.load(str(tmp_path / "own.toml"))
 
 
 def test_the_dictionary_of_ncbi_on_bc5(real_data: Path) -> None:

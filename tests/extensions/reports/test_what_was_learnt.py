@@ -1,7 +1,5 @@
 """docs/what-was-learnt.md works as it stands, with a checkpoint and small data."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

@@ -1,8 +1,5 @@
 """`blurb data audit` as a user calls it, on the demo suite and on files made wrong by hand."""
 
-from __future__ import annotations
-
-import csv
 import json
 import shutil
 from pathlib import Path
@@ -24,6 +21,7 @@ from tests.conftest import Builder
 from tests.data import samples
 from tests.extensions.reports.html import reading
 from tests.results.played import play
+from tests.rewriting import csv_lines
 
 
 def run(*arguments: object) -> tuple[int, str, str]:
@@ -53,8 +51,7 @@ def test_a_leak_that_was_put_in_is_found_in_every_format(tmp_path: Path) -> None
     code, table, _ = run(*arguments, "--out", out)
     assert code == 0
     assert "test in train" in table
-    with out.open(encoding="utf-8", newline="") as file:
-        lines = [line for line in csv.DictReader(file) if line["where"] == "test in train"]
+    lines = [line for line in csv_lines(out) if line["where"] == "test in train"]
     assert lines[0]["ids"].split("|") == found["ids"]
     assert [line["count"] for line in lines] == [str(found["count"])]
 
@@ -65,17 +62,9 @@ def test_the_whole_suite_with_a_model_and_originals_without_its_text(
 ) -> None:
     folder = demo.prepare()
     out = tmp_path / "all.json"
-    arguments = (
-        "--data",
-        folder,
-        "--raw",
-        folder,
-        "--model",
-        checkpoint("bert_uncased"),
-        "--out",
-        out,
+    code, table, notes = run(
+        *("--data", folder, "--raw", folder, "--model", checkpoint("bert_uncased"), "--out", out)
     )
-    code, table, notes = run(*arguments)
     assert code == 0
     assert "8528200" in notes
     assert max(map(len, table.splitlines())) <= 120

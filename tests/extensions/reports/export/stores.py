@@ -1,7 +1,5 @@
 """Stores whose predictions are whole: what a submission is made from."""
 
-from __future__ import annotations
-
 import hashlib
 import random
 from collections.abc import Sequence
@@ -61,15 +59,13 @@ def finish(
     chance = random.Random(f"{name} {seed}")
     documents = [unit.get("doc_id") for unit in rows]
     gold = [formulation.gold(unit) for unit in rows]
-    predicted = [noisy(task, unit, chance) for unit in rows]
-    nothing = [None] * len(rows)
     columns = {
         "id": [unit["id"] for unit in rows],
         "doc_id": documents,
         "gold": gold,
-        "prediction": predicted,
+        "prediction": [noisy(task, unit, chance) for unit in rows],
         "majority": gold,
-        "scores": nothing,
+        "scores": ([None] * len(rows)),
     }
     figures = rescore.figures(formulation, _both(columns))
     planned = trial(name, seed)

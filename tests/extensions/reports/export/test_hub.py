@@ -1,7 +1,5 @@
 """Model cards, read back by huggingface_hub; references, read back by a small parser."""
 
-from __future__ import annotations
-
 import json
 import os
 import statistics
@@ -24,13 +22,17 @@ from tests.extensions.reports.export.stores import bioasq, export, finish, gad, 
 from tests.extensions.reports.export.test_tables import NAMES, fill
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    store = Store(tmp_path / "runs")
-    for seed in (1, 2):
+def scored(folder: Path, seeds: int) -> Path:
+    store = Store(folder / "runs")
+    for seed in range(1, seeds + 1):
         finish(store, "gad", gad(), seed=seed)
     finish(store, "bioasq", bioasq(), verdict="counts only")
-    return tmp_path
+    return folder
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return scored(tmp_path, 2)
 
 
 def shown(folder: Path) -> dict[str, str]:
@@ -160,10 +162,9 @@ def test_eval_results(folder: Path) -> None:
 def test_eval_results_name_their_source(folder: Path) -> None:
     """The oracle is the Hub's own reader."""
     source = {"url": "https://example.org/run", "name": "Our runs", "org": "us"}
-    words = [word for name, value in source.items() for word in (f"--source-{name}", value)]
     code, _ = export(
         "eval-results",
-        *words,
+        *[word for name, value in source.items() for word in (f"--source-{name}", value)],
         "--dataset-revision",
         "abc",
         "--out",
@@ -197,11 +198,7 @@ GIVEN = ("--measured-by", "A group", "--party", "third")
 
 @pytest.fixture
 def three_seeds(tmp_path: Path) -> Path:
-    store = Store(tmp_path / "runs")
-    for seed in (1, 2, 3):
-        finish(store, "gad", gad(), seed=seed)
-    finish(store, "bioasq", bioasq(), verdict="counts only")
-    return tmp_path
+    return scored(tmp_path, 3)
 
 
 def entry(folder: Path, *given: str) -> dict[str, Any]:

@@ -3,8 +3,6 @@
 Oracles: seqeval, scikit-learn and scipy on the files that were written, and independent counts.
 """
 
-from __future__ import annotations
-
 import json
 import zipfile
 from collections.abc import Callable, Iterator

@@ -1,8 +1,5 @@
 """LaTeX and Markdown tables: the numbers of the store and of the paper, the best in bold, text escaped."""
 
-from __future__ import annotations
-
-import csv
 import json
 import re
 import statistics
@@ -32,6 +29,7 @@ from tests.extensions.reports.export.stores import (
     gad,
     refused,
 )
+from tests.rewriting import csv_lines
 from tests.scoring.test_forms import answers
 from tests.store.fakes import CONFIGURATION, finish, row, trial
 
@@ -58,10 +56,9 @@ def markdown(text: str) -> tuple[list[str], list[list[str]]]:
 
 def latex(text: str) -> tuple[list[str], list[list[str]]]:
     """Head and lines between \\toprule and \\bottomrule."""
-    body = text.split(r"\toprule")[1].split(r"\bottomrule")[0]
     lines = [
         [cell.strip() for cell in re.split(r"(?<!\\)&", line.strip().removesuffix(r"\\"))]
-        for line in body.splitlines()
+        for line in text.split(r"\toprule")[1].split(r"\bottomrule")[0].splitlines()
         if line.strip().endswith(r"\\")
     ]
     return lines[0], lines[1:]
@@ -76,7 +73,7 @@ def test_the_table_of_the_paper(tmp_path: Path) -> None:
         f"{row.model} (gu2021)" for row in published.shipped() if row.source == "gu2021"
     ]
     assert [line[0] for line in lines] == [*TITLES, "BLURB score"]
-    ncbi = [
+    assert lines[2][1:] == [
         "85.67",
         "85.87",
         "86.62",
@@ -88,8 +85,7 @@ def test_the_table_of_the_paper(tmp_path: Path) -> None:
         "87.82",
         "88.04",
     ]
-    assert lines[2][1:] == ncbi
-    totals = [
+    assert lines[-1][1:] == [
         "76.11",
         "75.86",
         "76.46",
@@ -101,15 +97,13 @@ def test_the_table_of_the_paper(tmp_path: Path) -> None:
         "81.16",
         "**81.50**",
     ]
-    assert lines[-1][1:] == totals
 
 
 @pytest.mark.costly
 def test_numbers_are_those_of_the_leaderboard(tmp_path: Path) -> None:
     fill(tmp_path)
     tables.rebuild(Store(tmp_path / "runs"), tmp_path / "leaderboard.csv")
-    with (tmp_path / "leaderboard.csv").open(newline="") as file:
-        (expected,) = csv.DictReader(file)
+    (expected,) = csv_lines(tmp_path / "leaderboard.csv")
     for name, parse in (("markdown", markdown), ("latex", latex)):
         _, lines = parse(export(name, folder=tmp_path)[1])
         assert [line[1] for line in lines] == [
@@ -128,12 +122,11 @@ def test_numbers_are_those_of_the_leaderboard(tmp_path: Path) -> None:
 )
 def test_the_best_of_each_dataset_is_bold(tmp_path: Path, name: str, bold: str) -> None:
     store = Store(tmp_path / "runs")
-    scores = {
+    for model, known in {
         "a": {"gad": 0.71231, "ddi": 0.5},
         "b": {"gad": 0.71234, "ddi": 0.6},
         "c": {"gad": 0.7},
-    }
-    for model, known in scores.items():
+    }.items():
         for task, score in known.items():
             finish(store, model, trial(task), score)
             rows.write(store, row(model, trial(task)))
@@ -389,8 +382,7 @@ def test_no_export_claims_what_nobody_knows(form: str, tagger: Path) -> None:
 def test_the_files_of_a_row_tell_its_runs_apart_and_nothing_more(tagger: Path) -> None:
     """The number of a run is `seed` in row.json, which has no other name for it."""
     done(["export", "row", "my-tagger", "--out", "row"], tagger)
-    about = json.loads((tagger / "row" / "row.json").read_text())
-    assert about["precision"] == ""
+    assert json.loads((tagger / "row" / "row.json").read_text())["precision"] == ""
     done(
         ["leaderboard", "verify", "row", "--data", str(demo.prepare()), "--format", "json"], tagger
     )

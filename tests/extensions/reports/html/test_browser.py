@@ -1,7 +1,5 @@
 """The page in a real browser: it sorts, filters, asks the network for nothing, and fits a phone."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path

@@ -1,8 +1,5 @@
 """What gets onto the page: rows of stores and files, their intervals, pairs, and how they were made."""
 
-from __future__ import annotations
-
-import csv
 import shlex
 import statistics
 from dataclasses import replace
@@ -35,6 +32,7 @@ from tests.conftest import Builder
 from tests.planning.requests import request
 from tests.results import invented
 from tests.results.played import NAMES, play
+from tests.rewriting import csv_lines
 from tests.store import fakes
 
 GOOD, WORSE = dict.fromkeys(NAMES, 0.9), dict.fromkeys(NAMES, 0.7)
@@ -56,8 +54,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_numbers_are_those_of_the_tables(folder: Path) -> None:
     (board,) = collect(folder / "runs", with_published=False).boards
     assert [entry.row.model for entry in board.entries] == ["good", "worse", "single"]
-    with (folder / "leaderboard.csv").open(encoding="utf-8", newline="") as file:
-        lines = {line["model"]: line for line in csv.DictReader(file)}
+    lines = {line["model"]: line for line in csv_lines(folder / "leaderboard.csv")}
     for entry in board.entries:
         line = lines[entry.row.model]
         shown = {**{name: one.test for name, one in entry.datasets.items()}, **entry.types}
@@ -77,11 +74,9 @@ def test_intervals_rest_on_what_is_there(folder: Path) -> None:
     spreads = {}
     for name, one in good.datasets.items():
         found = predictions.load_clusters(row.records[name])
-        assert found is not None
         spreads[name] = bootstrap.spread(found, name, intervals.RESAMPLES)
         assert (one.test.low, one.test.high) == spreads[name].interval
-    ner = dict.fromkeys(NAMES[:5], 0.2)
-    whole = bootstrap.averaged(spreads, ner)
+    whole = bootstrap.averaged(spreads, dict.fromkeys(NAMES[:5], 0.2))
     assert (good.types["ner"].low, good.types["ner"].high) == whole.interval
     assert good.score.mean == pytest.approx(
         blurb_score({name: one.test.mean for name, one in good.datasets.items()})
@@ -173,8 +168,7 @@ def test_pairs_are_judged_as_blurb_compare_does(folder: Path) -> None:
 
 def test_curves_are_read_and_a_broken_one_costs_no_row(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    trials = [fakes.trial("gad", seed) for seed in (1, 2)]
-    for trial in trials:
+    for trial in [fakes.trial("gad", seed) for seed in (1, 2)]:
         play(store, "m", {"gad": 0.8}, (trial.seed,))
     rows.write(
         store, fakes.row("m", *[fakes.trial("gad", seed, weights=f"{'m':w<64}") for seed in (1, 2)])

@@ -1,7 +1,5 @@
 """The page as HTML: well-formed, self-contained, accessible, and closed to names that are code."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json
@@ -121,8 +119,7 @@ def test_a_name_is_never_code(name: str) -> None:
 
 
 def test_side_by_side_data_are_those_of_the_judge() -> None:
-    rows = [entry("a", level=80.0), entry("b", level=80.5)]
-    found = board("blurb", rows)
+    found = board("blurb", [entry("a", level=80.0), entry("b", level=80.5)])
     content = json.loads(
         reading.Page(render(Page("x", [found]))).all("script", type="application/json")[0].text
     )
@@ -287,8 +284,7 @@ def test_a_lane_of_a_dataset_names_the_protocol() -> None:
     assert all(
         len(f"{name} {made}") <= svg.LETTERS and name.endswith("-12000") for name, made in labels
     )
-    text = render(Page("A title", [board("blurb", rows)]))
-    assert '<tspan class="made">sketch</tspan>' in text
+    assert '<tspan class="made">sketch</tspan>' in render(Page("A title", [board("blurb", rows)]))
 
 
 # The dot plot of the task types.
@@ -332,24 +328,31 @@ def test_a_lane_a_mean_and_a_dot_a_row_at_its_place() -> None:
 
 
 def test_equal_means_lie_beside_each_other_and_the_highlighted_row_above_all() -> None:
-    entries = [replace(OURS) for _ in range(3)]
-    dots = places(strips(entries, 1)[0][1])
+    dots = places(strips([replace(OURS) for _ in range(3)], 1)[0][1])
     assert len({x for _, x, _ in dots.values()}) == 1
     assert len({y for _, _, y in dots.values()}) == 3
     assert list(dots)[-1] == 1
 
 
 def with_means(name: str, mean: float) -> PageRow:
-    found = entry(name)
-    return replace(found, values={"qa": Value(mean)})
+    return replace(entry(name), values={"qa": Value(mean)})
 
 
-def test_the_axis_starts_below_all_but_baselines() -> None:
-    assert lowest([with_means("m", 73.1), with_means("baseline:constant", 4.0)]) == 70
-    assert lowest([with_means("baseline:constant", 4.0)]) == 0
-    assert lowest([with_means("m", -12.0)]) == 0
-    assert lowest([with_means("m", 100.0)]) == 90
-    assert lowest([]) == 0
+@pytest.mark.parametrize(
+    ("means", "low"),
+    [
+        ({"m": 73.1, "baseline:constant": 4.0}, 70),
+        ({"baseline:constant": 4.0}, 0),
+        ({"m": -12.0}, 0),
+        ({"m": 100.0}, 90),
+        ({}, 0),
+    ],
+)
+def test_the_axis_starts_below_all_but_baselines(means: dict[str, float], low: int) -> None:
+    assert lowest([with_means(*each) for each in means.items()]) == low
+
+
+def test_a_baseline_below_the_axis_has_no_dot() -> None:
     ((_, picture, _),) = strips([with_means("m", 73.1), with_means("baseline:constant", 4.0)], 0)
     assert list(places(picture)) == [0]
 

@@ -1,7 +1,5 @@
 """The picture shows the numbers it was given; places are read back from Matplotlib, intervals checked with SciPy."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 
@@ -119,10 +117,9 @@ def test_panels_are_wrapped_at_three_and_nothing_runs_off_the_page(
     )
     assert [axes.get_title() for axes in figure.axes] == datasets
     assert [bool(axes.get_yticks().size) for axes in figure.axes] == [True] * count
-    named = [
+    assert [
         bool("".join(label.get_text() for label in axes.get_yticklabels())) for axes in figure.axes
-    ]
-    assert named == [index % 3 == 0 for index in range(count)]
+    ] == [index % 3 == 0 for index in range(count)]
     figure.draw_without_rendering()
     box = figure.get_tightbbox()
     width, height = figure.get_size_inches()

@@ -1,7 +1,5 @@
 """The picture of rows: marks, runs and intervals are where the tables have them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -62,8 +60,7 @@ def test_means_runs_and_intervals(results: Any) -> None:
 def test_no_interval_is_beyond_the_bounds_of_its_metric(store: Store, tmp_path: Path) -> None:
     """Two seeds far apart: Student's interval of their mean is wider than the scale."""
     right = gad()
-    wrong = [{**row, "prediction": "0"} for row in right]
-    for seed, rows in ((1, right), (2, wrong)):
+    for seed, rows in ((1, right), (2, [{**row, "prediction": "0"} for row in right])):
         finish(store, "gad", rows, seed=seed)
     results = blurb.load_results(tmp_path / "runs")
     values = results.rows[0].values("gad")
