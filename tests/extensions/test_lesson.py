@@ -1,9 +1,6 @@
 """docs/lesson.ipynb: its own code against torch's, its figures against the committed ones, its exercise, and a run."""
 
-from __future__ import annotations
-
 import ast
-import csv
 import importlib.util
 import math
 import re
@@ -19,10 +16,10 @@ from blurb.heads.pooling.attention_dot import AttentionDot
 from blurb.learners.baselines import networks
 from tests import tour
 from tests.conftest import ROOT
+from tests.rewriting import csv_lines
 
 RESULTS = ROOT / "docs" / "results" / "baselines" / "leaderboard.csv"
 STUDY = ROOT / "docs" / "results" / "lab" / "vocabulary-and-masking"
-CELL = ("quick", "ncbi-disease")
 TEXT = {cell["id"]: tour.text(cell) for cell in tour.cells("lesson", "markdown")}
 SECTIONS = 9
 """Numbered sections before the exercise."""
@@ -107,9 +104,8 @@ def test_sinusoids_follow_the_formula(lesson: dict[str, Any]) -> None:
     for place in range(20):
         for pair in range(4):
             angle = place / 10_000 ** (2 * pair / 8)
-            expected = [math.sin(angle), math.cos(angle)]
             assert table[place, 2 * pair : 2 * pair + 2].tolist() == pytest.approx(
-                expected, abs=1e-5
+                [math.sin(angle), math.cos(angle)], abs=1e-5
             )
     torch.testing.assert_close(
         lesson["sinusoids"](100, 64), networks.sinusoids(100, 64), atol=1e-4, rtol=0
@@ -157,18 +153,16 @@ def tables() -> list[tuple[str, str, str]]:
 
 
 def test_the_figures_are_the_committed_ones() -> None:
-    with RESULTS.open(encoding="utf-8") as lines:
-        rows = {
-            row["model"]: row
-            for row in csv.DictReader(lines)
-            if row["protocol"] in ("quick@2", "standard")
-        }
+    rows = {
+        row["model"]: row
+        for row in csv_lines(RESULTS)
+        if row["protocol"] in ("quick@2", "standard")
+    }
     given = tables()
     assert len(given) > 50
-    expected = [
+    assert given == [
         (name, model, rows[model][name.lower().replace(" ", "-")]) for name, model, _ in given
     ]
-    assert given == expected
 
 
 def test_figures_in_sentences_are_those_of_the_tables() -> None:
@@ -185,12 +179,11 @@ def test_figures_in_sentences_are_those_of_the_tables() -> None:
 
 
 def test_the_table_of_the_study_is_the_committed_one() -> None:
-    with (STUDY / "study.csv").open(encoding="utf-8") as lines:
-        cells = {
-            row["variant"]: row
-            for row in csv.DictReader(lines)
-            if (row["protocol"], row["dataset"]) == CELL
-        }
+    cells = {
+        row["variant"]: row
+        for row in csv_lines(STUDY / "study.csv")
+        if (row["protocol"], row["dataset"]) == ("quick", "ncbi-disease")
+    }
     bits = dict(
         re.findall(
             r"^\| ([\w-]+) \| (\d\.\d{3}) \|",
@@ -198,10 +191,9 @@ def test_the_table_of_the_study_is_the_committed_one() -> None:
             re.MULTILINE,
         )
     )
-    variants = ("untrained", "general-sub-token", "own-whole-word")
     expected = [
         f" | {cells[name]['pretrainings']} | {cells[name]['mean']} | {bits[name]} |"
-        for name in variants
+        for name in ("untrained", "general-sub-token", "own-whole-word")
     ]
     expected.append(f" | | {cells['baseline:bigrams']['mean']} | |")
     body = TEXT["lesson-lab-study"].split("|---|---:|---:|---:|\n")[1].splitlines()[:4]
@@ -306,8 +298,7 @@ def test_the_exercise_as_a_student_hands_it_in(here: Path, monkeypatch: pytest.M
 
 @pytest.mark.slow
 def test_the_lesson(here: Path) -> None:
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
+    pytest.importorskip("matplotlib").use("Agg")
     names: dict[str, Any] = {}
     outputs = {
         cell["id"]: tour.outputs_of(tour.text(cell), names, number)

@@ -1,8 +1,5 @@
 """The pictures of docs/results are of the figures beside them: each names the hash of what it shows."""
 
-from __future__ import annotations
-
-import csv
 import json
 import shutil
 from pathlib import Path
@@ -10,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+
+from tests.rewriting import csv_lines
 
 pytest.importorskip("matplotlib")
 
@@ -36,11 +35,10 @@ def test_the_picture_of_the_page_is_of_the_page() -> None:
 def test_ablations_are_of_their_tables(path: Path) -> None:
     from blurb.extensions.reports.plots._style import digest
 
-    with path.with_suffix(".csv").open(encoding="utf-8", newline="") as file:
-        lines = [
-            [line[name] for name in ("cell", "task", "mean", "sd", "seeds")]
-            for line in csv.DictReader(file)
-        ]
+    lines = [
+        [line[name] for name in ("cell", "task", "mean", "sd", "seeds")]
+        for line in csv_lines(path.with_suffix(".csv"))
+    ]
     assert pictures.stamped(path) == digest(lines)
 
 

@@ -1,8 +1,5 @@
 """The protocol study's encoders and its records. Oracle: the checkpoint's own tensors, and a table read back."""
 
-from __future__ import annotations
-
-import csv
 import itertools
 import math
 from pathlib import Path
@@ -18,6 +15,7 @@ from blurb.checkpoints import Checkpoint
 from blurb.learners import building
 from blurb.protocols import protocol as protocol_
 from tests.conftest import Builder
+from tests.rewriting import csv_lines
 
 
 @pytest.mark.parametrize("share", [0.2, 0.8])
@@ -89,22 +87,18 @@ def test_what_is_committed_is_done(tmp_path: Path) -> None:
     )
 
     def line(protocol: str, model: str, seed: str, value: str = "1") -> dict[str, str]:
-        made = {
+        return {
             "protocol": protocol,
             "task": "gad",
             "model": model,
             "seed": seed,
             "split": "test",
             "metric": "f1",
-        }
-        digits = (
-            protocol_.load_protocol_file(protocol).hash[:12]
-            if "@" not in protocol or protocol == "quick@2"
-            else "0" * 12
-        )
-        return {
-            **made,
-            "protocol_hash": digits,
+            "protocol_hash": (
+                protocol_.load_protocol_file(protocol).hash[:12]
+                if "@" not in protocol or protocol == "quick@2"
+                else "0" * 12
+            ),
             "value": value,
             "trial": f"{model} {seed} {protocol}",
         }
@@ -141,8 +135,7 @@ def test_pairs_that_the_reference_separates() -> None:
         "d": [50.0, 50.5, 51.0],
     }
     assert separated(reference) == [("a", "b"), ("a", "c"), ("a", "d"), ("b", "d"), ("c", "d")]
-    cheap = {"a": [3.0], "b": [2.0], "c": [2.5], "d": [2.2], "e": [9.0]}
-    found = agreement(reference, cheap)
+    found = agreement(reference, {"a": [3.0], "b": [2.0], "c": [2.5], "d": [2.2], "e": [9.0]})
     assert (found.separated, found.right) == (5, 4)  # b and d are in the wrong order
     assert found.tau == pytest.approx(
         stats.kendalltau([80.5, 70.4667, 70.4, 50.5], [3, 2, 2.5, 2.2]).statistic
@@ -238,12 +231,11 @@ def test_the_second_family_counts_pairs_of_variants() -> None:
 def test_the_docs_have_the_decision_accuracy_of_the_lab() -> None:
     """The tables of `docs/protocols.md` are the sums of `lab.csv`, in the order of their columns."""
     page = (RESULTS.parents[1] / "protocols.md").read_text(encoding="utf-8")
-    with (RESULTS / "lab.csv").open(encoding="utf-8") as file:
-        lines = {
-            (line["family"], line["protocol"], line["measure"]): line
-            for line in csv.DictReader(file)
-            if line["dataset"] == "all"
-        }
+    lines = {
+        (line["family"], line["protocol"], line["measure"]): line
+        for line in csv_lines(RESULTS / "lab.csv")
+        if line["dataset"] == "all"
+    }
     columns = (("sketch", "score"), ("sketch", "loss"), ("quick", "loss"), ("probe", "score"))
     for family in ("checkpoints", "variants"):
         for end in ("_holm", ""):

@@ -1,7 +1,5 @@
 """Workflows run what their files name and nothing that was changed since: actions stand with a commit."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

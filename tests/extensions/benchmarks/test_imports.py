@@ -1,7 +1,5 @@
 """Every benchmark can be started: its modules are imported, as nothing else of the tests needs them."""
 
-from __future__ import annotations
-
 import importlib
 import re
 import shutil

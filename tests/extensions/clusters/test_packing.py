@@ -1,18 +1,23 @@
 """Trials in parts: oracle is brute force over what a packing must hold."""
 
-from __future__ import annotations
-
+import pytest
 from hypothesis import given, strategies as st
 
 from blurb.extensions.clusters._slurm_parts import pack_trials
 from blurb.extensions.clusters._slurm_script import arrays
 
 
-def test_examples() -> None:
-    assert pack_trials([50, 10, 40, 200, 60], limit=100) == [[3], [0, 2], [4, 1]]
-    assert pack_trials([0, 0, 0, 0, 0], limit=100) == [[0, 1, 2, 3], [4]]
-    assert pack_trials([1, 1, 1], limit=100, most=2) == [[0, 1], [2]]
-    assert pack_trials([], limit=100) == []
+@pytest.mark.parametrize(
+    ("seconds", "most", "parts"),
+    [
+        ([50, 10, 40, 200, 60], {}, [[3], [0, 2], [4, 1]]),
+        ([0, 0, 0, 0, 0], {}, [[0, 1, 2, 3], [4]]),
+        ([1, 1, 1], {"most": 2}, [[0, 1], [2]]),
+        ([], {}, []),
+    ],
+)
+def test_examples(seconds: list[int], most: dict[str, int], parts: list[list[int]]) -> None:
+    assert pack_trials(seconds, limit=100, **most) == parts
 
 
 @given(st.lists(st.floats(0, 500), max_size=40), st.floats(1, 200), st.integers(0, 5))

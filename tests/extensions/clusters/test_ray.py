@@ -1,7 +1,5 @@
 """Trials as tasks of a Ray that starts for the test."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading
@@ -55,10 +53,9 @@ def test_the_tables_are_those_of_one_process(tmp_path: Path) -> None:
 
 
 def test_a_failing_trial_is_not_tried_again_and_says_why(tmp_path: Path) -> None:
-    asked = planned(tmp_path, "baseline:majority")
     moved = [
         trials.replace(job, data=trials.replace(job.data, folder=tmp_path / "none"))
-        for job in asked.final
+        for job in planned(tmp_path, "baseline:majority").final
     ]
     outcomes = RayEngine(Launch(), gpus=0).run(moved, lambda outcome: None, lambda job, news: None)
     assert [outcome.status for outcome in outcomes] == ["failed", "failed"]

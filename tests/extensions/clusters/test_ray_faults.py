@@ -1,7 +1,5 @@
 """A cluster of Ray whose workers and drivers are killed."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal

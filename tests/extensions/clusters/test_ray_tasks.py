@@ -1,7 +1,5 @@
 """Tasks of Ray by a stand-in for it: which are given out when, and what becomes of their answers."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -3,9 +3,6 @@
 The same was tried on a Slurm of one node (22.05): arrays in blocks, time limits, pre-emption, scancel.
 """
 
-from __future__ import annotations
-
-import csv
 import json
 import os
 import re
@@ -27,6 +24,7 @@ from blurb.extensions.clusters._slurm_script import SlurmError
 from blurb.messages.errors import BlurbError, StoreError
 from blurb.store.row_contents import failure_of
 from tests.conftest import Builder
+from tests.rewriting import csv_lines
 
 SBATCH = """#!{python}
 import json, os, subprocess, sys
@@ -227,8 +225,7 @@ def test_near_the_time_limit_a_part_saves_itself_and_is_queued_again(
     assert done.returncode == 0, done.stderr
     (made,) = Path("runs").glob("*/*/*/provenance.json")
     assert json.loads(made.read_text())["facts"]["resumed"]["step"] > 0
-    with Path("runs/leaderboard.csv").open() as file:
-        assert len(list(csv.DictReader(file))) == 1
+    assert len(csv_lines(Path("runs/leaderboard.csv"))) == 1
 
 
 def test_jobs_that_are_queued_keep_their_trials_whatever_is_run_meanwhile(
@@ -348,8 +345,7 @@ def test_the_number_of_a_job_is_the_last_line_that_is_one(site: Path, said: str)
     (site.parent / "bin" / "sbatch").write_text(
         f"#!/bin/bash\necho x >> $FAKE_SLURM/calls\necho '{said}'\n"
     )
-    done = blurb(*RUN, "--engine", "slurm")
-    assert "Submitted as job 101" in done.stdout
+    assert "Submitted as job 101" in blurb(*RUN, "--engine", "slurm").stdout
     (folder,) = sweeps.folders(Path("runs"))
     assert set(_slurm_parts.read_parts(folder)["submitted"]) == {"101"}
 

@@ -1,7 +1,5 @@
 """A small pretraining on the texts of the demo suite."""
 
-from __future__ import annotations
-
 import pytest
 
 from blurb.corpora import demo

@@ -1,7 +1,5 @@
 """Studies are made part by part, by one process or several, and go on from their parts."""
 
-from __future__ import annotations
-
 import contextlib
 import shutil
 import subprocess
@@ -116,8 +114,7 @@ def test_a_study_from_nothing_and_from_its_parts(tmp_path: Path) -> None:
     for task in ("gad", "biosses"):
         found = reading._clusters(tmp_path / "out", study, demo.prepare(), trained.name, task)
         assert found.scores == pytest.approx(rows["trained"].values(task), abs=1e-9)
-    pages = shown.write()
-    assert [path.name for path in pages] == ["README.md", "study.csv", "study.png"]
+    assert [path.name for path in shown.write()] == ["README.md", "study.csv", "study.png"]
     assert len(shown.to_pandas()) == 3 * 2 + 3  # three columns, two sets and their mean
     facts = parts.facts(tmp_path / "out", study)
     assert [each["seen"]["words"] for each in facts["untrained"]] == [0, 0]

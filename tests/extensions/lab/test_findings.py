@@ -1,7 +1,5 @@
 """What the parts of a study show; the pretraining is the unit of a test."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -76,8 +74,7 @@ def sentences(rows: Mapping[str, Row], units: reading.Units | None = None) -> li
 
 
 def test_the_reading_says_what_is_separated_and_what_it_would_take() -> None:
-    rows = {name: variant(name) for name in VALUES}
-    gad, hoc = sentences(rows)
+    gad, hoc = sentences({name: variant(name) for name in VALUES})
     assert gad.startswith("gad: a minus b: +4.00 ± ")
     assert gad.endswith(": separated.")
     assert "+0.90" in hoc
@@ -123,15 +120,12 @@ def test_the_page_says_which_were_pretrained_in_fp32() -> None:
     bits = dict.fromkeys(("model", "frequencies", "pairs"), 1.0)
 
     def made(seed: int, precision: str, words: int = 9) -> dict[str, object]:
-        seen = {"words": words, "tokens": words, "epochs": 1, "seconds": 1, "flops": words}
-        recipe = {"seed": seed, "whole_word": False}
-        text = {"source": "notes.txt", "words": 5, "datasets without original text": {}}
         return {
-            "seen": seen,
-            "recipe": recipe,
+            "seen": {"words": words, "tokens": words, "epochs": 1, "seconds": 1, "flops": words},
+            "recipe": {"seed": seed, "whole_word": False},
             "precision": precision,
             "bits per byte": bits,
-            "text": text,
+            "text": {"source": "notes.txt", "words": 5, "datasets without original text": {}},
         }
 
     both = {"a": [made(1, "fp32"), made(2, "bf16")], "random": [made(1, "fp32", words=0)]}

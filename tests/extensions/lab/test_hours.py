@@ -1,7 +1,5 @@
 """What the parts of a study take, and what is begun within some hours."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, cast
 
@@ -124,12 +122,10 @@ def test_the_call_says_what_is_left(
     monkeypatch.setattr(Forecast, "_estimate", lambda self, variant: 60.0)
     trials(monkeypatch, 2_000 / (0.95 * 3600))  # an hour for each that learns
     told: list[str] = []
-    findings = blurb.study(
+    assert not blurb.study(
         file, tmp_path / "out", suite="demo", hours=0.01, progress=False, told=told.append
-    )
-    assert not findings.first
-    each = conduct.ENDS + 60
-    total = round((6 * each + 4 * 3600) / 60)
+    ).first
+    total = round((6 * (conduct.ENDS + 60) + 4 * 3600) / 60)
     assert told == [
         f"6 pretrainings are left, which take about {total // 60} h {total % 60:02d} min: start the same command again."
     ]

@@ -1,7 +1,5 @@
 """Checkpoints to continue from, of other architectures than BERT."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable
@@ -26,6 +24,7 @@ from blurb.system.files import damaged_files
 from tests.checkpoints.kinds import bert_tokenizer, bert_uncased, modernbert, roberta, save
 from tests.conftest import ROOT
 from tests.extensions.lab.conftest import SMALL
+from tests.rewriting import edit
 
 CONTINUED = replace(SMALL, size="", vocabulary=0)
 
@@ -198,9 +197,10 @@ def test_parts_of_two_versions_are_not_mixed(tmp_path: Path) -> None:
     for name in ("own-whole-word-1", "own-whole-word-2"):
         (tmp_path / "parts" / name).mkdir(parents=True)
         shutil.copy(COMMITTED / "parts" / name / "pretraining.json", tmp_path / "parts" / name)
-    path = tmp_path / "parts" / "own-whole-word-2" / "pretraining.json"
-    about = json.loads(path.read_text())
-    path.write_text(json.dumps({**about, "recipe": {**about["recipe"], "version": 2}}))
+    edit(
+        tmp_path / "parts" / "own-whole-word-2" / "pretraining.json",
+        lambda about: about["recipe"].update(version=2),
+    )
     with pytest.raises(DataError, match="versions 1 and 2 of pretraining"):
         parts.start_study(study, tmp_path)
 

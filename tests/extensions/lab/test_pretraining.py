@@ -1,7 +1,5 @@
 """Masks, vocabularies, the loss at masked places, bits per byte, and a pretraining that is killed."""
 
-from __future__ import annotations
-
 import errno
 import subprocess
 import sys
@@ -188,10 +186,9 @@ def test_the_same_words_are_masked_under_every_vocabulary(
 ) -> None:
     other = models.train_vocabulary(corpus.texts, Recipe(vocabulary=300, kind="bpe"))
     streams = [inputs.stream(corpus.held_out, each) for each in (tokenizer, other)]
-    masked = [trainer.masked(each) for each in streams]
     sizes = [
         each.sizes[places & each.starts].tolist()
-        for each, places in zip(streams, masked, strict=True)
+        for each, places in zip(streams, [trainer.masked(each) for each in streams], strict=True)
     ]
     assert sizes[0] == sizes[1]
     assert len(sizes[0]) > 0
@@ -271,10 +268,9 @@ def test_vocabularies_that_cannot_be_taken(tmp_path: Path) -> None:
         models.train_vocabulary(["ab"], Recipe(vocabulary=100, vocabulary_of=str(tmp_path / "x")))
     with pytest.raises(SettingsError, match="is WordPiece"):
         Recipe(vocabulary_of="general", kind="bpe").check()
-    bpe = models.train_vocabulary(
+    models.train_vocabulary(
         ["some text of some words"] * 9, Recipe(kind="bpe", vocabulary=264)
-    )
-    bpe.save_pretrained(tmp_path / "bpe")
+    ).save_pretrained(tmp_path / "bpe")
     with pytest.raises(BlurbError, match="has no WordPiece vocabulary"):
         models.train_vocabulary(["ab"], Recipe(vocabulary=100, vocabulary_of=str(tmp_path / "bpe")))
 

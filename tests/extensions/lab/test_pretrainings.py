@@ -1,7 +1,5 @@
 """Whole pretrainings: killed and resumed, continued, with a fault built in, with bad input."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex
@@ -62,10 +60,9 @@ def test_a_pretraining_that_was_killed_comes_to_the_same_weights(tmp_path: Path)
     spent = [json.loads((killed / "out" / path).read_text()) for path in SPENT]
     assert 0 < spent[0]["seconds"] <= spent[1]["seen"]["seconds"]  # of both stretches
     last = about["seen"]["updates"]
-    beside = json.loads(
+    assert json.loads(
         (whole / "out" / "checkpoints" / f"checkpoint-{last}" / "quality.json").read_text()
-    )
-    assert beside["bits per byte"] == pytest.approx(about["bits per byte"]["model"], abs=1e-5)
+    )["bits per byte"] == pytest.approx(about["bits per byte"]["model"], abs=1e-5)
     assert (
         "Compared with dev and test of bc5-chem"
         in (whole / "out" / "model" / "README.md").read_text()

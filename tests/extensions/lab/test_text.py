@@ -1,7 +1,5 @@
 """Documents of files, and what is kept out of a pretraining."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import shutil
@@ -33,8 +31,7 @@ def written(path: Path, content: str) -> Path:
 
 @pytest.mark.parametrize("name", ["a.xml", "a.xml.gz"])
 def test_pubmed_has_the_id_title_and_abstract_of_each_article(tmp_path: Path, name: str) -> None:
-    found = list(documents.read(written(tmp_path / name, XML)))
-    assert found == [
+    assert list(documents.read(written(tmp_path / name, XML))) == [
         TextDocument("On kalo & mi\nFirst part.\nSecond part.", pmid) for pmid in ("11", "12")
     ]
 
@@ -51,6 +48,7 @@ def test_text_and_json_lines_and_a_folder_of_both(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+DECLARED = "<?xml version='1.0' encoding='{}'?><PubmedArticleSet/>"
 BOMB = '<!DOCTYPE a [<!ENTITY x "y"><!ENTITY z "&x;&x;">]><a>&z;</a>'
 
 
@@ -114,15 +112,14 @@ def test_any_piece_of_twelve_words_is_enough(version: int) -> None:
     known = task_texts.read_held_out(demo.prepare(), version)
     missed = {"piece": 0, "numbers": 0, "letters": 0}
     count = 0
-    sentences = [
+    for sentence in [
         task_texts.words(sentence)
         for task in tasks.all()
         if not task.dummified
         for row in read_split(task, demo.prepare(), "test")[:20]
         for text in input_texts(row)
         for sentence in task_texts.SENTENCE_END.split(text)
-    ]
-    for sentence in sentences:
+    ]:
         for at in range(
             len(sentence) - task_texts.WINDOW + 1 if len(sentence) > task_texts.WINDOW else 0
         ):
@@ -204,11 +201,9 @@ def test_real_train_texts_have_the_words_that_were_counted(test_data: Path) -> N
     """1.94 million unique words were counted over ten sets, of which GAD (109,000) has dummies alone and DDI and
     ChemProt (355,000) need their originals; neither EBM PICO nor originals are read here."""
     documents_, _ = task_texts.read_train(test_data / "blurb")
-    words = sum(len(each.text.split()) for each in documents_)
-    assert 1_300_000 < words < 1_500_000
+    assert 1_300_000 < sum(len(each.text.split()) for each in documents_) < 1_500_000
     known = task_texts.read_held_out(test_data / "blurb")
-    left = collect(documents_, known).left_out
-    assert 50 < left["text"] < 400
+    assert 50 < collect(documents_, known).left_out["text"] < 400
 
 
 def test_the_smaller_of_two_corpora_is_repeated() -> None:
@@ -219,7 +214,6 @@ def test_the_smaller_of_two_corpora_is_repeated() -> None:
     assert len(mixed(part, ["x"] * 140)) == 280, "40 of the 100 a second time"
 
 
-DECLARED = "<?xml version='1.0' encoding='{}'?><PubmedArticleSet/>"
 HOSTILE: dict[str, tuple[str, bytes, str]] = {
     **{f"XML in {name}": ("x.xml", DECLARED.format(name).encode(), "declares an encoding that cannot be read")
        for name in ("foo", "utf-7", "utf-32", "shift_jis", "idna", "punycode", "rot13", "zlib_codec", "base64")},

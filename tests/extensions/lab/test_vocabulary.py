@@ -1,7 +1,5 @@
 """The vocabulary report: the paper's Table 1, lengths as in training, mentions by the spans of the gold answers."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -34,10 +32,10 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_vocabulary_of_bert_splits_the_terms_of_table_1_as_printed(minilm: Path) -> None:
-    found = split(Checkpoint(minilm).tokenizer, list(published_terms()))
-    assert {term: "-".join(pieces) for term, pieces in found.items()} == {
-        term: vocabularies["BERT"] for term, vocabularies in published_terms().items()
-    }
+    assert {
+        term: "-".join(pieces)
+        for term, pieces in split(Checkpoint(minilm).tokenizer, list(published_terms())).items()
+    } == {term: vocabularies["BERT"] for term, vocabularies in published_terms().items()}
 
 
 @pytest.mark.costly
@@ -51,10 +49,9 @@ def test_lengths_of_the_real_files_with_the_vocabulary_of_bert(
     examples = [
         row for split in tasks.SPLITS for row in read_split(tasks.get(task), real_data, split)
     ]
-    found = count(
+    assert count(
         "m", Checkpoint(minilm).tokenizer, formulations.bind(tasks.get(task)), examples, 512
-    )
-    assert found["mean_length"] == pytest.approx(mean, abs=0.05 if mean < 100 else 0.5)
+    )["mean_length"] == pytest.approx(mean, abs=0.05 if mean < 100 else 0.5)
 
 
 @pytest.mark.costly
@@ -138,10 +135,9 @@ def test_a_tokenizer_alone_is_enough_and_equal_vocabularies_are_told(
     result = ran([*arguments, "--tasks", "gad,ncbi-disease", "--plot", str(tmp_path / "v.png")])
     assert "is also that of alone, entry by entry." in result.output
     assert (tmp_path / "v.png").is_file()
-    found = json.loads(
+    first, second, third = json.loads(
         CliRunner().invoke(cli, [*arguments, "--tasks", "gad", "--format", "json"]).stdout
-    )
-    first, second, third = found["models"]
+    )["models"]
     assert first["vocabulary"] == second["vocabulary"] != third["vocabulary"]
     assert first["subtokens_per_word"] == second["subtokens_per_word"]
     assert first["whole_mentions"] is None

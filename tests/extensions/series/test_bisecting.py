@@ -1,7 +1,5 @@
 """The first bad checkpoint: as many looks as halving needs, and the error that is promised, by simulation."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence

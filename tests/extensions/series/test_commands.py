@@ -1,7 +1,5 @@
 """The commands on tiny checkpoints and the demo suite: a series, a watch, a search, from files to pages."""
 
-from __future__ import annotations
-
 import csv
 import json
 import shutil

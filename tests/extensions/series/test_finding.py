@@ -1,7 +1,5 @@
 """Checkpoints of runs are found and ordered; what is none, or of another attempt, is told and left out."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -18,6 +16,7 @@ from blurb.extensions.series.curves import Step
 from blurb.extensions.series.finding import FoundCheckpoints, find
 from blurb.messages.errors import BlurbError, ModelError, SettingsError
 from blurb.system.files import seal_folder
+from tests.rewriting import edit
 
 
 @pytest.fixture(scope="module")
@@ -225,10 +224,10 @@ def test_a_log_with_nan_is_read_all_the_same(tmp_path: Path, add: Add) -> None:
         (20, {10: 5.0, 20: 4.0}),
         (30, {10: 5.0, 20: 4.5, 30: 4.0}),
     ):
-        file = add(f"checkpoint-{step}", losses) / "trainer_state.json"
-        state = json.loads(file.read_text())
-        state["log_history"].append({"step": 1, "grad_norm": float("nan")})
-        file.write_text(json.dumps(state))
+        edit(
+            add(f"checkpoint-{step}", losses) / "trainer_state.json",
+            lambda state: state["log_history"].append({"step": 1, "grad_norm": float("nan")}),
+        )
     for at, step in enumerate((10, 20, 30)):
         os.utime(tmp_path / "run" / f"checkpoint-{step}" / "trainer_state.json", (at, at))
     found = find([tmp_path / "run"])
@@ -248,15 +247,11 @@ def test_a_loss_that_is_no_number_is_told(tmp_path: Path, add: Add) -> None:
 
 
 def test_entries_of_a_log_without_a_step_are_passed_over(tmp_path: Path, add: Add) -> None:
-    file = add("checkpoint-10", {5: 3.0}) / "trainer_state.json"
-    state = json.loads(file.read_text())
-    state["log_history"] += [
-        {"step": None, "loss": 1.0},
-        {"step": "9", "loss": 1.0},
-        {"loss": 1.0},
-        3,
-    ]
-    file.write_text(json.dumps(state))
+    odd = [{"step": None, "loss": 1.0}, {"step": "9", "loss": 1.0}, {"loss": 1.0}, 3]
+    edit(
+        add("checkpoint-10", {5: 3.0}) / "trainer_state.json",
+        lambda state: state["log_history"].extend(odd),
+    )
     assert [step.figures for step in find([tmp_path / "run"]).steps] == [{"training loss": 3.0}]
 
 

@@ -1,8 +1,5 @@
 """A series from made-up rows: curves, table, page, picture and what is scored in a limited time."""
 
-from __future__ import annotations
-
-import csv
 import math
 import re
 import statistics
@@ -31,6 +28,7 @@ from blurb.results.row import Origin, Row, RowIdentity
 from blurb.store.trial import Configuration
 from blurb.terminal.output import list_written
 from tests.results import invented
+from tests.rewriting import csv_lines
 
 DATASETS = ("gad", "hoc")
 
@@ -81,8 +79,7 @@ def _series(holes: Sequence[int] = (), runs: Sequence[str] = ("a", "b")) -> Seri
 
 def test_the_mean_is_over_the_datasets_of_each_fine_tuning() -> None:
     series = _series()
-    family = series.family("mean")
-    first = family.curves[0].points[0]
+    first = series.family("mean").curves[0].points[0]
     row = series.scored[0].row
     pairs = zip(row.values("gad", "dev"), row.values("hoc", "dev"), strict=True)
     assert first.value == pytest.approx(statistics.fmean(statistics.fmean(pair) for pair in pairs))
@@ -138,10 +135,8 @@ def test_a_point_whose_runs_fell_apart_does_not_flatten_the_picture() -> None:
 
 
 def test_the_table_has_a_line_for_every_value(tmp_path: Path) -> None:
-    series = _series(holes=[3])
-    series.write(tmp_path, picture=False)
-    with (tmp_path / "series.csv").open(newline="") as file:
-        lines = list(csv.DictReader(file))
+    _series(holes=[3]).write(tmp_path, picture=False)
+    lines = csv_lines(tmp_path / "series.csv")
     # Mean, scores and losses of 11 steps, a figure of all 12
     assert len(lines) == 2 * (11 * (1 + 2 + 2) + 12)
     gad = [
@@ -183,8 +178,7 @@ def test_the_page_has_no_link_to_a_picture_that_was_not_drawn(
 
 
 def test_the_picture_breaks_at_holes(tmp_path: Path) -> None:
-    figure = _series(holes=[5], runs=["a"]).plot()
-    mean = figure.axes[0]
+    mean = _series(holes=[5], runs=["a"]).plot().axes[0]
     pieces = [
         line for line in mean.lines if line.get_linestyle() == "-" and len(line.get_xdata()) > 2
     ]
@@ -211,13 +205,12 @@ def test_a_checkpoint_that_lacks_a_dataset_is_a_hole_of_its_curve_and_of_the_mea
         for axes in figure.axes
         if "dev × 100" in axes.get_title("left")
     }
-    crosses = {
+    assert {
         title.partition(",")[0]: [
             list(line.get_xdata()) for line in axes.lines if line.get_marker() == "x"
         ]
         for title, axes in panels.items()
-    }
-    assert crosses == {"mean": [[600]], "gad": [], other: [[600]]}
+    } == {"mean": [[600]], "gad": [], other: [[600]]}
 
 
 def test_an_axis_is_logarithmic_where_the_first_gap_is_small() -> None:
@@ -312,8 +305,7 @@ def test_noise_alone_falls_in_a_twentieth_of_series(
     )
     # The same for all, and slow
     monkeypatch.setattr(smoothing, "fall_by_chance", lambda curves, level: chance)
-    alarms = sum(any(family.falls(0.05)) for family in families)
-    assert 0.02 <= alarms / len(families) <= 0.08
+    assert 0.02 <= sum(any(family.falls(0.05)) for family in families) / len(families) <= 0.08
 
 
 @pytest.mark.parametrize(
@@ -355,8 +347,7 @@ def test_no_spreadsheet_executes_the_name_of_a_run(tmp_path: Path) -> None:
         for at in range(1, 6)
     ]
     Series(tuple(scored), ("gad",), "sketch").write(tmp_path, picture=False)
-    with (tmp_path / "series.csv").open(newline="") as file:
-        assert {line["run"] for line in csv.DictReader(file)} == {"'=1+1"}
+    assert {line["run"] for line in csv_lines(tmp_path / "series.csv")} == {"'=1+1"}
 
 
 # The curves of checkpoints on the page, from the table that `blurb series` writes.

@@ -1,7 +1,5 @@
 """Trend and noise of curves, held to closed forms and to simulation."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -21,8 +19,7 @@ def _seen(curve: list[tuple[smoothing.Floats, smoothing.Floats]]) -> bool:
 
 def test_a_line_has_no_noise_and_is_its_own_trend() -> None:
     line = 3 + 0.5 * STEPS
-    found = smoothing.noise([(STEPS, line)])
-    assert found.deviation == pytest.approx(0, abs=1e-9)
+    assert smoothing.noise([(STEPS, line)]).deviation == pytest.approx(0, abs=1e-9)
     assert smoothing.smoother(STEPS) @ line == pytest.approx(line)
 
 
@@ -79,8 +76,7 @@ def test_a_curve_without_a_trend_is_seen_in_a_twentieth_of_cases() -> None:
     generator = np.random.default_rng(5)
     said = []
     for _ in range(300):
-        curve = [(STEPS, generator.normal(size=20))]
-        said.append(_seen(curve))
+        said.append(_seen([(STEPS, generator.normal(size=20))]))
     assert np.mean(said) < 0.09
 
 
@@ -96,8 +92,7 @@ def test_noise_alone_falls_by_so_much_in_a_twentieth_of_cases() -> None:
 
 
 def test_a_rise_of_five_deviations_is_seen() -> None:
-    curve = [(STEPS, 5 * STEPS / 19 + np.random.default_rng(6).normal(size=20))]
-    assert _seen(curve)
+    assert _seen([(STEPS, 5 * STEPS / 19 + np.random.default_rng(6).normal(size=20))])
 
 
 def test_too_few_points_say_nothing() -> None:

@@ -1,7 +1,5 @@
 """The page in a real browser: by mouse and by keyboard, in light and dark, on a phone, without a request."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -65,8 +63,7 @@ def test_a_row_shows_the_weights_of_its_word(tab: Any, result: Attention) -> Non
 
 
 def test_a_click_keeps_a_row_and_escape_lets_go(tab: Any) -> None:
-    button = tab.locator(".lines").first.locator(".from button").nth(2)
-    button.click()
+    tab.locator(".lines").first.locator(".from button").nth(2).click()
     tab.mouse.move(0, 0)
     assert "From “the”" in tab.locator("#status").text_content()
     tab.keyboard.press("Escape")

@@ -1,7 +1,5 @@
 """The numbers of docs/extensions/attention.md are those of the encoder and the sentence that it names."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re
@@ -34,8 +32,7 @@ def test_the_example_is_the_head_that_is_named(result: Attention) -> None:
 
 def test_the_table_of_scores(result: Attention) -> None:
     model = result.models[0]
-    asked = model.pieces.index("it")
-    scores = model.projections.scores[LAYER, HEAD, asked].astype(float)
+    scores = model.projections.scores[LAYER, HEAD, model.pieces.index("it")].astype(float)
     powers = np.exp(scores)
     rows = re.findall(
         r"^\| (\S+?)(?:,[^|]*)? \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|$", GUIDE, re.MULTILINE

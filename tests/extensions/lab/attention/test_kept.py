@@ -1,7 +1,5 @@
 """The attention of kept models: the pooling of a BiLSTM against its own sum, and the layers of trained encoders."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -73,10 +71,10 @@ def test_layers_of_a_transformer_and_a_pooling_side_by_side(bilstm: Path, tmp_pa
 
 def test_an_encoder_that_was_trained_in_bf16_is_shown_in_fp32(tmp_path: Path) -> None:
     """In bf16 the weights of a row do not sum to 1, which looks like an attention that is not full."""
-    trained = fine_tuned("scratch:tiny", "hoc", tmp_path / "runs", precision="bf16").trial(
-        "m", "hoc"
-    )
-    (model,) = attention(trained, TEXT).models
+    (model,) = attention(
+        fine_tuned("scratch:tiny", "hoc", tmp_path / "runs", precision="bf16").trial("m", "hoc"),
+        TEXT,
+    ).models
     np.testing.assert_allclose(model.matrix.sum(-1), 1, atol=1e-5)
     assert not isinstance(model.projections, str)
 

@@ -1,7 +1,5 @@
 """The page and the picture: what is in them, how large they are, and the command that makes them."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re
@@ -93,8 +91,7 @@ def test_words_are_inert(checkpoint: Builder) -> None:
 
 def test_a_page_asks_for_nothing(checkpoint: Builder) -> None:
     page = render(attention(checkpoint("bert_uncased"), TEXT))
-    policy = "default-src 'none'"
-    assert policy in page
+    assert "default-src 'none'" in page
     # A name, which is not fetched
     assert re.findall(r"https?://[^\"]+", page) == ["http://www.w3.org/2000/svg"]
     assert re.findall(r"<(?:link|img|iframe)[^>]*>", page) == ['<link rel="icon" href="data:,">']

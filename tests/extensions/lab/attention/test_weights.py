@@ -1,7 +1,5 @@
 """Weights against transformers' own and against softmax(QK'/sqrt(d)) by hand, on tiny random checkpoints."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 
@@ -89,9 +87,8 @@ def test_weights_are_those_of_transformers(kind: str, checkpoint: Builder) -> No
         for head in range(expected.shape[1]):
             for row, queries in enumerate(members):
                 for column, keys in enumerate(members):
-                    weight = expected[layer, head][np.ix_(queries, keys)].sum(1).mean()
                     assert result.weights[layer, head, row, column] == pytest.approx(
-                        weight, abs=1e-5
+                        expected[layer, head][np.ix_(queries, keys)].sum(1).mean(), abs=1e-5
                     )
     special = [at for at, (start, _) in enumerate(places) if start < 0]
     # Of each word
@@ -186,8 +183,7 @@ def test_what_one_tokenizer_cannot_keep_apart_is_one_word_for_both(checkpoint: B
 def test_a_table_has_every_weight(checkpoint: Builder) -> None:
     result = attention(checkpoint("bert_uncased"), TEXT)
     table = result.to_pandas()
-    model = result.models[0]
-    assert len(table) == model.matrix.size
+    assert len(table) == result.models[0].matrix.size
     line = table[
         (table["layer"] == 2)
         & (table["head"] == 1)
@@ -230,14 +226,19 @@ def test_bad_input(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_more_than_two_models_are_refused() -> None:
-    with pytest.raises(SettingsError, match=r"one model or two \(got 3\); name two at most"):
-        attention(["a", "b", "c"], TEXT)
-
-
-def test_a_bare_baseline_is_refused() -> None:
-    with pytest.raises(ModelError, match=r"baseline:bilstm: .* run it with --keep-model best"):
-        attention("baseline:bilstm", TEXT)
+@pytest.mark.parametrize(
+    ("models", "error", "told"),
+    [
+        (["a", "b", "c"], SettingsError, r"one model or two \(got 3\); name two at most"),
+        ("baseline:bilstm", ModelError, r"baseline:bilstm: .* run it with --keep-model best"),
+        ("scratch:tiny", SettingsError, "add --data"),
+    ],
+)
+def test_models_that_show_no_attention_are_refused(
+    models: str | list[str], error: type[Exception], told: str
+) -> None:
+    with pytest.raises(error, match=told):
+        attention(models, TEXT)
 
 
 def test_a_model_without_attention_is_refused(checkpoint: Builder, tmp_path: Path) -> None:
@@ -269,8 +270,7 @@ def test_an_encoder_from_scratch_is_that_of_a_run() -> None:
     assert np.array_equal(
         result.weights, attention(scratch.build("scratch:tiny", data), TEXT).weights
     )
-    with pytest.raises(SettingsError, match="add --data"):
-        attention("scratch:tiny", TEXT)
+
     with pytest.raises(UnknownName, match="tiny"):
         attention("scratch:huge", TEXT, data=data)
 
@@ -282,8 +282,7 @@ SENTENCE = "Low-dose aspirin (75 mg) lowered the patient's fever."
 
 
 def test_words() -> None:
-    words = [SENTENCE[start:end] for start, end in spans(SENTENCE)]
-    assert words == [
+    assert [SENTENCE[start:end] for start, end in spans(SENTENCE)] == [
         "Low-dose",
         "aspirin",
         "(",
@@ -317,8 +316,7 @@ def test_a_piece_belongs_to_the_word_in_which_it_begins() -> None:
 def test_what_a_tokenizer_drops_at_the_beginning_is_of_the_word_behind_it() -> None:
     """A byte order mark or a combining mark has no sub-token: dividing by their number made every weight no number."""
     words = [(0, 1), (1, 5), (6, 10)]
-    pieces = Subtokens([7, 8], [1, 6], [5, 10])
-    assert boundaries(words, pieces) == {0, 2}
+    assert boundaries(words, Subtokens([7, 8], [1, 6], [5, 10])) == {0, 2}
     assert united(words, {0, 2}) == [(0, 5), (6, 10)]
     assert boundaries(words, Subtokens([8], [6], [10])) == {0}
     with pytest.raises(SettingsError, match="drops the whole text"):

@@ -1,8 +1,5 @@
 """A trial is one process, whatever launched it. Oracle: the same trial without the variables."""
 
-from __future__ import annotations
-
-import csv
 import json
 import os
 import subprocess
@@ -12,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from blurb.system import process
+from tests.rewriting import csv_lines
 
 TORCHRUN = {
     "RANK": "0",
@@ -94,11 +92,10 @@ def _run(output: Path, variables: dict[str, str], *options: str) -> None:
 
 
 def _rows(output: Path) -> list[dict[str, str]]:
-    with (output / "results.csv").open(encoding="utf-8") as file:
-        return [
-            {name: row[name] for name in ("split", "metric", "value")}
-            for row in csv.DictReader(file)
-        ]
+    return [
+        {name: row[name] for name in ("split", "metric", "value")}
+        for row in csv_lines(output / "results.csv")
+    ]
 
 
 @pytest.mark.costly

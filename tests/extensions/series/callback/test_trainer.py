@@ -1,7 +1,5 @@
 """The callback in a real training: scores reach a real TensorBoard and a stand-in with the rule of W&B."""
 
-from __future__ import annotations
-
 import json
 import logging
 import subprocess
@@ -97,8 +95,7 @@ def test_scores_reach_both_trackers_after_training_went_on(
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     (events,) = {path.parent for path in (tmp_path / "bert" / "runs").rglob("events.*")}
-    read = EventAccumulator(str(events)).Reload()
-    (point,) = read.Scalars("blurb/mean")
+    (point,) = EventAccumulator(str(events)).Reload().Scalars("blurb/mean")
     assert point.step == 4
     assert point.value == pytest.approx(callback.scores[4]["mean"], abs=1e-3)
     assert not list((tmp_path / "runs" / ".queue").iterdir())
@@ -148,11 +145,21 @@ def test_what_fails_is_told_and_the_training_goes_on(
     assert "no-such-protocol" in caplog.text
 
 
-def test_options_that_cannot_be(tmp_path: Path) -> None:
-    with pytest.raises(BlurbError, match="every must be at least 1"):
-        _callback(tmp_path, every=0)
-    with pytest.raises(BlurbError, match="where 'queue' or 'now'"):
-        _callback(tmp_path, where="later")
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"every": 0}, "every must be at least 1"),
+        ({"where": "later"}, "where 'queue' or 'now'"),
+        ({"output": "file"}, "a file is in the way of the store"),
+        ({"tokenizer": object()}, "Options of BlurbCallback are texts, numbers, paths or lists"),
+    ],
+)
+def test_options_are_looked_at_before_the_training(
+    given: dict[str, Any], told: str, here: Path
+) -> None:
+    (here / "file").touch()
+    with pytest.raises(BlurbError, match=told):
+        _callback(here, **given)
 
 
 def test_two_trainings_of_one_name_share_a_store(tmp_path: Path) -> None:
@@ -190,18 +197,10 @@ def test_a_process_that_cannot_begin_costs_no_training(
     assert [f"Step {step} has no score" in caplog.text for step in (5, 6)] == [True, True]
 
 
-def test_options_are_looked_at_before_the_training(tmp_path: Path) -> None:
-    from blurb.extensions.series.callback.trainer import BlurbCallback
-
-    (tmp_path / "file").touch()
-    with pytest.raises(BlurbError, match="a file is in the way of the store"):
-        BlurbCallback("gad", output=tmp_path / "file")
-    with pytest.raises(
-        BlurbError, match="Options of BlurbCallback are texts, numbers, paths or lists"
-    ):
-        BlurbCallback("gad", output=tmp_path, tokenizer=object())
-    assert BlurbCallback("gad", output=tmp_path, device=torch.device("cpu")).request["trials"] == {
-        "device": "cpu"
+def test_a_device_of_torch_is_an_option(tmp_path: Path) -> None:
+    assert _callback(tmp_path, device=torch.device("cpu")).request["trials"] == {
+        "device": "cpu",
+        "suite": "demo",
     }
 
 
