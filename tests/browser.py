@@ -1,7 +1,5 @@
 """Pages in a real browser, where playwright and a Chromium are on the machine."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import os
@@ -23,8 +21,7 @@ def launched() -> Iterator[Any]:
         lacks("playwright is not installed: make install")
     if (executable := browser()) is None:
         lacks("there is no Chromium on this machine: make browser")
-    playwright = importlib.import_module("playwright.sync_api")
-    with playwright.sync_playwright() as started:
+    with importlib.import_module("playwright.sync_api").sync_playwright() as started:
         chromium = started.chromium.launch(executable_path=executable, args=["--no-sandbox"])
         yield chromium
         chromium.close()

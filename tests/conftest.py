@@ -1,7 +1,5 @@
 """What all tests share: one thread, no network, no caches of the user, tiny checkpoints and the real files."""
 
-from __future__ import annotations
-
 import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -1,7 +1,5 @@
 """Small trials on the demo suite whose models are kept, and what they stored and predict."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Files of stores, checkpoints and tables, read and with other values."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """`action.yml`: its steps run as a runner of GitHub would run them, with a pip that notes what it was asked for."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
@@ -45,8 +43,7 @@ def value(text: str, inputs: dict[str, str]) -> str:
     """What the runner puts in the place of an expression."""
     expression = re.fullmatch(r"\$\{\{ inputs\.([a-z-]+) \}\}", text)
     assert expression is not None, text
-    default = ACTION["inputs"][expression[1]].get("default")
-    return str(inputs.get(expression[1], default))
+    return str(inputs.get(expression[1], ACTION["inputs"][expression[1]].get("default")))
 
 
 def step(which: dict[str, Any], folder: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
@@ -80,10 +77,9 @@ def test_it_installs_its_own_checkout(folder: Path) -> None:
 
 
 def test_every_input_is_an_option_of_the_command_and_reaches_it() -> None:
-    options = {
+    assert set(ACTION["inputs"]) - {"candidate"} <= {
         one.opts[0].removeprefix("--") for one in command.params if isinstance(one, click.Option)
     }
-    assert set(ACTION["inputs"]) - {"candidate"} <= options
     assert set(CHECK["env"].values()) == {f"${{{{ inputs.{name} }}}}" for name in ACTION["inputs"]}
     assert "${{" not in CHECK["run"] + INSTALL["run"]  # an input is never a part of a script
     assert {name for name, about in ACTION["inputs"].items() if about.get("required")} == set(

@@ -1,7 +1,5 @@
 """The workflow of docs/ci.md does what it says: its shell lines run on the demo data."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex
@@ -63,11 +61,10 @@ def test_the_action_is_given_what_it_takes() -> None:
 @pytest.mark.parametrize(("baseline", "code"), [("baseline:majority", 0), ("better", 1)])
 def test_the_steps_run(here: Path, script: str, baseline: str, code: int) -> None:
     data = demo.prepare()
-    common = ["--data", str(data), "--tasks", "gad,hoc", "--protocol", "quick"]
     arguments = [
         "run",
         "baseline:majority",
-        *common,
+        *["--data", str(data), "--tasks", "gad,hoc", "--protocol", "quick"],
         "--output",
         "old",
         "--leaderboard",
@@ -81,18 +78,17 @@ def test_the_steps_run(here: Path, script: str, baseline: str, code: int) -> Non
     if baseline == "better":
         results.write_text(re.sub(r",(f1|micro_f1),[0-9.]+,", r",\1,99.0,", results.read_text()))
     (here / "blurb-check.toml").write_text("max_drop = 1.0\n")
-    environment = {
-        **os.environ,
-        "MODEL": "baseline:majority",
-        "DATA": str(data),
-        "TASKS": "gad,hoc",
-        "BASELINE": str(results),
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-    }
     done = subprocess.run(
         ["bash", "-e", "-c", script],
         cwd=here,
-        env=environment,
+        env={
+            **os.environ,
+            "MODEL": "baseline:majority",
+            "DATA": str(data),
+            "TASKS": "gad,hoc",
+            "BASELINE": str(results),
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        },
         capture_output=True,
         text=True,
         check=False,
@@ -150,8 +146,7 @@ def rows(here: Path) -> Path:
 
 
 def test_every_command_of_the_guide_exits_as_it_says(rows: Path) -> None:
-    codes = {line: CliRunner().invoke(cli, shlex.split(line)[1:]).exit_code for line in TYPED}
-    assert codes == {
+    assert {line: CliRunner().invoke(cli, shlex.split(line)[1:]).exit_code for line in TYPED} == {
         "blurb check CANDIDATE --baseline BASELINE": 1,
         "blurb check candidate --baseline baseline/results.csv --across protocol": 0,
     }

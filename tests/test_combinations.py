@@ -5,8 +5,6 @@ demo suite brings the text. The steps of a pairwise cover are always taken (any 
 of the whole product are slow.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -37,8 +35,6 @@ AXES = {
 TAGGED = ("ncbi-disease", "ebm-pico")
 RELATIONS = ("chemprot", "ddi", "gad")
 OTHERS = ("biosses", "hoc", "pubmedqa")
-CHAINS = {"crf", "bilstm-crf"}
-MENTIONS = {"mention", "mention-mean", "cls-mean-mentions"}
 ANYWHERE = {
     "cls",
     "cls-pooler",
@@ -65,13 +61,13 @@ def concerns(task: str, combination: Combination) -> Combination | None:
     asked = {"head": combination["head"]} | (
         {"relation_input": strategy} if task in RELATIONS else {}
     )
-    if combination["head"] in CHAINS or (task == "gad" and strategy == "original"):
+    if combination["head"] in {"crf", "bilstm-crf"} or (task == "gad" and strategy == "original"):
         return None
     if combination["head"] == "bilstm":
         return asked
     fits = (
         pooling in ANYWHERE
-        or (task in RELATIONS and pooling in MENTIONS)
+        or (task in RELATIONS and pooling in {"mention", "mention-mean", "cls-mean-mentions"})
         or (task == "biosses" and pooling == "cosine")
         or (task in RELATIONS and pooling == "entity-start" and strategy.endswith("markers"))
     )

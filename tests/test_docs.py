@@ -1,7 +1,5 @@
 """What the project cites is in the project, and the examples of its docstrings are right."""
 
-from __future__ import annotations
-
 import doctest
 import importlib
 import re
@@ -161,7 +159,6 @@ def commands(group: click.Command, name: str = "") -> dict[str, click.Command]:
         context = click.Context(group)
         for each in group.list_commands(context):
             command = group.get_command(context, each)
-            assert command is not None
             found |= commands(command, f"{name} {each}".strip())
     return found
 

@@ -1,7 +1,5 @@
 """What the guides tell people to type is understood: every command line is parsed, every block of Python runs."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import shlex
@@ -31,9 +29,8 @@ def lines(page: Path) -> list[str]:
     fenced = re.findall(
         r"^```(?:sh|console|text)?\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL
     )
-    indented = re.findall(r"^ {4,}(?:\$ )?(blurb .*)", text, flags=re.MULTILINE)
     return [
-        *indented,
+        *re.findall(r"^ {4,}(?:\$ )?(blurb .*)", text, flags=re.MULTILINE),
         *(
             line
             for block in fenced

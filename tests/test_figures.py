@@ -1,7 +1,5 @@
 """Figures of README and docs/results are those of the committed tables, read by code of the test's own."""
 
-from __future__ import annotations
-
 import csv
 import re
 import statistics

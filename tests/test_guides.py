@@ -4,8 +4,6 @@ Files are written as the guide shows them (their first line has the name), and e
 `pip install -e .` becomes what it leaves for Python to find, the metadata of the package.
 """
 
-from __future__ import annotations
-
 import doctest
 import os
 import re
@@ -50,10 +48,9 @@ def install(folder: Path, only: str = "") -> None:
 
 def follow(page: str, folder: Path, pages: Path = ROOT / "docs") -> str:
     """Does all that a page says; returns what was printed."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {
         **os.environ,
-        "PATH": path,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": f"{ROOT}{os.pathsep}{folder}",
         "COLUMNS": "120",
     }

@@ -3,8 +3,6 @@
 `CONTRIBUTING.md` asks for a noun where a noun is meant.
 """
 
-from __future__ import annotations
-
 import ast
 import bisect
 from collections import Counter

@@ -1,7 +1,5 @@
 """The main job, whole, on the demo suite: every task is learned, none is trivial, and permuted labels teach nothing."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from pathlib import Path
@@ -168,10 +166,10 @@ def test_a_row_of_probes(here: Path) -> None:
         "it had met nothing of these datasets before; "
         "probe of the frozen encoder: no ranking of encoders, no run variance"
     )
-    lines = [line for _, line in read_lines(here / "runs" / "leaderboard.csv")]
-    assert [(line["learner"], line["protocol"], line["score_sd"]) for line in lines] == [
-        ("probe", "probe", "")
-    ]
+    assert [
+        (line["learner"], line["protocol"], line["score_sd"])
+        for line in [line for _, line in read_lines(here / "runs" / "leaderboard.csv")]
+    ] == [("probe", "probe", "")]
     before = (here / "runs" / "results.csv").read_bytes()
     assert blurb("--tasks", "gad,biosses,pubmedqa").stderr.count("already done") == 3
     assert CliRunner().invoke(cli, ["rescore", "--output", "runs"]).exit_code == 0
@@ -214,8 +212,7 @@ def test_the_demo_has_a_row_of_probes(here: Path) -> None:
     (row,) = from_store.read(Store(here / "runs"))
     assert (row.learner, row.complete, row.data) == ("probe", True, "synthetic")
     assert row.spread is None  # one fit has no run variance
-    below = [
+    assert [
         name for name in row.records if row.values(name)[0] < (row.datasets[name].majority() or 0.0)
-    ]
-    assert below == []
+    ] == []
     assert row.score is not None

@@ -1,7 +1,5 @@
 """Names of models as folders: those of 53549ab where they are free, reversible ones where they are not, or refused."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from urllib.parse import unquote

@@ -3,8 +3,6 @@
 The wheel job runs this file without the package beside it, so that `blurb` is the installed one.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 import shutil
@@ -80,11 +78,11 @@ def _quickly(arguments: list[str]) -> list[list[str]]:
 
 
 def test_the_first_lines_have_two_commands_that_set_up_all_they_need() -> None:
-    first = README.read_text(encoding="utf-8").splitlines()[:32]
-    assert [line.split(" #")[0].strip() for line in first if line.startswith("make ")] == [
-        "make demo",
-        "make test",
-    ]
+    assert [
+        line.split(" #")[0].strip()
+        for line in README.read_text(encoding="utf-8").splitlines()[:32]
+        if line.startswith("make ")
+    ] == ["make demo", "make test"]
 
 
 def test_what_always_works_needs_no_registration(tmp_path: Path) -> None:

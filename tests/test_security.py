@@ -1,7 +1,5 @@
 """What SECURITY.md says: each test that it names is there; and what no other file tests."""
 
-from __future__ import annotations
-
 import json
 import re
 import zipfile

@@ -1,7 +1,5 @@
 """Text files read line by line. Oracles: the lines as an editor counts them, and what remains without the bad ones."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Callable

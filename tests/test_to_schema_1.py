@@ -1,7 +1,5 @@
 """The script that rewrites what is of before schema 1. Oracle: the frozen corpus, whose past is made by hand."""
 
-from __future__ import annotations
-
 import csv
 import json
 import zipfile

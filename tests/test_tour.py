@@ -1,7 +1,5 @@
 """The cells of docs/tour.ipynb run, in order, and its pictures are there."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +10,7 @@ from tests import tour
 
 @pytest.mark.costly
 def test_the_tour(here: Path) -> None:
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
+    pytest.importorskip("matplotlib").use("Agg")
     cells = tour.cells("tour")
     names: dict[str, Any] = {}
     for cell in cells:

@@ -3,8 +3,6 @@
 A package that git ignored by accident was once missing from both, while every test in the checkout passed.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -74,11 +72,10 @@ def test_the_sdist_has_every_file_of_the_package(built: Path, tracked: set[str])
 def test_every_module_is_imported_from_the_wheel(built: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(next(built.glob("*.whl"))) as wheel:
         wheel.extractall(tmp_path / "site")
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "site")}
     done = subprocess.run(
         [sys.executable, "-P", "-c", IMPORT_ALL],
         cwd=tmp_path,
-        env=environment,
+        env={**os.environ, "PYTHONPATH": str(tmp_path / "site")},
         capture_output=True,
         text=True,
         check=False,

@@ -3,8 +3,6 @@
 With names (`python -m tests.tour lesson`) only these.
 """
 
-from __future__ import annotations
-
 import ast
 import base64
 import contextlib

@@ -1,7 +1,5 @@
 """A repository of a few files, as small as one that can be packed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -44,26 +42,24 @@ def results(root: Path, card: str = "NVIDIA H100", **changed: Any) -> dict[str, 
     :param changed: keys of the manifest
     """
     head = code.git(root, "rev-parse", "HEAD")
-    manifest = {
-        "commit": head,
-        "dirty": False,
-        "small": False,
-        "trees": code.trees(root, head),
-        **changed,
-    }
-    facts = {
-        "card": card,
-        "cards": 1,
-        "memory": 79.6,
-        "cuda": "13.0",
-        "torch": "2.11.0",
-        "transformers": "5.17.0",
-    }
     return {
         "kind": KIND,
         "version": VERSION,
-        "manifest": manifest,
-        "card": facts,
+        "manifest": {
+            "commit": head,
+            "dirty": False,
+            "small": False,
+            "trees": code.trees(root, head),
+            **changed,
+        },
+        "card": {
+            "card": card,
+            "cards": 1,
+            "memory": 79.6,
+            "cuda": "13.0",
+            "torch": "2.11.0",
+            "transformers": "5.17.0",
+        },
         "differences": ["torch is 2.11.0 here; the tests pass with 2.13.0"],
         "parts": {"jobs": part({"1": trials(120), "4": trials(48)})},
     }

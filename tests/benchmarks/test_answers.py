@@ -1,7 +1,5 @@
 """Ways back from text to tags of other harnesses."""
 
-from __future__ import annotations
-
 from benchmarks.answers import containing
 
 

@@ -1,7 +1,5 @@
 """The bar for cheap rows: the counts of the review of 1ec2948e, which other code made from the same table."""
 
-from __future__ import annotations
-
 from benchmarks.study.bar import TABLE_6, complete, right_of
 from blurb.results.dataset_scores import DATASETS
 

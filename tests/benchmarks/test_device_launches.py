@@ -1,7 +1,5 @@
 """bf16 working weights: the forward pass of autocast to the bit, and the optimizer's float32 below it."""
 
-from __future__ import annotations
-
 import copy
 
 import pytest
@@ -25,7 +23,6 @@ def test_working_weights_give_the_forward_pass_of_autocast(checkpoint: Builder, 
     plain.encoder.eval()
     working.encoder.eval()
     assert torch.equal(plain.forward(), working.forward())
-    assert working.weights is not None
     assert {one.dtype for one in working.weights.parameters} == {torch.float32}
     before = [one.detach().clone() for one in working.weights.masters]
     for step in (plain, working):

@@ -1,7 +1,5 @@
 """What comes back from a card: what is refused, what is told, and where it stands then."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

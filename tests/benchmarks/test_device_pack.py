@@ -1,7 +1,5 @@
 """Bundles: what is in them, what is refused, and that they name nobody. Oracle: tar and git themselves."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import tarfile
@@ -37,8 +35,7 @@ def names(bundle: Path) -> set[str]:
 
 def manifest(bundle: Path) -> dict[str, object]:
     with tarfile.open(bundle) as packed:
-        file = packed.extractfile("blurb-device/manifest.json")
-        return json.loads(file.read())
+        return json.loads(packed.extractfile("blurb-device/manifest.json").read())
 
 
 def test_a_bundle_has_the_code_of_the_commit_and_says_which(asked: pack.Asked, root: Path) -> None:
@@ -211,14 +208,12 @@ def started(
         (folder / "bin" / name).chmod(0o755)
     with tarfile.open(pack.pack(asked)[0]) as bundle:
         bundle.extractall(folder, filter="data")
-    path = f"{folder / 'bin'}:/usr/bin:/bin"
-    command = [str(folder / "blurb-device" / "run.sh"), "quick"]
     return subprocess.run(
-        command,
+        [str(folder / "blurb-device" / "run.sh"), "quick"],
         capture_output=True,
         text=True,
         check=True,
-        env={"PATH": path, "PYTHON": "python", **environment},
+        env={"PATH": f"{folder / 'bin'}:/usr/bin:/bin", "PYTHON": "python", **environment},
     )
 
 

@@ -1,7 +1,5 @@
 """Whole trials in recorded steps: at the same padding every prediction is that of the loop, to the bit."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
@@ -47,8 +45,7 @@ def test_a_trial_in_recorded_steps_is_that_of_the_loop(
     # With dropout: the same numbers are drawn.
     settings = {"precision": precision, "encoder_dropout": 0.1, "head_dropout": 0.1}
     plain = predictions(tmp_path / "loop", model, task, Trainer, **settings)
-    recorded = predictions(tmp_path / "recorded", model, task, RecordedTrainer, **settings)
-    assert plain == recorded
+    assert plain == predictions(tmp_path / "recorded", model, task, RecordedTrainer, **settings)
     assert RecordedTrainer.counts == Counter({"eager": 4, "other shape": 2})  # 16, 16 and 8 inputs
 
 

@@ -1,7 +1,5 @@
 """Pack, two parts and merge, end to end on this machine."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Parts on a machine: what is skipped, left out, fails, is killed, and goes on; the cells are made up."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -286,12 +284,11 @@ def test_a_folder_that_is_no_bundle(tmp_path: Path) -> None:
 
 def test_every_test_for_gpus_is_among_those_that_run() -> None:
     root = Path(__file__).parents[2]
-    marked = {
+    assert {
         path
         for path in (root / "tests").rglob("test_*.py")
         if "pytest.mark.gpu" in path.read_text("utf-8")
-    }
-    assert marked - {Path(__file__)} == {root / file for file in measure_tests.FILES}
+    } - {Path(__file__)} == {root / file for file in measure_tests.FILES}
 
 
 def test_a_part_that_is_mistyped() -> None:

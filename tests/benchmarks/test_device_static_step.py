@@ -1,7 +1,5 @@
 """The very object that a card records, run as a plain function: it gives what the loop gives at the same padding."""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 import itertools
@@ -36,7 +34,6 @@ def gradients(network: Network, batch: Batch, pieces: int | None = None) -> list
     if pieces:
         batch = padded(batch, pieces, 0)
     network.zero_grad()
-    assert batch.word_mask is not None
     (network.loss(batch) / int(batch.word_mask.sum())).backward()  # type: ignore[no-untyped-call]
     return [one.grad.clone() for one in network.parameters() if one.grad is not None]
 

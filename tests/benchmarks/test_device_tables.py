@@ -1,7 +1,5 @@
 """The tables of the page from figures that are easy to compute by hand."""
 
-from __future__ import annotations
-
 import doctest
 import os
 import time
@@ -45,10 +43,9 @@ def test_speeds_are_compared_within_encoder_batch_and_precision() -> None:
             "MiniLM, 32, blurb bf16": speed(9_000, 9_000),
         },
     )
-    ratios = [
+    assert [
         (line["variant"], line["x recipe"], line["x tuned"], line["x tuned1"]) for line in lines
-    ]
-    assert ratios == [
+    ] == [
         ("recipe fp32", "1.00", "0.50", "0.50"),
         ("recipe bf16, grouped by length", "2.00", "1.00", "1.00"),
         ("blurb bf16", "3.00", "1.50", "1.50"),
@@ -103,10 +100,9 @@ def test_jobs_that_did_not_end_are_compared_with_nothing() -> None:
         "8": {**eight, "unfinished": True},
         "4, MPS": {**eight, "seconds": 30.0},
     }
-    lines = [
+    assert [
         (line["at a time"], line["MPS"], line["x one at a time"]) for line in table("jobs", cells)
-    ]
-    assert lines == [("1", "no", "1.00"), ("4", "no", "3.00"), ("4", "yes", "4.00")]
+    ] == [("1", "no", "1.00"), ("4", "no", "3.00"), ("4", "yes", "4.00")]
 
 
 def test_the_other_tables() -> None:
@@ -204,11 +200,10 @@ def test_a_service_that_a_killed_part_left_is_ended_first(
     control.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     pipe = tmp_path / "scratch" / "mps"
-    context = Context(tmp_path, False, True, time.monotonic() + 60)
-    found = measure_jobs.with_service(
-        context, lambda: {"pipe": os.environ["CUDA_MPS_PIPE_DIRECTORY"]}
-    )
-    assert found == {"pipe": str(pipe)}
+    assert measure_jobs.with_service(
+        Context(tmp_path, False, True, time.monotonic() + 60),
+        lambda: {"pipe": os.environ["CUDA_MPS_PIPE_DIRECTORY"]},
+    ) == {"pipe": str(pipe)}
     assert log.read_text().splitlines() == [f"{pipe} quit", f"{pipe} -d", f"{pipe} quit"]
     assert "CUDA_MPS_PIPE_DIRECTORY" not in os.environ
 

@@ -1,7 +1,5 @@
 """Every `python -m benchmarks.X` that a page names starts: after a traceback its table could not be made again."""
 
-from __future__ import annotations
-
 import os
 import re
 import resource
@@ -65,10 +63,9 @@ def pages() -> list[Path]:
 
 
 def test_every_command_of_a_page_is_tried() -> None:
-    texts = [page.read_text(encoding="utf-8") for page in pages()]
     found = {
         name.removesuffix(".py").strip("./").replace("/", ".")
-        for text in texts
+        for text in [page.read_text(encoding="utf-8") for page in pages()]
         for name in NAMED.findall(text)
     }
     assert {"calibration", "throughput"} <= found
@@ -100,17 +97,10 @@ def test_a_command_of_a_page_starts(name: str, copy: Path) -> None:
     def limited() -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 5))
 
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(copy),
-        "OMP_NUM_THREADS": "1",
-        "MPLBACKEND": "agg",
-    }
-    command = [sys.executable, "-m", f"benchmarks.{name}", *COMMANDS[name].split()]
     ended = subprocess.run(
-        command,
+        [sys.executable, "-m", f"benchmarks.{name}", *COMMANDS[name].split()],
         cwd=copy,
-        env=environment,
+        env={**os.environ, "PYTHONPATH": str(copy), "OMP_NUM_THREADS": "1", "MPLBACKEND": "agg"},
         preexec_fn=limited,
         capture_output=True,
         text=True,

@@ -5,8 +5,6 @@ process can be killed, or the disk fail, at each of them in turn. What libraries
 not announced; kills at random times meet it.
 """
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import gc
@@ -91,8 +89,7 @@ def run(arguments: Sequence[str], folder: Path, said: Path, faults: Faults) -> N
             number, signal.SIG_DFL if number == signal.SIGTERM else signal.default_int_handler
         )
     file = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    null = os.open(os.devnull, os.O_RDONLY)
-    for there, standard in ((null, 0), (file, 1), (file, 2)):
+    for there, standard in ((os.open(os.devnull, os.O_RDONLY), 0), (file, 1), (file, 2)):
         os.dup2(there, standard)
     sys.stdin, sys.stdout, sys.stderr = (
         open(number, mode)  # noqa: SIM115 - they stay open

@@ -1,7 +1,5 @@
 """Starts commands in a warm process, as hundreds of them are killed."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import multiprocessing

@@ -1,7 +1,5 @@
 """The undisturbed sweep, made once."""
 
-from __future__ import annotations
-
 import pytest
 
 pytest.register_assert_rewrite("tests.faults.sweep")

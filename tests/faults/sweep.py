@@ -55,8 +55,7 @@ class Undisturbed:
         """The tables of an unfinished sweep are whole, and have nothing that those of the finished one have not."""
         for name in TABLES:
             if (folder / name).exists():
-                there = (folder / name).read_bytes()
-                assert there.endswith(b"\n"), f"{name} is cut"
+                assert (folder / name).read_bytes().endswith(b"\n"), f"{name} is cut"
         if (folder / "runs" / "results.csv").exists():
             lines = (folder / "runs" / "results.csv").read_text().splitlines()
             assert set(lines) <= set(

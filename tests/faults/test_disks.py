@@ -1,7 +1,5 @@
 """Disks that are full, cannot be written, or go away. The command says so, and the next one goes on."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

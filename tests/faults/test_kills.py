@@ -1,7 +1,5 @@
 """SIGKILL at chosen and at random points, until the sweep is done in spite of it. Oracle: the undisturbed sweep."""
 
-from __future__ import annotations
-
 import random
 import signal
 import subprocess
@@ -106,8 +104,7 @@ def test_parts_of_a_sweep_that_are_killed_and_queued_again(
 def parts(undisturbed: Undisturbed, folder: Path, rng: random.Random) -> int:
     kills = 0
     # What is submitted stays in the sweep; nobody else runs it.
-    engine = ["--engine", "slurm,trials=2", "--print"]
-    code, said = blurb([*undisturbed.arguments, *engine], folder)
+    code, said = blurb([*undisturbed.arguments, *["--engine", "slurm,trials=2", "--print"]], folder)
     assert code == 0, said
     (jobs,) = (folder / "runs" / ".sweeps").glob("*/jobs.json")
     todo = [0, 1, 2]

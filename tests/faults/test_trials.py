@@ -1,7 +1,5 @@
 """Trials that cannot end well: the others go on, and the reason is told."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess
@@ -85,9 +83,8 @@ def test_a_batch_that_does_not_fit_is_halved(tmp_path: Path) -> None:
 def test_a_hub_that_never_answers(tmp_path: Path) -> None:
     """It takes the connection and is silent: the command gives up, and says what was asked for."""
     with socket.create_server(("127.0.0.1", 0)) as hub:
-        address = f"http://127.0.0.1:{hub.getsockname()[1]}"
         asked = {
-            "HF_ENDPOINT": address,
+            "HF_ENDPOINT": f"http://127.0.0.1:{hub.getsockname()[1]}",
             "HF_HUB_OFFLINE": "0",
             "HF_HUB_ETAG_TIMEOUT": "1",
             "HF_HUB_DOWNLOAD_TIMEOUT": "1",

@@ -1,7 +1,5 @@
 """What happens to the inputs of some cases before their commands run."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path
@@ -74,9 +72,9 @@ def some_predictions(folder: Path) -> None:
     ]
     blocks = ["".join(f"{word} {tag}\n" for word, tag in words) for words in tagged]
     (out / "ncbi-disease.conll").write_text("\n".join(blocks).replace("U-Disease", "O", 1))
-    pairs = read_split(tasks.get("biosses"), data, "test")
     scores = [
-        f"{row['id']},{row['score'] / 2 + 0.1 * place:.2f}" for place, row in enumerate(pairs)
+        f"{row['id']},{row['score'] / 2 + 0.1 * place:.2f}"
+        for place, row in enumerate(read_split(tasks.get("biosses"), data, "test"))
     ]
     (out / "biosses.csv").write_text("\n".join(["id,prediction", *scores]) + "\n")
 

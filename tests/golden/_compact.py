@@ -1,7 +1,5 @@
 """Long outputs as short texts that still show what changed: pages as their words, JSON with a record a line."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

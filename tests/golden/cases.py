@@ -1,7 +1,5 @@
 """The cases of `cases.toml`: commands in a folder with inputs, whose output is committed."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ Nothing in it comes from a random generator, a trainer or a library's defaults, 
 with them those of the trials in `hashes.json` and `store/`.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

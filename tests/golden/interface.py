@@ -3,8 +3,6 @@
 And the table of docs/reference.md, which `python -m tests.golden.render` makes of the list of `blurb.planning.options`.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Iterator
 from pathlib import Path

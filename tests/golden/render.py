@@ -12,8 +12,6 @@ hash; archives are unpacked, pictures are told as data (`drawn.py`), pages as wo
 long JSON with as much on a line as fits (`_compact.py`).
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import io
@@ -125,8 +123,7 @@ def _state(folder: Path) -> dict[Path, tuple[int, ...]]:
     """All files below a folder but those of the inputs that are links, and when they were written."""
     found = {}
     for top in sorted(folder.iterdir()):
-        paths = [] if top.is_symlink() else [top] if top.is_file() else sorted(top.rglob("*"))
-        for path in paths:
+        for path in [] if top.is_symlink() else [top] if top.is_file() else sorted(top.rglob("*")):
             stat = path.stat()
             if path.is_file():
                 found[path] = (stat.st_ino, stat.st_mtime_ns, stat.st_size)

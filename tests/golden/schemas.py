@@ -3,8 +3,6 @@
 python -m tests.golden.schemas    # writes blurb/schemas, which a test compares
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -3,8 +3,6 @@
 `baseline-hashes.csv` has those of the baselines that came later.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable
@@ -104,8 +102,7 @@ def run(tasks: str, *more: str, model: str = "golden-encoder") -> list[str]:
         tasks,
         *more,
     ]
-    result = ran(arguments)
-    return [line for line in result.stderr.splitlines() if line.startswith("[")]
+    return [line for line in ran(arguments).stderr.splitlines() if line.startswith("[")]
 
 
 def test_nothing_is_trained_and_there_is_one_row(folder: Path) -> None:
@@ -127,8 +124,7 @@ def test_nothing_is_trained_and_there_is_one_row(folder: Path) -> None:
         if "worded" in line["protocol"]
     }
     assert note == "other words"  # as the file says it now
-    files = list((folder / "store" / "golden-encoder" / "rows").iterdir())
-    assert len(files) == 4
+    assert len(list((folder / "store" / "golden-encoder" / "rows").iterdir())) == 4
 
 
 def test_what_was_read_is_not_rewritten(folder: Path) -> None:

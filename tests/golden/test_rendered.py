@@ -1,7 +1,5 @@
 """What users see is what `rendered/` says, letter by letter; `render.py` tells how it is renewed."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from pathlib import Path
@@ -105,10 +103,9 @@ def test_the_table_of_options_is_what_the_list_says() -> None:
     """Oracle: the table's first column against the parameters of the command."""
     text = REFERENCE.read_text(encoding="utf-8")
     assert reference() == text
-    run = next(command for name, command in commands() if name == "run")
     options = {
         word
-        for each in run.params
+        for each in next(command for name, command in commands() if name == "run").params
         if isinstance(each, click.Option)
         for word in each.opts
         if word != "-h"
@@ -125,11 +122,10 @@ def test_nothing_is_left_of_cases_that_are_gone() -> None:
     for path in render.RENDERED.rglob("*"):
         if path.is_file() and path != render.INTERFACE:
             inside = path.relative_to(render.RENDERED)
-            there = {
+            assert {
                 inside.with_suffix("").as_posix(),
                 *(parent.as_posix() for parent in inside.parents),
-            }
-            assert there & names, path
+            } & names, path
 
 
 def test_the_inputs_stay_as_they_were(inputs: Path, tmp_path: Path) -> None:
@@ -169,8 +165,7 @@ def test_every_command_and_option_has_a_case() -> None:
 
 
 def test_the_difference_is_told() -> None:
-    text = difference({"a": "1\n2\n", "b": "x"}, {"a": "1\n3\n", "b": "x"})
-    assert text.splitlines() == [
+    assert difference({"a": "1\n2\n", "b": "x"}, {"a": "1\n3\n", "b": "x"}).splitlines() == [
         "--- committed/a",
         "+++ now/a",
         "@@ -1,2 +1,2 @@",

@@ -1,7 +1,5 @@
 """Random changes of a file: of its bytes, of what its format holds, and of what kind of file it is."""
 
-from __future__ import annotations
-
 import copy
 import csv
 import io

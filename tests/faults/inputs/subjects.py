@@ -1,7 +1,5 @@
 """What commands read, made once: folders of which one file is changed, and the commands that read it."""
 
-from __future__ import annotations
-
 import json
 import os
 import random
@@ -228,7 +226,6 @@ class Subjects:
         copy(self.store, folder)
         row = folder / "runs" / "baseline-constant"
         trial = next(row.glob("gad/*/spec.json")).parent
-        spec = json.loads((trial / "spec.json").read_text())
         note = {
             "host": "h",
             "pid": 1,
@@ -236,7 +233,7 @@ class Subjects:
             "news": "error",
             "message": "m",
             "schema": 1,
-            "trial": spec,
+            "trial": json.loads((trial / "spec.json").read_text()),
         }
         marker = folder / "runs" / "store.json"
         files = [next(row.glob("rows/*.json")), row / "models.json", marker] * 3

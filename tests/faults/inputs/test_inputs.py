@@ -1,7 +1,5 @@
 """No input makes a traceback, a hang or a large memory, runs what it names, or fails a gate for want of a figure."""
 
-from __future__ import annotations
-
 import contextlib
 import shutil
 from collections import Counter
