@@ -109,6 +109,16 @@ FRAUDS: dict[str, tuple[Callable[[About], About], SignalKind]] = {
         lambda about: with_settings(about, lambda run: {"lr": [5e-5, 1e-4, 2e-4][run["seed"] - 1]}),
         SignalKind.UNEQUAL,
     ),
+    "data of its own for each seed": (
+        lambda about: named_anew(with_runs(about, lambda run: {"data": f"{run['seed']:064}"})),
+        SignalKind.UNEQUAL,
+    ),
+    "a plug-in of one seed": (
+        lambda about: named_anew(
+            with_runs(about, lambda run: {"plugins": {"a": "0" * 64} if run["seed"] == 1 else {}})
+        ),
+        SignalKind.UNEQUAL,
+    ),
     "the worst seed never was": (the_worst_seed_never_was, SignalKind.UNPLANNED),
     "all right on test": (
         lambda about: with_runs(about, lambda run: {"test": {**run["test"], run["metric"]: 1.0}}),
