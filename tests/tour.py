@@ -15,8 +15,6 @@ from pathlib import Path
 from typing import Any
 
 DOCS = Path(__file__).parent.parent / "docs"
-NOTEBOOKS = ("tour", "lesson")
-DPI = 72
 
 
 def cells(name: str, kind: str = "code") -> list[dict[str, Any]]:
@@ -50,7 +48,7 @@ def outputs_of(source: str, names: dict[str, Any], number: int) -> list[dict[str
         )
     for figure in map(plt.figure, plt.get_fignums()):
         content = io.BytesIO()
-        figure.savefig(content, format="png", dpi=DPI)
+        figure.savefig(content, format="png", dpi=72)
         width, height = (figure.get_size_inches() * figure.dpi).astype(int)
         plain = f"<Figure size {width}x{height} with {len(figure.axes)} Axes>"
         data = {"image/png": base64.b64encode(content.getvalue()).decode(), "text/plain": plain}
@@ -105,7 +103,7 @@ def main() -> None:
     import matplotlib
 
     matplotlib.use("Agg")
-    for name in sys.argv[1:] or NOTEBOOKS:
+    for name in sys.argv[1:] or ("tour", "lesson"):
         store(name)
 
 

@@ -191,9 +191,6 @@ def test_a_command_leaves_its_sweep_only_if_trials_are_left(tmp_path: Path) -> N
 # What gc finds beside the trials: the lease of the rows, and copies of a killed `data prepare`.
 
 
-ENDS = (".end", ".end.end", ".end.end.end")
-
-
 def test_the_lease_of_the_rows(store: Store) -> None:
     store.root.mkdir()
     lease = store.root / ROWS_LEASE
@@ -214,7 +211,7 @@ def test_rights_to_end_a_lease_of_processes_that_were_killed_one_after_the_other
     ends = [
         lease.with_name(lease.name + end)
         for lease in (store.root / ROWS_LEASE, trial)
-        for end in ENDS
+        for end in (".end", ".end.end", ".end.end.end")
     ]
     for path in ends:
         path.write_bytes(gone)

@@ -12,8 +12,6 @@ from hypothesis import given, strategies as st
 from blurb.inputs import tokenized_split
 from blurb.inputs.features import RAGGED, Features, Ragged
 
-ROWS = st.lists(st.lists(st.integers(0, 9), max_size=4), max_size=5)
-
 
 def _features(seed: int = 0) -> Features:
     rng = random.Random(seed)
@@ -43,7 +41,7 @@ def _equal(a: Features, b: Features) -> bool:
     )
 
 
-@given(ROWS)
+@given(st.lists(st.lists(st.integers(0, 9), max_size=4), max_size=5))
 def test_ragged_rows_come_back(rows: list[list[int]]) -> None:
     ragged = Ragged.of(rows)
     assert len(ragged) == len(rows)

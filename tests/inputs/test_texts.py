@@ -14,10 +14,8 @@ from blurb.inputs.words import BORDERS, encode_words
 from tests import checkpoints
 from tests.conftest import Builder
 
-KINDS = ("bert_uncased", "roberta", "t5", "bertweet")
 
-
-@pytest.fixture(scope="module", params=KINDS)
+@pytest.fixture(scope="module", params=("bert_uncased", "roberta", "t5", "bertweet"))
 def tokenizer(request: pytest.FixtureRequest, checkpoint: Builder) -> Tokenizer:
     return Checkpoint(checkpoint(request.param)).tokenizer
 

@@ -18,8 +18,6 @@ from blurb.messages.errors import BlurbError
 from tests.results import invented
 from tests.test_guides import blocks, install
 
-FILES = ("my_knn.py", "pyproject.toml", "knn.toml")
-
 
 def forget() -> None:
     """Makes the registry look for entry points again."""
@@ -33,7 +31,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("knn")
     for _, content in blocks("extend.md"):
         name = content.partition("\n")[0].removeprefix("# ")
-        if name in FILES:
+        if name in ("my_knn.py", "pyproject.toml", "knn.toml"):
             (folder / name).write_text(content, encoding="utf-8")
     install(folder, "blurb.learners")
     with pytest.MonkeyPatch.context() as patch:

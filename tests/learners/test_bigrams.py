@@ -204,9 +204,6 @@ def test_a_label_that_no_example_has_is_not_given(data: Path) -> None:
     assert learner.predict(Subset(rows, ""))[0] == [[]] * 50
 
 
-CAPS = {"max_train": 0, "max_eval": 0}
-
-
 @pytest.mark.parametrize(
     ("task", "overrides", "settings"),
     [
@@ -229,7 +226,7 @@ def test_a_trial_is_named_by_what_concerns_it(
 ) -> None:
     asked = request(data, tmp_path, "bigrams", protocol="standard", overrides=overrides)
     job = trials.job(asked, asked.sources[0], tasks.get(task), 1)
-    assert job.trial.settings == {**CAPS, **settings}
+    assert job.trial.settings == {"max_train": 0, "max_eval": 0, **settings}
 
 
 def test_a_row_has_one_seed_no_precision_and_its_own_overrides(data: Path, tmp_path: Path) -> None:

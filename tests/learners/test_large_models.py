@@ -30,7 +30,6 @@ from tests.conftest import ROOT, Builder
 from tests.learners.test_encoder import ROWS
 
 LORA = {"adapter": "lora", "lora_rank": 4, "lora_alpha": 8.0, "lora_dropout": 0.0}
-TASKS = ("bc2gm", "gad", "pubmedqa", "biosses", "hoc")
 
 
 def _learner(folder: Path, task: str, precision: str = "fp32", **values: Any) -> EncoderLearner:
@@ -111,7 +110,7 @@ def test_bidirectional_is_refused_where_it_changes_nothing(
             check(resolve_model(str(of)), bound)
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", ["bc2gm", "gad", "pubmedqa", "biosses", "hoc"])
 @pytest.mark.parametrize("values", [{"pooling": "last"}, {"attention": "bidirectional"}])
 def test_a_decoder_of_two_layers_runs_all_types(
     checkpoint: Builder, task: str, values: dict[str, str]

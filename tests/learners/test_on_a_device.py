@@ -28,7 +28,6 @@ TASKS = {"tokens": "ncbi-disease", "single": "gad", "multi": "hoc", "regression"
 
 CHAIN = (True,)
 """What a chain is told, a wait: whether its decoding found a path. In training it waits for nothing."""
-WAITS = {"crf": CHAIN}
 PACKED = ("bilstm", "bilstm-crf")
 """torch packs sequences by lengths on the CPU, which `meta` cannot give: these heads wait for them and are left out."""
 
@@ -132,7 +131,7 @@ def test_a_step_waits_for_nothing_and_stays_where_it_is(
     use_masks_without_waiting(network)
     # There is none for `meta`
     monkeypatch.setattr(torch, "autocast", lambda *_, **__: contextlib.nullcontext())
-    with OneDevice(WAITS.get(settings.get("head", ""), ())) as watched:
+    with OneDevice({"crf": CHAIN}.get(settings.get("head", ""), ())) as watched:
         other, (far, figures) = _step(network.to(meta), batch.to(meta))
     assert not watched.answers
     for here, there in ((loss, other), (best, far), (scores, figures)):

@@ -16,8 +16,7 @@ from blurb.results import from_store
 from blurb.store.store import Store
 from tests.store.fakes import stored, trial
 
-STEPS = [1000 * step for step in range(1, 13)]
-CHECKPOINTS = [f"checkpoint-{step}" for step in STEPS]
+CHECKPOINTS = [f"checkpoint-{1000 * step}" for step in range(1, 13)]
 
 
 @pytest.fixture

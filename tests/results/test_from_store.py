@@ -172,7 +172,6 @@ def test_a_task_that_is_not_installed_here_is_read_all_the_same(
 PLAYED = ("gad", "biosses", "ncbi-disease")
 PLANNED = [fakes.trial(name, seed) for name in PLAYED for seed in (1, 2)]
 MODELS = ("m", "org/n")
-STEPS = 25
 NOWHERE = Path("/dev/null/blurb")
 """A cache folder that there cannot be: who has it reads all folders."""
 
@@ -315,7 +314,7 @@ def test_tables_are_those_of_a_walk_whatever_happens(
         sweep.run_again,
     ]
     files = 0
-    for step in range(STEPS):
+    for step in range(25):
         happening = happenings[0] if step < 6 else sweep.rng.choice(happenings)
         happening()
         assert sweep.tables(sweep.home) == sweep.tables(NOWHERE), (step, happening)

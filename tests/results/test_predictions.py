@@ -189,9 +189,6 @@ def test_no_constant_of_a_task_is_better(task: tasks.Task) -> None:
 # The point estimate of an interval is the figure of the metric: both tables print one number for one row.
 
 
-KINDS = ("ordinary", "collapsed", "nearly collapsed", "tiny", "two units")
-
-
 def answers(task: tasks.Task, kind: str, gold: list[Any], rng: random.Random) -> list[Any]:
     """Predictions of a kind; of a regression, tiny ones vary around 0, collapsed ones around a number like no other."""
     if task.type == "similarity":
@@ -207,7 +204,7 @@ def answers(task: tasks.Task, kind: str, gold: list[Any], rng: random.Random) ->
     ]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["ordinary", "collapsed", "nearly collapsed", "tiny", "two units"])
 @pytest.mark.parametrize("name", played.NAMES)
 def test_the_interval_is_around_the_metric(
     name: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -21,14 +21,7 @@ from blurb.store.store import Store, write_json
 from blurb.store.trial import Configuration, Trial
 
 CONFIGURATION = Configuration("quick", "0" * 64, {"lr": 0.001}, "fp32", "blurb", "a note")
-FACTS = {
-    "train_seconds": 60.0,
-    "predict_seconds": 1.0,
-    "train_units": 100,
-    "features_version": tokenized_split.VERSION,
-}
 HISTORY = [{"epoch": 1, "loss": 0.5, "learning_rate": 0.0001, "dev": 0.6}]
-STARTED = "2024-05-01T10:00:00Z"
 
 
 def trial(task: str = "gad", seed: int = 1, **changes: object) -> Trial:
@@ -53,8 +46,13 @@ def write(
     figures: Mapping[str, Any],
     configuration: Configuration = CONFIGURATION,
     verdict: str = "identical",
-    facts: Mapping[str, Any] = FACTS,
-    started: str = STARTED,
+    facts: Mapping[str, Any] = {
+        "train_seconds": 60.0,
+        "predict_seconds": 1.0,
+        "train_units": 100,
+        "features_version": tokenized_split.VERSION,
+    },
+    started: str = "2024-05-01T10:00:00Z",
 ) -> Path:
     """All files of a trial with these predictions and figures, as a worker writes them."""
     kind = "baseline" if planned.kind == "baseline" else "encoder"

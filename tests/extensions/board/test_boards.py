@@ -180,8 +180,7 @@ def test_an_entry_that_is_gone_with_its_row(folder: Path) -> None:
 
 
 def test_figures_edited_on_the_board(folder: Path) -> None:
-    row = folder / "board" / "rows" / "row-one"
-    edit(row, better)
+    edit(folder / "board" / "rows" / "row-one", better)
     before = events(folder)
     code, out, _ = command([*VERIFY, "--record", "the board"], folder)
     assert code == 1

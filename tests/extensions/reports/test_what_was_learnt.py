@@ -10,8 +10,7 @@ from blurb.corpora import demo
 from tests.cli.in_process import done
 from tests.golden import encoder
 
-ROOT = Path(__file__).parents[3]
-PAGE = (ROOT / "docs" / "what-was-learnt.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "what-was-learnt.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```sh\n(.*?)^```", PAGE, flags=re.MULTILINE | re.DOTALL)
 
 

@@ -28,7 +28,6 @@ from blurb.tasks import Split
 from tests.extensions.reports.export.stores import bioasq, export, finish, gad, refused
 
 NAMES = [task.name for task in tasks.all() if task.paper_order]
-DATASETS = {"gad": "GAD", "bioasq": "BioASQ"}
 
 
 def whole(folder: Path) -> Store:
@@ -51,7 +50,7 @@ def test_two_datasets_round_trip(tmp_path: Path) -> None:
     with zipfile.ZipFile(out / "submission.zip") as archive:
         assert archive.namelist() == ["gad.json", "bioasq.json"]
         assert all(archive.read(name) == (out / name).read_bytes() for name in archive.namelist())
-    for name, title in DATASETS.items():
+    for name, title in {"gad": "GAD", "bioasq": "BioASQ"}.items():
         written = json.loads((out / f"{name}.json").read_text())
         assert list(written) == ["dataset_name", "model_name", "predictions"]
         assert (written["dataset_name"], written["model_name"]) == (title, "m")

@@ -269,11 +269,10 @@ def test_fifty_models_stay_under_two_megabytes() -> None:
 
 def test_a_lane_of_a_dataset_names_the_protocol() -> None:
     """Rows of one model are told apart beside the plot, also where protocols are equal."""
-    model = "org/an-encoder-with-a-long-name-checkpoint-12000"
     made = [("sketch", {}), ("quick@2", {}), ("quick@2", {"lr": 0.5})]
     rows = []
     for protocol, overrides in made:
-        one = entry(model, level=80)
+        one = entry("org/an-encoder-with-a-long-name-checkpoint-12000", level=80)
         configuration = replace(one.row.configuration, protocol=protocol, overrides=overrides)
         detail = " ".join([protocol, *(f"{key}={value}" for key, value in overrides.items())])
         rows.append(
