@@ -41,17 +41,16 @@ def test_a_file_is_named_by_the_end_of_its_path(tmp_path: Path) -> None:
         release.file("ext/1.txt")
 
 
-def test_the_one_nearest_to_the_top_counts(tmp_path: Path) -> None:
-    for path in ("a/b/x.txt", "z/x.txt", ".hidden/x.txt", "__MACOSX/x.txt"):
+@pytest.mark.parametrize(
+    ("names", "found"),
+    [(["x.txt"], b"z/x.txt"), (["old", "new"], b"old"), (["gone", "new"], b"new")],
+)
+def test_the_one_nearest_to_the_top_counts_and_the_first_of_two_names(
+    names: list[str], found: bytes, tmp_path: Path
+) -> None:
+    for path in ("a/b/x.txt", "z/x.txt", ".hidden/x.txt", "__MACOSX/x.txt", "new", "old"):
         put(tmp_path, path, path.encode())
-    assert Release(tmp_path).file("x.txt").content == b"z/x.txt"
-
-
-def test_the_first_of_two_names(tmp_path: Path) -> None:
-    put(tmp_path, "new.txt", b"n")
-    put(tmp_path, "old.txt", b"o")
-    assert Release(tmp_path).file("old.txt", "new.txt").content == b"o"
-    assert Release(tmp_path).file("gone.txt", "new.txt").content == b"n"
+    assert Release(tmp_path).file(*names).content == found
 
 
 def test_the_disk_comes_before_archives_and_other_archives_are_left_alone(tmp_path: Path) -> None:

@@ -2,19 +2,23 @@
 
 from itertools import pairwise
 
+import pytest
 from hypothesis import given, settings, strategies as st
 
 from blurb.inputs.words import windows
 
 
-def test_a_sentence_that_fits_is_one_window() -> None:
-    assert windows(0, 5) == [(0, 0, 0, 0)]
-    assert windows(5, 5) == [(0, 5, 0, 5)]
-
-
-def test_a_worked_example() -> None:
-    # Ten pieces, room for six, steps of three: 0-6, 3-9 and 4-10; the overlaps are 3-6 and 4-9.
-    assert windows(10, 6) == [(0, 6, 0, 4), (3, 9, 4, 6), (4, 10, 6, 10)]
+@pytest.mark.parametrize(
+    ("size", "room", "cuts"),
+    [
+        (0, 5, [(0, 0, 0, 0)]),
+        (5, 5, [(0, 5, 0, 5)]),
+        # Ten pieces, room for six, steps of three: 0-6, 3-9 and 4-10; the overlaps are 3-6 and 4-9.
+        (10, 6, [(0, 6, 0, 4), (3, 9, 4, 6), (4, 10, 6, 10)]),
+    ],
+)
+def test_worked_examples(size: int, room: int, cuts: list[tuple[int, int, int, int]]) -> None:
+    assert windows(size, room) == cuts
 
 
 @settings(max_examples=300, deadline=None)
