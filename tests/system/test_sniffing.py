@@ -1,7 +1,6 @@
 """What is no table is named with its cure by every command that reads tables, and never as anything else."""
 
 import gzip
-import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from blurb.corpora import demo
 from blurb.data.loading import read_split
 from blurb.system.text_files import refuse_binary
 from tests.cli.in_process import blurb, done, refused
+from tests.corpora.originals import zipped
 
 
 @pytest.fixture(autouse=True)
@@ -94,21 +94,23 @@ def test_score_and_task_files_and_baselines_name_what_a_file_is(name: str, tmp_p
         assert fix.lower() in told_here.lower(), asked  # the doctor's fix stands apart
 
 
-def test_a_workbook_of_excel(tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "x.csv", "w") as book:
-        book.writestr("xl/workbook.xml", "<workbook/>")
-    assert "Excel workbook; unpack it, or save its sheet as CSV UTF-8" in " ".join(
-        refused(
-            ["score", "--suite", "demo", "--task", "gad", "--predictions", "x.csv"], tmp_path
-        ).split()
-    )
-
-
-def test_a_parquet_file_that_is_a_pointer(tmp_path: Path) -> None:
-    (tmp_path / "x.parquet").write_bytes(POINTER)
-    assert "run git lfs pull" in refused(
-        ["score", "--suite", "demo", "--task", "gad", "--predictions", "x.parquet"], tmp_path
-    )
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        (
+            "x.csv",
+            zipped({"xl/workbook.xml": b"<workbook/>"}),
+            "Excel workbook; unpack it, or save its sheet as CSV UTF-8",
+        ),
+        ("x.parquet", POINTER, "run git lfs pull"),
+    ],
+)
+def test_a_workbook_of_excel_and_a_parquet_file_that_is_a_pointer(
+    name: str, content: bytes, told: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    asked = ["score", "--suite", "demo", "--task", "gad", "--predictions", name]
+    assert told in " ".join(refused(asked, tmp_path).split())
 
 
 SEMICOLONS = "the cells are separated by ';'"
