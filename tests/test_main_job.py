@@ -3,6 +3,7 @@
 import random
 from collections.abc import Sequence
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from click.testing import CliRunner, Result
@@ -182,10 +183,7 @@ def test_a_row_of_probes_that_all_failed_is_one(
 ) -> None:
     """What learned is known of what was planned; it was asked of finished trials alone."""
 
-    def fit(*given: object) -> None:
-        raise TrainingError("none of this")
-
-    monkeypatch.setattr(ProbeLearner, "fit", fit)
+    monkeypatch.setattr(ProbeLearner, "fit", Mock(side_effect=TrainingError("none of this")))
     result = CliRunner().invoke(cli, [RUN[0], "baseline:majority", *RUN[1:], "--tasks", "gad"])
     assert result.exit_code == 1
     store = Store(here / "runs")

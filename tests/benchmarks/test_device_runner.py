@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -69,10 +70,8 @@ def gives(**figures: Any) -> Callable[[], Figures]:
 
 
 def fails(error: Exception) -> Callable[[], Figures]:
-    def measure() -> Figures:
-        raise error
 
-    return measure
+    return Mock(side_effect=error)
 
 
 def test_figures_are_written_with_card_and_commit(played: Played) -> None:

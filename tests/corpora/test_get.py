@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from click.testing import CliRunner, Result
@@ -67,11 +68,9 @@ def test_what_needs_a_registration_says_from_where_and_into_which_folder(tmp_pat
 
 
 def test_a_download_that_fails_is_said_and_the_next_call_goes_on(tmp_path: Path) -> None:
-    def no_network(file: Download) -> None:
-        raise DataError("no network")
 
     raw, data = tmp_path / "raw", tmp_path / "data"
-    assert get(tasks.get("gad"), raw, data, no_network) == Got(
+    assert get(tasks.get("gad"), raw, data, Mock(side_effect=DataError("no network"))) == Got(
         tasks.get("gad"), "broken", "no network"
     )
     assert not (data / "GAD").exists()

@@ -148,12 +148,11 @@ def test_cached_vectors_give_the_same_trial(
     done(job)
     first, history = predictions(job), (job.path / "history.csv").read_bytes()
 
-    def never(*arguments: object) -> None:
-        raise AssertionError("the encoder was asked again")
-
     shutil.rmtree(job.path)
     with monkeypatch.context() as patch:
-        patch.setattr(Frozen, "fill", never)
+        patch.setattr(
+            Frozen, "fill", lambda *given, **more: pytest.fail("the encoder was asked again")
+        )
         done(job)
     assert predictions(job) == first
     assert (job.path / "history.csv").read_bytes() == history

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -152,11 +153,8 @@ def test_of_two_that_fill_at_once_the_first_stays(home: Path, other: str) -> Non
 def test_an_error_of_what_fills_is_no_error_of_the_disk(home: Path) -> None:
     """The arrays are not whole then; an OSError was taken for one of the cache, and they were used."""
 
-    def broken(arrays: Sequence[Half]) -> None:
-        raise OSError("the encoder's file is gone")
-
     with pytest.raises(OSError, match="the encoder's file is gone"):
-        stored_vectors(KEY, SHAPES, broken)
+        stored_vectors(KEY, SHAPES, Mock(side_effect=OSError("the encoder's file is gone")))
     assert entries(home) == []
 
 
@@ -205,10 +203,10 @@ def test_what_is_larger_than_the_limit_is_held_in_memory(
 def test_a_full_disk_costs_no_run(
     owner: object, name: str, message: str, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*arguments: object, **options: object) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(owner, name, full)
+    monkeypatch.setattr(
+        owner, name, Mock(side_effect=OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+    )
     found, note = stored_vectors(KEY, SHAPES, Counted())
     assert same(found)
     assert note == message

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -210,10 +211,9 @@ def test_a_flipped_bit_changes_no_figure(store: Store) -> None:
 def test_without_a_cache_folder_all_is_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     key = finish(store)
 
-    def refuse() -> Path:
-        raise BlurbError("There is no cache folder.")
-
-    monkeypatch.setattr(cache, "cache_home", refuse)
+    monkeypatch.setattr(
+        cache, "cache_home", Mock(side_effect=BlurbError("There is no cache folder."))
+    )
     for _ in range(2):
         assert list(read(store, key)) == [key]
 

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -207,10 +208,9 @@ def test_what_fails_for_good_leaves_none(planned: Planned, monkeypatch: pytest.M
     job = planned()
     stopped(job, 6)
 
-    def diverges(*given: Any) -> torch.Tensor:
-        raise TrainingError("The loss is not finite.")
-
-    monkeypatch.setattr(Trainer, "_step", diverges)
+    monkeypatch.setattr(
+        Trainer, "_step", Mock(side_effect=TrainingError("The loss is not finite."))
+    )
     assert execute_job(job).status == "failed"
     assert list(checkpoints.all_of(job.path)) == []
 

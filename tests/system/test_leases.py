@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -370,10 +371,7 @@ def test_for_display_one_look_compares_times_of_the_disk(
     os.utime(path, (beaten, beaten))
     assert leases.seems_held(path) is False
 
-    def refused(*given: Any, **more: Any) -> None:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(Path, "touch", refused)
+    monkeypatch.setattr(Path, "touch", Mock(side_effect=PermissionError(13, "Permission denied")))
     assert leases.seems_held(path) is None
 
 
@@ -383,11 +381,9 @@ def test_for_display_one_look_compares_times_of_the_disk(
 def test_a_disk_that_cannot_be_written_is_an_error(
     path: Path, error: OSError, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fails(*given: object) -> None:
-        raise error
 
     write: Callable[..., Any] = Path.write_bytes
-    monkeypatch.setattr(Path, "write_bytes", fails)
+    monkeypatch.setattr(Path, "write_bytes", Mock(side_effect=error))
     with pytest.raises(OSError, match=error.strerror), leases.trying(path):
         pytest.fail("there is no lease")
     monkeypatch.setattr(Path, "write_bytes", write)

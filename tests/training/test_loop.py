@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -359,10 +360,8 @@ def test_prediction_halves_its_batches_where_memory_is_short(
 
 
 def test_prediction_that_does_not_fit_one_input_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(self: Network, batch: Any) -> Any:
-        raise RuntimeError(MESSAGES[0])
 
-    monkeypatch.setattr(Network, "predict", full)
+    monkeypatch.setattr(Network, "predict", Mock(side_effect=RuntimeError(MESSAGES[0])))
     with pytest.raises((RuntimeError, TrainingError), match="emory"):
         tiny.trainer(tiny.network()).predict(tiny.features(3))
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import torch
@@ -166,13 +167,10 @@ def test_the_best_weights_are_written_once() -> None:
 def test_a_stop_within_a_step_writes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     kept = Memory()
 
-    def inside_step(self: Trainer, *given: Any) -> torch.Tensor:
-        raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
         fit(kept, stop=7)
     before = kept.values
-    monkeypatch.setattr(Trainer, "_step", inside_step)
+    monkeypatch.setattr(Trainer, "_step", Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         fit(kept)
     assert kept.values == before
@@ -181,10 +179,7 @@ def test_a_stop_within_a_step_writes_nothing(monkeypatch: pytest.MonkeyPatch) ->
 def test_an_error_writes_nothing() -> None:
     kept = Memory()
 
-    def fails(done: int, total: int) -> None:
-        raise RuntimeError
-
-    trainer = tiny.trainer(tiny.network(), on_step=fails, checkpoints=kept)
+    trainer = tiny.trainer(tiny.network(), on_step=Mock(side_effect=RuntimeError), checkpoints=kept)
     with pytest.raises(RuntimeError):
         trainer.fit(INPUTS, tiny.targets(INPUTS), tiny.settings(), 1, lambda: 0.0)
     assert not kept.values

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
@@ -185,10 +186,7 @@ def test_a_look_at_runs_that_cannot_be_read_yet_says_why(tmp_path: Path, add: Ad
 def test_a_hub_that_does_not_answer_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     from blurb.checkpoints import hub
 
-    def silent(repository: str) -> list[str]:
-        raise ModelError("The Hub does not answer.")
-
-    monkeypatch.setattr(hub, "revisions", silent)
+    monkeypatch.setattr(hub, "revisions", Mock(side_effect=ModelError("The Hub does not answer.")))
     assert finding.find_present(["org/model@step*"]) == finding.FoundCheckpoints(
         (), ("The Hub does not answer.",)
     )

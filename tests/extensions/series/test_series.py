@@ -271,11 +271,13 @@ def test_what_is_scored_already_takes_no_time() -> None:
     steps = [Step("a", 100 * place, "") for place in range(1, 6)]
     there = {step.name: made_row(step.name, {"gad": [60.0]}) for step in steps}
 
-    def score(asked: Sequence[Step], protocol: str) -> Mapping[str, Row]:
-        raise AssertionError("nothing is left to score")
-
     scored = conduct.within(
-        steps, score, "sketch", lambda row: row.means("dev")["gad"], 1, there=there
+        steps,
+        lambda *given, **more: pytest.fail("nothing is left to score"),
+        "sketch",
+        lambda row: row.means("dev")["gad"],
+        1,
+        there=there,
     )
     assert all(one.row is not None for one in scored)
 
