@@ -112,13 +112,18 @@ def test_a_damaged_file_counts_as_none(content: str, store: Store, computed: lis
 
 @pytest.mark.parametrize(
     ("module", "name", "value"),
-    [(intervals.metrics, "VERSION", -1), (intervals, "RESAMPLES", 50)],
-    ids=["version", "number of resamples"],
+    [
+        (intervals.blurb, "__version__", "0"),
+        (intervals.metrics, "VERSION", -1),
+        (intervals.bootstrap, "VERSION", -1),
+        (intervals, "RESAMPLES", 50),
+    ],
+    ids=["version of blurb", "of metrics", "of the bootstrap", "number of resamples"],
 )
 def test_those_of_another_version_or_number_of_resamples_are_not_used(
     module: object,
     name: str,
-    value: int,
+    value: object,
     store: Store,
     computed: list[str],
     monkeypatch: pytest.MonkeyPatch,
