@@ -22,11 +22,14 @@ from blurb.tasks import Split
 ROOT = Path(__file__).parent.parent
 Builder = Callable[[str], Path]
 """Gives the folder of a tiny checkpoint by its kind (see `tests/checkpoints`)."""
-hypothesis.settings.register_profile("ci", derandomize=True)
-hypothesis.settings.register_profile("nightly", max_examples=1_000, deadline=None)
-# CI judges a change, and must judge it twice alike; its nights and other machines look further with every run.
-if profile := os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else ""):
-    hypothesis.settings.load_profile(profile)
+# No deadline: how fast a machine is, is no property. CI judges a change, and must judge it twice alike; its nights and
+# other machines look further with every run.
+hypothesis.settings.register_profile("default", deadline=None)
+hypothesis.settings.register_profile("ci", deadline=None, derandomize=True)
+hypothesis.settings.register_profile("nightly", deadline=None, max_examples=1_000)
+hypothesis.settings.load_profile(
+    os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "default")
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -354,7 +354,9 @@ def plan(
         names = (
             None
             if tasks is None
-            else known.select_names(tasks, {name for row in rows for name in row.datasets})
+            else known.select_names(
+                tasks, {name for row in rows for name in row.datasets}, typed=True
+            )
         )
     errors.stop()
     return SeedPlan(rows[0].name, tuple(plan_seeds(rows, aim, split, names)))

@@ -122,7 +122,7 @@ OF_PYTHON = ("default", "limits", "across")
 """Fields of `Rules` that are no keys of a file by these names, or by none."""
 
 
-def _file_keys(own: Collection[str]) -> dict[str, Field]:
+def _file_keys(own: Collection[str] = ()) -> dict[str, Field]:
     """The keys of a file."""
     limit = fields.of(Limit)
     of_dataset = Field(dict, keys=limit, parse=lambda table: Limit(**table))
@@ -175,7 +175,7 @@ def read_rules(
             load_rules(Path(rules), own) if isinstance(rules, str | Path) else rules
         ) or Rules()
     with wrong:
-        named = () if tasks is None else known.select_names(tasks, own)
+        named = () if tasks is None else known.select_names(tasks, own, typed=True)
     options = {"split": split, "rule": rule, "looks": looks, "sd": sd, "across": tuple(across)}
     typed = {name: value for name, value in options.items() if value is not None}
     given = fields.read_table(typed, Field(dict, keys=fields.of(Rules)), None, wrong)

@@ -316,15 +316,19 @@ def load_selection(wanted: str | Iterable[str], suite: str | None = None) -> lis
     return select_tasks(words, suite)
 
 
-def select_names(wanted: str | Iterable[str], own: Collection[str]) -> list[str]:
-    """The names of datasets as typed of rows, which may have some that no task declares here.
+def select_names(
+    wanted: str | Iterable[str], own: Collection[str], typed: bool = False
+) -> list[str]:
+    """The names of datasets of rows, which may have some that no task declares here.
 
     :param own: datasets of the rows
+    :param typed: whether a person typed them, and may name task files; what a file names is not opened
     """
     words = [word.strip() for word in words_of(wanted)]
     foreign = [word for word in words if word in own and word not in selections()]
     known = [word for word in words if word not in foreign]
-    chosen = load_selection(known) if known or not words else []
+    select = load_selection if typed else select_tasks
+    chosen = select(known) if known or not words else []
     return [*(task.name for task in chosen), *foreign]
 
 

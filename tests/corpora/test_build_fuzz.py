@@ -80,7 +80,7 @@ def _check(name: str, path: str, content: bytes, packed: bool = False) -> None:
             text.encode()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     picked=st.sampled_from(PICKED),
     content=st.binary(max_size=60) | st.lists(st.sampled_from(PARTS)).map(b"".join),
@@ -90,7 +90,7 @@ def test_any_bytes(picked: tuple[str, str], content: bytes) -> None:
 
 
 @pytest.mark.costly
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(picked=st.sampled_from(PICKED), data=st.data())
 def test_a_good_file_with_a_stretch_replaced(picked: tuple[str, str], data: st.DataObject) -> None:
     good = FILES[picked[0]][picked[1]]
@@ -133,7 +133,7 @@ JSON = st.recursive(
 
 
 @pytest.mark.costly
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(value=JSON, entry=JSON)
 def test_any_json(value: object, entry: object) -> None:
     for content in (value, {"questions": [value, entry]}, {"1": value, "2": entry}):
@@ -148,7 +148,7 @@ XML_TEXT = st.text(
 )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(rows=st.lists(st.lists(XML_TEXT, max_size=4), max_size=4), tables=st.integers(0, 2))
 def test_any_table(rows: list[list[str]], tables: int) -> None:
     for path in FILES["biosses"]:
@@ -156,7 +156,7 @@ def test_any_table(rows: list[list[str]], tables: int) -> None:
         _check("biosses", path, docx([["", "Sentence 1", "Sentence 2"], *rows], tables))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(packed=st.sampled_from([tarred(FILES["ddi"]), zipped(FILES["ddi"])]), data=st.data())
 def test_an_archive_with_a_stretch_replaced(packed: bytes, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(packed)))
@@ -169,7 +169,7 @@ def test_an_archive_with_a_stretch_replaced(packed: bytes, data: st.DataObject) 
     )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(data=st.data())
 def test_a_tar_archive_with_bytes_flipped_below_its_compression(data: st.DataObject) -> None:
     import gzip

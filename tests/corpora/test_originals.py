@@ -276,7 +276,7 @@ def check(content: bytes) -> None:
             )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.binary(max_size=60))
 @example(b"\xef\xbb\xbf")
 def test_arbitrary_bytes(content: bytes) -> None:
@@ -284,7 +284,7 @@ def test_arbitrary_bytes(content: bytes) -> None:
 
 
 @pytest.mark.costly
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.data())
 def test_a_correct_file_with_a_stretch_replaced(draw: st.DataObject) -> None:
     good = GOOD.encode()
@@ -309,7 +309,7 @@ SPANS = VALUES | st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.fixed_dictionaries(
         {

@@ -79,14 +79,14 @@ def test_every_word_gets_the_piece_where_it_begins(tokenizer: Tokenizer) -> None
         assert -1 not in found
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(words=st.lists(st.sampled_from(WORDS), min_size=1, max_size=8))
 def test_odd_words_get_the_piece_where_they_begin(tokenizer: Tokenizer, words: list[str]) -> None:
     assert _first(tokenizer, words) == _word_by_word(tokenizer.inner, words)
 
 
 @pytest.mark.parametrize("kind", FAST)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     words=st.lists(
         st.text(
@@ -133,7 +133,7 @@ def test_pieces_over_two_words_and_pieces_of_blanks(
     assert word_pieces(words, pieces) == expected
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(words=st.lists(st.sampled_from(WORDS), min_size=1, max_size=8))
 def test_the_pieces_of_a_word_are_all_that_have_characters_of_it(
     tokenizer: Tokenizer, words: list[str]

@@ -63,7 +63,6 @@ def is_legal(sequence: Sequence[str], scheme: str, types: Sequence[str] = "AB") 
 # Round trips
 
 
-@settings(deadline=None)
 @given(
     st.tuples(entities(), st.sampled_from(["bio", "bioul"]))
     | st.tuples(entities(least_gap=1), st.just("io"))
@@ -75,7 +74,6 @@ def test_any_entities_come_back_from_bio_and_bioul_and_entities_apart_from_io(
     assert decode_spans(tags(found, length, scheme), scheme) == found
 
 
-@settings(deadline=None)
 @given(entities(), NAMES)
 def test_what_is_written_is_legal_and_marks_the_words_of_the_entities(
     given_: tuple[list[Span], int], scheme: str
@@ -88,7 +86,7 @@ def test_what_is_written_is_legal_and_marks_the_words_of_the_entities(
 
 
 @pytest.mark.costly
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(anything())
 def test_a_sequence_comes_back_if_and_only_if_it_is_legal(given_: tuple[str, list[str]]) -> None:
     scheme, sequence = given_
@@ -105,7 +103,6 @@ def test_all_short_sequences_come_back_if_and_only_if_they_are_legal(scheme: str
             )
 
 
-@settings(deadline=None)
 @given(entities(), st.sampled_from(["bio", "bioul"]), st.sampled_from(["bio", "bioul"]))
 def test_legal_sequences_survive_another_scheme(
     given_: tuple[list[Span], int], source: str, target: str
@@ -118,7 +115,7 @@ def test_legal_sequences_survive_another_scheme(
 
 
 @pytest.mark.costly
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(anything())
 def test_illegal_sequences_are_read_as_the_metric_reads_them(given_: tuple[str, list[str]]) -> None:
     scheme, sequence = given_
@@ -134,7 +131,7 @@ def test_illegal_sequences_are_read_as_the_metric_reads_them(given_: tuple[str, 
 
 
 @pytest.mark.costly
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(anything())
 def test_repair_keeps_the_type_of_every_word(given_: tuple[str, list[str]]) -> None:
     scheme, sequence = given_
@@ -145,7 +142,7 @@ def test_repair_keeps_the_type_of_every_word(given_: tuple[str, list[str]]) -> N
 
 
 @pytest.mark.costly
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.sampled_from(["io", "bio"]).flatmap(anything))
 def test_io_and_bio_are_read_as_by_the_default_of_seqeval(given_: tuple[str, list[str]]) -> None:
     scheme, sequence = given_
@@ -154,7 +151,7 @@ def test_io_and_bio_are_read_as_by_the_default_of_seqeval(given_: tuple[str, lis
     ]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(anything("bioul"))
 def test_bioul_is_read_as_iobes_by_the_default_of_seqeval(given_: tuple[str, list[str]]) -> None:
     """seqeval's default mode knows the letters of IOBES only."""
@@ -163,7 +160,6 @@ def test_bioul_is_read_as_iobes_by_the_default_of_seqeval(given_: tuple[str, lis
     assert decode_spans(given_[1], "bioul") == decode_spans(iobes, "iobes") == expected
 
 
-@settings(deadline=None)
 @given(entities())
 def test_what_is_written_is_read_by_the_strict_mode_of_seqeval(
     given_: tuple[list[Span], int],

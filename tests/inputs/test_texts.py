@@ -114,7 +114,7 @@ def _text(features: Features, row: int = 0) -> str:
     return "".join(map(chr, features.ids[row]))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(first=st.integers(0, 60), second=st.integers(0, 60), length=st.integers(4, 60))
 def test_the_longer_of_two_sentences_is_cut(first: int, second: int, length: int) -> None:
     text = _text(encode_pairs(["a" * first], ["b" * second], Letters(), length, shorten="longer"))
@@ -135,7 +135,7 @@ def test_a_pair_that_fits_is_whole() -> None:
     assert features.truncated == 0
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(data=st.data(), size=st.integers(1, 120), length=st.integers(6, 60))
 def test_both_entities_survive_wherever_they_are(
     data: st.DataObject, size: int, length: int
@@ -187,7 +187,7 @@ def test_pairs_are_cut_as_a_fast_tokenizer_cuts_the_longest_first(
     assert cut > 300
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     first=st.integers(0, 90),
     gap=st.integers(0, 90),

@@ -21,7 +21,7 @@ def test_worked_examples(size: int, room: int, cuts: list[tuple[int, int, int, i
     assert windows(size, room) == cuts
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(size=st.integers(1, 400), room=st.integers(1, 130))
 def test_every_piece_is_owned_once_by_a_window_that_holds_it(size: int, room: int) -> None:
     cuts = windows(size, room)
@@ -34,14 +34,14 @@ def test_every_piece_is_owned_once_by_a_window_that_holds_it(size: int, room: in
     assert [cut[0] for cut in cuts] == sorted({cut[0] for cut in cuts})
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(size=st.integers(1, 300), room=st.integers(2, 100))
 def test_neighbouring_windows_overlap_by_at_least_half(size: int, room: int) -> None:
     for before, after in pairwise(windows(size, room)):
         assert before[1] - after[0] >= room - room // 2
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(size=st.integers(1, 200), room=st.integers(2, 60))
 def test_a_piece_in_an_overlap_belongs_to_the_window_in_whose_middle_it_lies(
     size: int, room: int

@@ -27,7 +27,7 @@ def scipy_pearson(gold: np.ndarray, predicted: np.ndarray) -> float:
     )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(score_pairs)
 def test_equals_scipy_clipped_and_raw(pairs: list[tuple[float, float]]) -> None:
     gold, predicted = np.array(pairs).T
@@ -40,7 +40,7 @@ def test_equals_scipy_clipped_and_raw(pairs: list[tuple[float, float]]) -> None:
     assert all(type(value) is float for value in scores.values())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(score_pairs, st.floats(1e-3, 1e3), st.floats(-1e3, 1e3))
 def test_raw_does_not_depend_on_scale_and_shift(
     pairs: list[tuple[float, float]], scale: float, shift: float
@@ -54,7 +54,7 @@ def test_raw_does_not_depend_on_scale_and_shift(
     )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     st.lists(
         st.tuples(*[st.floats(allow_nan=False, allow_infinity=False)] * 2), min_size=2, max_size=10

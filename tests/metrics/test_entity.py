@@ -40,13 +40,13 @@ def assert_equals_seqeval(
         assert ours[key] == pytest.approx(theirs, abs=1e-12), key
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(pairs(UNTYPED) | pairs(TYPED) | pairs(MIXED) | pairs(IOBES))
 def test_lenient_equals_seqeval(pair: Pair) -> None:
     assert_equals_seqeval(*pair, strict=False)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(pairs(UNTYPED) | pairs(TYPED) | pairs(MIXED))
 def test_strict_equals_seqeval(pair: Pair) -> None:
     assert_equals_seqeval(*pair, strict=True)
@@ -65,7 +65,7 @@ def test_large_random_input_equals_seqeval(tags: tuple[str, ...], strict: bool) 
     assert 0.2 < entity_f1(gold, predicted, strict=strict)["f1"] < 0.9
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(pairs(IOBES))
 def test_l_is_e_and_u_is_s(pair: Pair) -> None:
     as_bioul = [
@@ -75,7 +75,7 @@ def test_l_is_e_and_u_is_s(pair: Pair) -> None:
     assert entity_f1(*as_bioul) == entity_f1(*pair)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(pairs(MIXED), st.booleans())
 def test_counts_are_by_sentence_and_sum_to_the_score(pair: Pair, strict: bool) -> None:
     gold, predicted = pair

@@ -20,7 +20,7 @@ label_pairs = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(label_pairs)
 def test_micro_f1_without_equals_scikit_learn(pairs: list[tuple[str, str]]) -> None:
     gold, predicted = map(list, zip(*pairs, strict=True))
@@ -30,7 +30,7 @@ def test_micro_f1_without_equals_scikit_learn(pairs: list[tuple[str, str]]) -> N
         assert ours[key] == pytest.approx(theirs, abs=1e-12)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(label_pairs)
 def test_binary_f1_and_accuracy_equal_scikit_learn(pairs: list[tuple[str, str]]) -> None:
     gold, predicted = map(list, zip(*pairs, strict=True))

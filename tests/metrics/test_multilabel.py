@@ -20,7 +20,7 @@ def indicators(document_labels: list[set[str]]) -> np.ndarray:
     )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(documents)
 def test_equals_scikit_learn(pairs: Documents) -> None:
     gold, predicted = map(list, zip(*pairs, strict=True))
@@ -37,7 +37,7 @@ def test_equals_scikit_learn(pairs: Documents) -> None:
         ), key
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(documents.map(lambda pairs: [pair for pair in pairs if pair[0]]).filter(bool))
 def test_document_f1_equals_scikit_learn_where_all_have_gold_labels(pairs: Documents) -> None:
     """This is BLUE's test set: it has no document without gold labels."""

@@ -23,7 +23,7 @@ def sides(pairs: list[list[tuple[str, str]]]) -> tuple[list[list[str]], list[lis
     ]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(sentence_pairs)
 def test_equals_scikit_learn(pairs: list[list[tuple[str, str]]]) -> None:
     gold, predicted = sides(pairs)
@@ -42,7 +42,7 @@ def test_equals_scikit_learn(pairs: list[list[tuple[str, str]]]) -> None:
     assert [scores[f"f1_{label}"] for label in LABELS] == pytest.approx(list(per_label))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(sentence_pairs.filter(any))
 def test_equals_the_rewriting_to_b(pairs: list[list[tuple[str, str]]]) -> None:
     gold, predicted = sides(pairs)

@@ -50,7 +50,7 @@ def read(folder: Path, text: str, **typed: Any) -> RunOptions:
     return RunOptions(**{**with_file({"config": folder / "run.toml", **typed}), "config": None})
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(OPTIONS)
 def test_what_is_written_is_read_back(tmp_path: Path, options: dict[str, Any]) -> None:
     asked = RunOptions(**options)

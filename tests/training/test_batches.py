@@ -23,7 +23,7 @@ def _lengths(size: int, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).integers(1, 300, size=size)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(size=st.integers(1, 3000), batch_size=st.integers(1, 64), seed=st.integers(0, 5))
 def test_every_input_is_in_one_batch_and_all_batches_but_one_are_full(
     size: int, batch_size: int, seed: int
@@ -90,7 +90,7 @@ def test_the_batches_follow_from_the_generator() -> None:
     assert one == same != other
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(lengths=st.lists(st.integers(0, 50), max_size=60), subtokens=st.integers(1, 200))
 def test_prediction_batches_hold_every_input_within_the_budget(
     lengths: list[int], subtokens: int

@@ -463,7 +463,7 @@ def _theirs(warmup: int, total: int) -> list[float]:
     return [factor(step) for step in range(total)]
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(total=st.integers(1, 300), warmup=st.integers(1, 200).map(float) | st.floats(0, 0.99))
 @example(total=1, warmup=1.0)
 def test_a_number_or_a_share_of_warm_up_steps_is_that_of_transformers(

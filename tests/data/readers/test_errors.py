@@ -282,7 +282,7 @@ def _check(name: str, content: bytes) -> None:
         assert len(to_dataset(rows, task.task_type)) == len(rows)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     st.sampled_from(READERS),
     st.binary(max_size=60) | st.lists(st.sampled_from(PARTS), max_size=20).map(b"".join),
@@ -292,7 +292,7 @@ def test_arbitrary_bytes_and_pieces_of_the_formats_in_any_order(name: str, conte
 
 
 @pytest.mark.costly
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.sampled_from(READERS), st.data())
 def test_a_correct_file_with_a_stretch_replaced(name: str, data: st.DataObject) -> None:
     good = SAMPLES[name].encode()
@@ -320,7 +320,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(JSON)
 @example({"1": {"QUESTION": "\ud800", "CONTEXTS": ["\udfff"], "final_decision": "yes"}})
 @example({"\ud800": {"QUESTION": "a", "CONTEXTS": [], "final_decision": "yes"}})

@@ -341,7 +341,7 @@ def test_bad_lines_are_named(tmp_path: Path, name: str, line: str, message: str)
 
 
 @pytest.mark.parametrize("name", ["gad", "ebm-pico", "bc5-chem", "biosses", "hoc", "pubmedqa"])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     content=st.binary(max_size=100)
     | st.dictionaries(

@@ -241,7 +241,7 @@ def test_bad_lines_are_named(
 @pytest.mark.parametrize(
     ("kind", "form"), [(k, f) for k in tasks.TYPES for f in tasks.types.get(k).formats]
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     content=st.binary(max_size=200)
     | st.text(max_size=200).map(lambda text: text.encode("utf-8", "replace"))
