@@ -14,6 +14,7 @@ from blurb.cli._made import HEAD, POOLING, click_command
 from blurb.data import raw
 from blurb.learners import saved_models
 from blurb.messages import ErrorCollector, SettingsError, notify, opt
+from blurb.names import resolve_name
 from blurb.options import Argument, Option
 from blurb.planning.options import OUTPUT, TRUST
 from blurb.row_files import references
@@ -61,13 +62,8 @@ def command(
     if sum(map(bool, (file, texts, data))) != 1:
         raise SettingsError("Give either FILE, --text or --data.")
     alone = (Path(trial) / saved_models.ABOUT).is_file()
-    if alone and (task is not None or seed is not None):
-        needless = opt("seed" if task is None else "task")
-        raise SettingsError(
-            f"{trial} is one model, which has no use for {needless}", fix="remove it."
-        )
-    if task is not None and task.endswith(tasks.SUFFIX):
-        tasks.load(task)
+    if task is not None:
+        task = references.typed_task(task)
     wrong = ErrorCollector()
     with wrong:
         record = None if alone else references.find_trial(trial, output, task, seed)
@@ -78,6 +74,10 @@ def command(
     model = load_model(
         place, device, head=head, pooling=pooling, trust_remote_code=trust_remote_code
     )
+    own = model.task.name
+    if alone and (seed is not None or resolve_name(task or own, [own]) != own):
+        what = f"{trial} is one model of {own}"
+        raise SettingsError(what, fix=f"remove {opt('task')} and {opt('seed')}.")
     made = None if record is None else record.provenance.configuration
     if made is not None and made.note:
         click.echo(f"The model was trained under {made.protocol}: {made.note}.", err=True)

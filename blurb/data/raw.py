@@ -75,7 +75,7 @@ def _read_input(task: Task, given: Input, number: int) -> Raw:
         example[name] = _checked_value(name, task.task_type.columns[name], record[name], record)
     if "tokens" in requested:
         example["tags"] = ["O"] * len(example["tokens"])
-        both = (str(record.get("text", "")), "".join(example["tokens"]))
+        both = (str(record.get("text") or ""), "".join(example["tokens"]))
         whole, joined = ("".join(one.split()) for one in both)
         if words is None and whole not in ("", joined):
             raise DataError("'text' and 'tokens' are not the same; give one of them.")

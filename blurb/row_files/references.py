@@ -227,7 +227,7 @@ def find_trial(
     """
     folder = Path(reference)
     if task is not None:
-        task = _typed_task(task)
+        task = typed_task(task)
     if (folder / "spec.json").is_file():
         found = Store(folder.resolve().parent.parent.parent)
         if not found.is_done(folder):
@@ -235,10 +235,10 @@ def find_trial(
                 "the trial is unfinished or damaged", where=reference, fix="run it again."
             )
         record = found.read(folder)
-        own = (record.trial.task, record.trial.seed)
-        if own != (task or own[0], own[1] if seed is None else seed):
+        own, number = record.trial.task, record.trial.seed
+        if resolve_name(task or own, [own]) != own or (seed or number) != number:
             raise SettingsError(
-                f"the trial is a run of {own[0]} with seed {own[1]}",
+                f"the trial is a run of {own} with seed {number}",
                 where=reference,
                 fix=f"remove {opt('task')} and {opt('seed')}, or name its row.",
             )
@@ -265,7 +265,7 @@ def trial_of(row: Row, task: str | None = None, seed: int | None = None) -> Reco
         raise SettingsError(f"{row.name} has no predictions", fix="name a row of a store.")
     if task is None and len(trials) > 1:
         raise SettingsError(f"Choose a dataset: {opt('task', ' or '.join(trials))}.")
-    name = next(iter(trials)) if task is None else resolve_name(_typed_task(task), trials)
+    name = next(iter(trials)) if task is None else resolve_name(typed_task(task), trials)
     if name not in trials:
         raise UnknownName(f"dataset of {row.name}", name, trials)
     records = trials[name]
@@ -277,7 +277,7 @@ def trial_of(row: Row, task: str | None = None, seed: int | None = None) -> Reco
     return records[min(records) if seed is None else seed]
 
 
-def _typed_task(task: str) -> str:
+def typed_task(task: str) -> str:
     """The name of a task that a person typed, whose file is loaded if it is one."""
     return tasks.load(task).name if task.endswith(tasks.SUFFIX) else task
 

@@ -174,9 +174,8 @@ def from_records(records: Records, task: Task, path: Path, column: str) -> Answe
     key, words = (
         next((by_name[name] for name in known if name in by_name), None) for known in (ID, WORDS)
     )
-    texts = [by_name[name] for name in TEXT if name in by_name] or [
-        name for name in (words,) if name
-    ]
+    named = [by_name[name] for name in TEXT if name in by_name] or [*filter(None, [words])]
+    texts = [name for name in named if folded(name) in task.task_type.columns] or named[:1]
     keys = [name for name in others if name not in (words, *texts)]
     rows = list(records.rows)
     numbers = [] if key else _numbering_column(rows, keys, path)

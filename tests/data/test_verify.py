@@ -185,6 +185,12 @@ def test_words_that_are_none_are_told_with_their_input(given: dict[str, Any], to
         raw.read(tasks.get("bc5-chem"), given, 3)
 
 
+@pytest.mark.parametrize("text", [None, "", "a\ncancer", "acancer"])
+def test_words_beside_no_text_or_their_own(text: str | None) -> None:
+    given = {"tokens": ["a", "cancer"], "text": text}
+    assert raw.read(tasks.get("bc5-chem"), given, 1).example["tokens"] == given["tokens"]
+
+
 @pytest.mark.parametrize(
     ("changed", "told"),
     [

@@ -486,3 +486,41 @@ def test_samples_of_lm_evaluation_harness(tmp_path: Path) -> None:
     texts[7]["filtered_resps"] = ["0", "1"]
     with pytest.raises(BlurbError, match=r"a.jsonl:8: a value that cannot be read"):
         score(tmp_path / "a.jsonl", texts, "gad")
+
+
+def test_tokens_with_a_sign_left_out_between_them_have_their_place(tmp_path: Path) -> None:
+    """Two tokens that one character separates are one entity, whose words they then are not in full."""
+    at = next(
+        at
+        for at, row in enumerate(NER)
+        if any(len(row["tokens"][a]) > 4 for a, _, _ in entities(row))
+    )
+    start, end, kind = next(one for one in entities(NER[at]) if len(NER[at]["tokens"][one[0]]) > 4)
+    first = characters(NER[at], start, end)["start"]
+    word = NER[at]["tokens"][start]
+    spans = [
+        {"entity": f"B-{kind}", "word": word[:2], "start": first, "end": first + 2},
+        {"entity": f"I-{kind}", "word": word[3:], "start": first + 3, "end": first + len(word)},
+        {
+            "entity": f"I-{kind}",
+            "word": "",
+            "start": first + len(word),
+            "end": first + len(word) + 1,
+        },
+    ]
+    rows = [
+        {"id": row["id"], "spans": spans[: 3 if end - start > 1 else 2] if row is NER[at] else []}
+        for row in NER
+    ]
+    assert score(tmp_path / "a.jsonl", rows).figures["precision"] in (0.0, 100.0)
+
+
+@pytest.mark.parametrize("column", ["text", "prompt", "context"])
+def test_a_text_beside_the_words_of_a_pair_may_be_anything(column: str, tmp_path: Path) -> None:
+    """Of a task that has columns for its texts these are compared, and no others."""
+    pairs = read_split(tasks.get("biosses"), demo.prepare(), "test")
+    rows = [
+        {"text_a": row["text_a"], "text_b": row["text_b"], column: "x", "prediction": number % 4}
+        for number, row in enumerate(pairs)
+    ]
+    assert score(tmp_path / "a.jsonl", rows, "biosses").matched == "by order and texts"
