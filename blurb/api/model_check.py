@@ -90,10 +90,11 @@ def check_model(
     :param base: the model that an adapter was trained on
     :raises ModelError: if it cannot be loaded; `blurb doctor` then lists all faults
     """
-    from blurb.planning.steps import load_source
+    from blurb.planning.steps import check_used, load_source
 
     # transformers warns of new embeddings, which markers need.
     logging.getLogger("transformers").setLevel(logging.ERROR)
+    check_used([reference], {"casing": casing, "trust_remote_code": remote_code, "base": base})
     folder = demo.prepare()
     checked = load_source(reference, None, None, remote_code, folder, casing, base=base)
     if not checked.is_checkpoint:

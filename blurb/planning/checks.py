@@ -107,7 +107,7 @@ def check_models(
             _check_model(named.model, options)
     if not errors.errors:
         with errors:
-            given = [name for name in steps.OF_MODEL if getattr(options, name) not in (None, False)]
+            given = {name: getattr(options, name) for name in steps.OF_MODEL}
             steps.check_used([named.model for named in models], given)
 
 

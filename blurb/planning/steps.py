@@ -132,14 +132,14 @@ OF_MODEL = ("tokenizer", "base", "revision", "trust_remote_code", "casing")
 """Options that say how a model is read."""
 
 
-def check_used(models: Sequence[Model], given: Iterable[str]) -> None:
+def check_used(models: Sequence[Model], given: Mapping[str, Any]) -> None:
     """Raises a SettingsError for an option that none of the models has a use for.
 
-    :param given: of `OF_MODEL`
+    :param given: values of `OF_MODEL`
     """
     used = {name for model in models for name in _used_options(model)}
-    for name in given:
-        if name not in used:
+    for name, value in given.items():
+        if value not in (None, False) and name not in used:
             shown = ", ".join(one if isinstance(one, str) else type(one).__name__ for one in models)
             flag = opt(name.replace("_", "-"))
             raise SettingsError(f"{shown} has no use for {flag}", fix="remove it.")

@@ -66,6 +66,8 @@ def test_a_try_that_fails_is_told_with_its_reason(checkpoint: Builder, tmp_path:
 def test_what_has_no_encoder_is_refused() -> None:
     with pytest.raises(SettingsError, match="no encoder"):
         check_model("baseline:majority")
+    with pytest.raises(SettingsError, match="scratch:tiny has no use for"):
+        check_model("scratch:tiny", base="org/base")
 
 
 # What `blurb protocols` and `blurb models` say is what a trial gets.
