@@ -17,7 +17,7 @@ from typing import Any
 import regex
 
 from blurb.checkpoints.reading import blame_folder, read_json
-from blurb.checkpoints.references import default_name, load_presets
+from blurb.checkpoints.references import default_name, folder_or_id, load_presets
 from blurb.checkpoints.weights import check_header, check_names, read_weights
 from blurb.fields import TEXTS, Field, read_table
 from blurb.messages import ErrorCollector, ModelError, first_of, opt
@@ -81,13 +81,21 @@ def check(folder: Path, base: str) -> None:
             where=folder,
             fix=f"remove {opt('base')}.",
         )
-    named = read_config(folder).get("base_model_name_or_path")
+    config = read_config(folder)
+    named = config.get("base_model_name_or_path")
     names = {default_name(one).lower() for one in (base, load_presets().get(base, base))}
     if isinstance(named, str) and default_name(named).lower() not in names:
         raise ModelError(
             f"{ADAPTER} says that its base is {named}, but {opt('base')} is {base}",
             where=folder,
             fix=f"name the base that it was trained on. If that is what {base} holds, correct base_model_name_or_path.",
+        )
+    pinned = config.get("revision")
+    if pinned not in (None, "main") and folder_or_id(load_presets().get(base, base)) == (base, ""):
+        raise ModelError(
+            f"{ADAPTER} says that its base is of the revision {pinned}, but {opt('base')} names none",
+            where=folder,
+            fix=f"name it: {opt('base', f'{base}@{pinned}')}.",
         )
     if not (folder / WEIGHTS).is_file():
         raise ModelError(

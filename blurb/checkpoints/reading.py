@@ -15,7 +15,7 @@ from typing import Any
 
 from blurb.messages import BlurbError, ModelError
 from blurb.system import signals
-from blurb.system.files import open_ordinary, read_bytes
+from blurb.system.files import read_bytes, unique_keys
 
 ADVICE = re.compile(
     r"(?<=[.!:]) +(?=This file can|You |Please |Install |Try |Make sure|Check |If you |In order |To )"
@@ -24,7 +24,6 @@ ADVICE = re.compile(
 CONTROL = re.compile(r"\x1b\[[0-9;]*m|[\x00-\x1f\x7f]")
 MOST_BYTES = 256 * 2**20
 """Maximum size of a file other than weights; files with the largest vocabularies have 40 MB."""
-POINTER = b"version https://git-lfs"
 
 
 @contextmanager
@@ -59,28 +58,34 @@ def reason_of(error: BaseException) -> str:
     return f"{type(error).__name__}: {said}" if bare else said
 
 
-def check_file(folder: Path, name: str, most: float = MOST_BYTES) -> None:
-    """Raises a ModelError if a file is far larger than any real one, or a Git LFS pointer."""
+def check_size(folder: Path, name: str) -> None:
+    """Raises a ModelError if a file is far larger than any real one."""
     with suppress(OSError):  # its reader reports it
-        if (size := (folder / name).stat().st_size) > most:
-            raise ModelError(f"{name} has {size:,} bytes; at most {most:,} are read.", where=folder)
-        with open(folder / name, "rb", opener=open_ordinary) as file:
-            if file.read(len(POINTER)) == POINTER:
-                raise ModelError(
-                    f"{name} is a Git LFS pointer and not the file that it stands for",
-                    where=folder,
-                    fix="get that: git lfs pull.",
-                )
+        if (size := (folder / name).stat().st_size) > MOST_BYTES:
+            raise ModelError(
+                f"{name} has {size:,} bytes; at most {MOST_BYTES:,} are read.", where=folder
+            )
+
+
+def refuse_pointer(content: bytes, folder: Path, name: str) -> None:
+    """Raises a ModelError if the content of a file is a pointer of Git LFS."""
+    if content.startswith(b"version https://git-lfs"):
+        raise ModelError(
+            f"{name} is a Git LFS pointer and not the file that it stands for",
+            where=folder,
+            fix="get that: git lfs pull.",
+        )
 
 
 def read_json(folder: Path, name: str) -> dict[str, Any]:
     """The JSON object in a file of a checkpoint.
 
-    :raises ModelError: if the file is not valid JSON, not an object, or what `check_file` refuses
+    :raises ModelError: if the file is not valid JSON, not an object, or far larger than any real one
     """
-    check_file(folder, name)
+    check_size(folder, name)
     try:
-        content = json.loads(read_bytes(folder / name).decode("utf-8"), object_pairs_hook=_unique)
+        refuse_pointer(raw := read_bytes(folder / name), folder, name)
+        content = json.loads(raw.decode("utf-8"), object_pairs_hook=unique_keys)
     except OSError as error:
         raise ModelError(f"cannot read {name}: {error.strerror}.", where=folder) from None
     except json.JSONDecodeError as error:
@@ -96,16 +101,6 @@ def read_json(folder: Path, name: str) -> dict[str, Any]:
             f"{name} must contain a JSON object (got {type(content).__name__}).", where=folder
         )
     return content
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object; ValueError if a key has two values, of which readers choose one."""
-    entries = dict(pairs)
-    if len(entries) < len(pairs):
-        for key, value in pairs:
-            if entries[key] != value:
-                raise ValueError(f"the key {key!r:.40} has two values in one object")
-    return entries
 
 
 def shorten_value(value: Any) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from blurb.checkpoints.reading import check_file, read_json, shorten_value
+from blurb.checkpoints.reading import check_size, read_json, shorten_value
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.messages import ModelError, opt
 
@@ -70,7 +70,7 @@ def read_tokenizer_config(folder: Path) -> dict[str, Any]:
     for name in FILES:
         if (folder / name).is_file():
             try:
-                check_file(folder, name)
+                check_size(folder, name)
                 if name not in JSON_FILES:
                     continue
                 content = read_json(folder, name)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
 import re
 import zipfile
@@ -14,10 +13,10 @@ from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
 
-from blurb.checkpoints.reading import blame_folder, check_file, read_json
+from blurb.checkpoints.reading import blame_folder, read_json, refuse_pointer
 from blurb.grouping import by_key
 from blurb.messages import ModelError, first_of
-from blurb.system.files import NO_FILE, file_hash, open_ordinary
+from blurb.system.files import NO_FILE, file_hash, open_ordinary, read_bytes
 
 INDEX = ".index.json"
 ORDER = (
@@ -41,6 +40,8 @@ ZIP = b"PK\x03\x04"
 """The first bytes of an archive."""
 
 CONVERT = "convert it with transformers 4 (from_tf=True or from_flax=True), or take its release for PyTorch."
+POINTED = 1000
+"""Bytes that a pointer of Git LFS has fewer of, and weights more."""
 SAVE = "load its state_dict into the model in Python, and write that with save_pretrained."
 OTHER_RELEASES = {
     "*.ckpt.index": f"this is a release for TensorFlow: {CONVERT}",
@@ -143,7 +144,8 @@ def find_weights(folder: Path, config: Mapping[str, Any]) -> Weights:
             raise ModelError(
                 f"{path.name} is not a file (it is a folder or a broken link).", where=folder
             )
-        check_file(path.parent, path.name, math.inf)
+        if path.stat().st_size < POINTED:
+            refuse_pointer(read_bytes(path), folder, path.name)
     return Weights(folder, tuple(files), index, [entry] if index is None else files)
 
 

@@ -23,10 +23,11 @@ from blurb.terminal.output import FORMATS
 
 WRITTEN = frozenset({"out", "plot", "junit", "summary"})
 """Parameters that name what a command writes."""
+TABLES = ("leaderboard.csv", "results.csv", "external.csv")
 
 
 class Command(click.Command):
-    """A command that writes neither over what it was given nor into a store, whose files are blurb's alone."""
+    """A command that replaces neither what it was given nor the files of a store."""
 
     def invoke(self, context: click.Context) -> Any:
         named: dict[Path, str] = {}
@@ -42,11 +43,16 @@ class Command(click.Command):
 
 
 def _check_target(path: str | Path, place: Path, option: str, other: str | None) -> None:
-    from blurb.store.store import SCHEMA_FILE  # loads numpy
+    from blurb.store.store import OWNERS, SCHEMA_FILE  # loads numpy
 
-    inside = [each for each in (place, *place.parents) if (each / SCHEMA_FILE).is_file()]
-    if inside:
-        what = f"{path} is in the store {inside[0]}, whose files are written by blurb alone"
+    own = [
+        each
+        for each in (place, *place.parents)
+        if (each.parent / SCHEMA_FILE).is_file()
+        and (each.name in (SCHEMA_FILE, *TABLES) or (each / OWNERS).is_file())
+    ]
+    if own:
+        what = f"{path} is of the store {own[0].parent}, and would be replaced"
     elif other and not place.is_dir():
         what = f"{path} is the file of {other} as well, and would be replaced"
     else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,6 @@ from blurb.grouping import by_key
 from blurb.heads import OF_TAGS
 from blurb.inputs.relations import DUMMIES
 from blurb.learners import is_named, protocol_learner
-from blurb.learners.kind import LearnerKind
 from blurb.messages import ErrorCollector, SettingsError, count_noun, opt, option_to_paste
 from blurb.planning import steps
 from blurb.planning.options import RUN, Model, NamedModel, RunOptions, TrainOptions
@@ -85,12 +84,8 @@ def check_combination(options: RunOptions, errors: ErrorCollector) -> None:
             errors.add(SettingsError(what))
 
 
-OF_KINDS: Mapping[str, Callable[[LearnerKind], object]] = {
-    "resume_trials": lambda kind: kind.resumes,
-    "checkpointing": lambda kind: kind.searches,
-    "keep_model": lambda kind: kind.save,
-}
-"""Options that serve some kinds of learners."""
+OF_KINDS = {"resume_trials": "resumes", "checkpointing": "searches", "keep_model": "save"}
+"""Options that serve some kinds of learners, by what these have."""
 
 
 def check_models(
@@ -187,8 +182,9 @@ def check_overrides(planned: Sequence[Planned]) -> None:
 def check_together(request: Request, options: RunOptions, engine: Engine) -> None:
     """Raises a SettingsError for options that do not go with the models or the protocol."""
     kinds = [request.learner(source) for source in request.sources]
-    for name, serves in OF_KINDS.items():
-        if getattr(options, name) != RUN[name].default and not any(map(serves, kinds)):
+    for name, fact in OF_KINDS.items():
+        given = getattr(options, name) != RUN[name].default
+        if given and not any(getattr(kind, fact) for kind in kinds):
             nouns = " and ".join(dict.fromkeys(kind.rows.noun for kind in kinds))
             what = f"{opt(name.replace('_', '-'))} has no effect on {nouns}"
             raise SettingsError(what, fix="remove it.")

@@ -73,6 +73,8 @@ def job(
             )
         origin = replace(origin, folder=request.raw, original=True)
     concerning = hashed_settings(formulation, kind)
+    if concerning.get("attention") == "bidirectional" and not source.checkpoint.is_causal:
+        del concerning["attention"]  # it is so already
     trial = Trial(
         task=task.name,
         weights=source.weights,

@@ -10,7 +10,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Reversible, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ class Answer:
     :param id: "" if the file does not name examples
     :param value: as it was written: a text, a number, or a list
     :param words: words of the example, if the file has them
-    :param texts: of the example, as many as the file has
+    :param texts: of the example, by the names of their columns
     :param lines: of each word in CoNLL
     """
 
@@ -38,7 +38,7 @@ class Answer:
     id: str
     value: Any
     words: Sequence[str] | None = None
-    texts: Sequence[str] = ()
+    texts: Mapping[str, str] = field(default_factory=dict)
     lines: Sequence[int] = ()
 
 
@@ -178,6 +178,9 @@ def from_records(records: Records, task: Task, path: Path, column: str) -> Answe
     texts = [name for name in named if folded(name) in task.task_type.columns] or named[:1]
     keys = [name for name in others if name not in (words, *texts)]
     rows = list(records.rows)
+    if answer == SAMPLES:  # whose numbers are those of the documents, and may have gaps
+        with reading_values(path, None):
+            rows.sort(key=lambda row: float(row[1].get("doc_id", 0)))
     numbers = [] if key else _numbering_column(rows, keys, path)
     answers = []
     for place, (line, record) in enumerate(rows):
@@ -186,7 +189,7 @@ def from_records(records: Records, task: Task, path: Path, column: str) -> Answe
                 f"the column '{answer}' is missing, which other lines have.", path, line
             )
         name, tokens = (None if one is None else record.get(one) for one in (key, words))
-        known = [record[one] for one in texts if isinstance(record.get(one), str)]
+        known = {folded(one): record[one] for one in texts if isinstance(record.get(one), str)}
         with reading_values(path, line):
             name = str(name).strip() if name is not None else numbers[place] if numbers else ""
             tokens = [str(word) for word in tokens] if isinstance(tokens, list) else None
@@ -241,8 +244,9 @@ def _of_sample(record: Mapping[str, Any]) -> Any:
         return given
     # {"gen_args_0": {"arg_0": TEXT, "arg_1": CHOICE}, ...}, or a list of pairs
     asked = record["arguments"]
-    asked = [*asked.values()] if isinstance(asked, dict) else asked
-    choices = [[*each.values()][-1] if isinstance(each, dict) else each[-1] for each in asked]
+    if isinstance(asked, dict):
+        asked = [asked[f"gen_args_{number}"] for number in range(len(asked))]
+    choices = [each["arg_1"] if isinstance(each, dict) else each[-1] for each in asked]
     logs = [float(each[0]) for each in given]
     if any(map(math.isnan, logs)):
         raise ValueError  # which is the best would depend on their order
@@ -277,7 +281,7 @@ def from_python(given: Any, task: Task, column: str = "") -> AnswerFile:
         # Of Arrow, of polars, and of arrays and columns of pandas.
         for form in ("to_pylist", "to_dicts", "tolist"):
             given = getattr(given, form)() if hasattr(given, form) else given
-        if not (hasattr(given, "__getitem__") or isinstance(given, Iterator | Reversible)):
+        if not (hasattr(given, "__getitem__") or isinstance(given, Reversible)):
             raise DataError("these predictions have no order.", PATH, fix="Give a list, or ids.")
         given = given if isinstance(given, Mapping) or hasattr(given, "itertuples") else list(given)
         table = _named_columns(given, task)

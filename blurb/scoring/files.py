@@ -90,6 +90,7 @@ def _read_json(path: Path, column: str) -> AnswerFile:
         raise DataError(
             f"a submission of BLURB has no {min(strange)!r:.40}; it has {', '.join(SUBMISSION)}.",
             path,
+            fix="Remove it.",
         )
     if not isinstance(predictions, dict):
         raise DataError("expected an object of id and prediction, as in BLURB's submissions.", path)

@@ -145,11 +145,12 @@ def _first_difference(
             return f"{len(answer.words)} words, but {unit['id']} has {len(words)} words.", answer
     if words is not None and isinstance(answer.value, list) and len(answer.value) != len(words):
         return f"{len(answer.value)} tags, but {unit['id']} has {len(words)} words.", answer
-    if answer.texts:
+    for name, text in answer.texts.items():
         compared.add("texts")
-        texts = (*input_texts(unit), " ".join(input_texts(unit)))
-        if not {*map(_letters, answer.texts)} <= {*map(_letters, texts)}:
-            return f"the text is not that of {unit['id']}.", answer
+        own = unit.get(name)
+        texts = [own] if isinstance(own, str) else [*input_texts(unit), " ".join(input_texts(unit))]
+        if _letters(text) not in map(_letters, texts):
+            return f"the text is not that of {unit['id']} (column '{name}').", answer
     return None
 
 

@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 from blurb.data.readers._examples import label_text, telling_trimmed_labels, trim_label, trim_labels
@@ -90,25 +89,25 @@ def _quote_value(value: Any) -> str:
     return repr(text if len(text) <= QUOTED else f"{text[:QUOTED]}...")
 
 
-def _read_label(task: Task, file: AnswerFile, answer: Answer) -> dict[str, float]:
-    """The text of a label, or the probabilities of labels."""
-    if isinstance(given := answer.value, dict):
-        return _read_probabilities(given, file, answer, whole=True)
-    return {label_text(given): 1}
+def _read_label(task: Task, file: AnswerFile, answer: Answer) -> str:
+    """The text of a label, or of the most probable one."""
+    if isinstance(answer.value, dict):
+        shares = _read_probabilities(answer.value, file, answer, whole=True)
+        return max(shares, key=lambda name: shares[name])  # the first of equal ones
+    return label_text(answer.value)
 
 
-def _read_labels(task: Task, file: AnswerFile, answer: Answer) -> dict[str, float]:
-    """A list, a text with `|`, `;` or `,` between labels, or the probabilities of labels."""
+def _read_labels(task: Task, file: AnswerFile, answer: Answer) -> list[str]:
+    """A list, a text with `|`, `;` or `,` between labels, or the labels with a probability above 0.5."""
     if isinstance(given := answer.value, dict):
-        return _read_probabilities(given, file, answer, whole=False)
+        shares = _read_probabilities(given, file, answer, whole=False)
+        return [name for name, share in shares.items() if share > 0.5]
     if not isinstance(given, str) or given.strip().startswith("["):
-        listed = [label_text(each) for each in _read_list(given)]
-    elif given.strip() in task.labels:  # whose name may have a comma
-        listed = [trim_label(given)]
-    else:
-        mark = next((mark for mark in "|;," if mark in given), "|")
-        listed = [each.strip() for each in given.split(mark) if each.strip()]
-    return dict.fromkeys(listed, 1)
+        return [label_text(each) for each in _read_list(given)]
+    if given.strip() in task.labels:  # whose name may have a comma
+        return [trim_label(given)]
+    mark = next((mark for mark in "|;," if mark in given), "|")
+    return [part.strip() for part in given.split(mark) if part.strip()]
 
 
 def _read_tags(task: Task, file: AnswerFile, answer: Answer) -> list[str]:
@@ -130,11 +129,16 @@ def _read_entities(task: Task, file: AnswerFile, answer: Answer) -> list[dict[st
         types = [
             label_text(entity[key]) for key in TYPES if key in entity and entity[key] is not text
         ]
-        place = (
-            (entity["start"], entity["end"]) if "text" not in entity and "start" in entity else None
+        ends = (
+            (entity["start"], entity["end"]) if "text" not in entity and "start" in entity else ()
         )
-        fits = type(each) in file.mentions and {*map(type, place or ())} <= {int}
-        if not fits or not isinstance(text, str | None if place else str):
+        place: Any = tuple(map(int, ends)) or None
+        fits = type(each) in file.mentions and {*map(type, ends)} <= {int, float}
+        if (
+            not fits
+            or place not in (ends, None)
+            or not isinstance(text, str | None if place else str)
+        ):
             raise TypeError
         before = (mentions or [{}])[-1]
         if (
@@ -146,7 +150,7 @@ def _read_entities(task: Task, file: AnswerFile, answer: Answer) -> list[dict[st
             and types[0][2:] == before["types"][0][2:]
         ):
             before["place"] = (before["place"][0], place[1])  # a further token of an entity
-            before["text"] = text and before["text"] + text
+            before["text"] = text if before["text"] is None else before["text"] + (text or "")
         else:
             mentions.append(
                 {
@@ -263,26 +267,15 @@ def _known_label(
     return label
 
 
-def _known_labels(
-    task: Task, file: AnswerFile, answer: Answer, names: Mapping[str, str]
-) -> list[tuple[str, float]]:
-    """Labels of the task with their probabilities."""
-    return [
-        (_known_label(task, file, answer, name, names), share)
-        for name, share in answer.value.items()
-    ]
-
-
 def _mapping_hint(name: str, task: Task) -> str:
     name = name if 0 < len(name) <= QUOTED else "NAME"
     return f"If the file has other names for them, say which:{option_to_paste('--map', f'{name}={task.labels[0]}')}."
 
 
 def labels(task: Task, file: AnswerFile, written: Reading) -> list[str]:
-    """One label an example, by name: the most probable one, the first of equal ones."""
+    """One label an example, by name."""
     return [
-        max(_known_labels(task, file, answer, written.names), key=itemgetter(1))[0]
-        for answer in file.answers
+        _known_label(task, file, answer, answer.value, written.names) for answer in file.answers
     ]
 
 
@@ -291,8 +284,7 @@ def label_lists(task: Task, file: AnswerFile, written: Reading) -> list[list[str
     names = {**{short: label for label, short in task.short_labels.items()}, **written.names}
     answers = []
     for answer in file.answers:
-        shares = _known_labels(task, file, answer, names)
-        chosen = {label for label, share in shares if share > 0.5}
+        chosen = {_known_label(task, file, answer, each, names) for each in answer.value}
         answers.append([label for label in task.labels if label in chosen])
     return answers
 

@@ -108,7 +108,8 @@ def read_json(path: Path, with_nan: bool = False) -> dict[str, Any]:
     """
     try:
         text = read_bytes(path).decode("utf-8")
-        content = json.loads(text, parse_constant=None if with_nan else _no_constant)
+        constants = None if with_nan else _no_constant
+        content = json.loads(text, parse_constant=constants, object_pairs_hook=unique_keys)
         if "\\u" in text or COMMANDS.search(text) or may_command_runner(text):
             content = _escape_values(content)
     except (OSError, ValueError, RecursionError) as error:
@@ -122,6 +123,16 @@ def read_json(path: Path, with_nan: bool = False) -> dict[str, Any]:
 def _no_constant(name: str) -> None:
     """Refuses NaN and Infinity: they are no JSON, and no file of ours has them."""
     raise ValueError(f"it has the number {name}")
+
+
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON; ValueError if a key has two values, of which readers choose one."""
+    entries = dict(pairs)
+    if len(entries) < len(pairs):
+        for key, value in pairs:
+            if entries[key] != value:
+                raise ValueError(f"the key {key!r:.40} has two values in one object")
+    return entries
 
 
 def check_types(

@@ -324,7 +324,7 @@ def select_names(
     :param own: datasets of the rows
     :param typed: whether a person typed them, and may name task files; what a file names is not opened
     """
-    words = [word.strip() for word in words_of(wanted)]
+    words = [resolve_name(word.strip(), own) for word in words_of(wanted)]
     foreign = [word for word in words if word in own and word not in selections()]
     known = [word for word in words if word not in foreign]
     select = load_selection if typed else select_tasks

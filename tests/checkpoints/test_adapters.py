@@ -134,6 +134,17 @@ def test_a_value_that_is_not_understood_is_refused(
         resolve_checkpoint(str(folder), base=str(checkpoint("bert_uncased")))
 
 
+def test_a_base_of_the_hub_has_a_revision_if_the_adapter_names_one(
+    plain: Path, tmp_path: Path
+) -> None:
+    folder = _edited(plain, tmp_path / "a", revision="v7", base_model_name_or_path="org/base")
+    with pytest.raises(ModelError, match=r"of the revision v7, but .*org/base@v7"):
+        adapter.check(folder, "org/base")
+    (tmp_path / "base").mkdir()
+    for base in ("org/base@v7", "org/base@abc", str(tmp_path / "base")):
+        adapter.check(folder, base)
+
+
 @pytest.mark.parametrize("init", [True, False, "gaussian", "orthogonal", "eva"])
 def test_beginnings_that_leave_the_base_alone_are_merged_as_peft_does(
     checkpoint: Builder, plain: Path, tmp_path: Path, init: Any

@@ -36,6 +36,7 @@ INPUTS = [
 def _store(folder: Path) -> None:
     (folder / "runs" / "model").mkdir(parents=True)
     (folder / "runs" / "store.json").write_text('{"schema": 4}', encoding="utf-8")
+    (folder / "runs" / "model" / "models.json").write_text('{"models": ["model"]}')
 
 
 @pytest.mark.parametrize(
@@ -45,8 +46,21 @@ def test_nothing_is_written_into_a_store(command: str, tmp_path: Path) -> None:
     _store(tmp_path)
     there = sorted(tmp_path.rglob("*"))
     told = refused(command.format("runs/model/new").split(), tmp_path)
-    assert f"runs/model/new is in the store {tmp_path / 'runs'}" in told
+    assert f"runs/model/new is of the store {tmp_path / 'runs'}" in told
     assert sorted(tmp_path.rglob("*")) == there
+
+
+@pytest.mark.parametrize("name", ["store.json", "leaderboard.csv", "results.csv", "external.csv"])
+def test_files_of_a_store_are_known_before_they_are_there(name: str, tmp_path: Path) -> None:
+    _store(tmp_path)
+    told = refused(["predict", "a", "b.txt", "--out", f"runs/{name}"], tmp_path)
+    assert f"runs/{name} is of the store" in told
+
+
+def test_beside_the_files_of_a_store_there_is_place(tmp_path: Path) -> None:
+    _store(tmp_path)
+    export = ["data", "export", "--suite", "demo", "--tasks", "gad", "--out", "runs/gad"]
+    done(export, tmp_path)
 
 
 @pytest.mark.parametrize(("command", "other"), INPUTS)
@@ -55,9 +69,3 @@ def test_an_input_is_not_replaced(command: str, other: str, tmp_path: Path) -> N
     told = refused(command.format("a.txt").split(), tmp_path)
     assert f"is the file of '{other}" in told
     assert [each.read_text("utf-8") for each in tmp_path.iterdir()] == ["a"]
-
-
-def test_a_word_that_is_also_a_name_of_a_file_to_write(tmp_path: Path) -> None:
-    """`export latex --out latex`: the format is no file."""
-    done(["data", "export", "--suite", "demo", "--tasks", "gad", "--out", "gad"], tmp_path)
-    assert (tmp_path / "gad" / "gad" / "test.jsonl").is_file()

@@ -102,12 +102,8 @@ def test_bidirectional_is_refused_where_it_changes_nothing(
         folder
     )
     bound = bind(tasks.get("bc2gm"), Settings(max_length=48, attention="bidirectional"))
-    for of, told in (
-        (str(folder), "mamba: a word still changes no"),
-        (checkpoint("bert_uncased"), "bert_uncased: words already change the"),
-    ):
-        with pytest.raises(SettingsError, match=f"'bidirectional'.* has no effect on {told}"):
-            check(resolve_model(str(of)), bound)
+    with pytest.raises(SettingsError, match=r"'bidirectional'.* has no effect on mamba"):
+        check(resolve_model(str(folder)), bound)
 
 
 @pytest.mark.parametrize("task", ["bc2gm", "gad", "pubmedqa", "biosses", "hoc"])

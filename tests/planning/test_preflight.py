@@ -22,6 +22,9 @@ from blurb.messages.errors import (
     SettingsError,
     UnknownName,
 )
+from blurb.planning import trials
+from blurb.planning.options import RunOptions
+from blurb.planning.request import make_request
 from blurb.planning.steps import merge_refusals
 from tests.conftest import Builder
 from tests.cost.settings import made_up_step
@@ -431,6 +434,7 @@ def test_an_option_that_one_of_several_models_uses(checkpoint: Builder, here: Pa
         ("baseline:majority", {"head": "crf"}),
         ("baseline:bigrams", {"adapter": "lora"}),
         ("scratch:tiny", {"word_pooling": "mean"}),
+        ("scratch:tiny", {"attention": "bidirectional"}),
         ("scratch:tiny", {"eval_seed": 3, "protocol": "standard"}),
         ("scratch:tiny", {"pooling": "mean", "tasks": "ncbi-disease"}),
     ],
@@ -439,3 +443,12 @@ def test_a_setting_that_changes_no_trial(model: str, given: dict[str, Any]) -> N
     """Its row would have the trials of the row without it."""
     (error,) = refused(**{"model": model, "tasks": "gad", **given})
     assert "changes nothing in these trials" in str(error)
+
+
+def test_a_setting_that_one_of_several_models_uses(checkpoint: Builder) -> None:
+    """A decoder reads both directions with it; an encoder does so anyway, and has the trials that it has without."""
+    models = [str(checkpoint(kind)) for kind in ("qwen3", "bert_uncased")]
+    given = {**DEMO, "tasks": "ncbi-disease", "settings": {"attention": "bidirectional"}}
+    request, _, _ = make_request(RunOptions(model=models, **given))
+    settings = [job.trial.settings.get("attention") for job in trials.prepare(request).jobs]
+    assert settings == ["bidirectional", None]

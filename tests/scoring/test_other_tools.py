@@ -181,7 +181,7 @@ def test_tokens_of_two_entities_are_not_joined(tmp_path: Path) -> None:
     assert found.figures["recall"] == 100
 
 
-@pytest.mark.parametrize("place", ["x", None, [0], 1e999, 3.0, True])
+@pytest.mark.parametrize("place", ["x", None, [0], 1e999, 3.5, True, "7"])
 def test_places_that_are_none_are_refused(place: object, tmp_path: Path) -> None:
     rows = [
         {"id": row["id"], "spans": [{"start": 0, "end": place, "type": "Disease"}]} for row in NER
@@ -480,6 +480,11 @@ def test_samples_of_lm_evaluation_harness(tmp_path: Path) -> None:
             values = [[*map(str, each)] for each in values] if as_text else values
             choices.append(sample(place, row, filtered_resps=values, arguments=asked))
         assert score(tmp_path / "a.jsonl", shuffled(choices), "gad").score == 100
+        # Keys in another order, and numbers of documents with gaps
+        gaps = [{**each, "doc_id": 3 * each["doc_id"] + 7} for each in choices]
+        for each in gaps if as_text else ():
+            each["arguments"] = dict(reversed(each["arguments"].items()))
+        assert score(tmp_path / "a.jsonl", shuffled(gaps), "gad").score == 100
         choices[2]["filtered_resps"][0][0] = "nan" if as_text else math.nan
         with pytest.raises(BlurbError, match=r"a.jsonl:3: a value that cannot be read"):
             score(tmp_path / "a.jsonl", choices, "gad")

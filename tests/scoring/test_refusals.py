@@ -113,21 +113,15 @@ def test_another_number_of_words_is_a_difference(
     assert f"a.jsonl:1: {len(words)} words, but test.0 has {len(NER_ROW['tokens'])} words." in text
 
 
-def test_every_text_of_a_pair_is_compared(tmp_path: Path) -> None:
+@pytest.mark.parametrize("other", ["another", "the first"])
+def test_every_text_of_a_pair_is_compared(other: str, tmp_path: Path) -> None:
     rows = read_split(tasks.get("biosses"), demo.prepare(), "test")
     told = [
         {name: row[name] for name in ("text_a", "text_b")} | {"prediction": 1.0} for row in rows
     ]
-    told[2]["text_b"] = told[3]["text_b"]
+    told[2]["text_b"] = told[3]["text_b"] if other == "another" else told[2]["text_a"]
     text = refused(tmp_path, [*map(json.dumps, told)], name="a.jsonl", task="biosses")
-    assert f"a.jsonl:3: the text is not that of {rows[2]['id']}." in text
-
-
-def test_a_probability_of_no_label_is_refused(tmp_path: Path) -> None:
-    told = [{"id": key, "prediction": {"1": 0.9, "0": 0.1}} for key, _ in gold(GAD)]
-    told[1]["prediction"] = {"1": 0.9, "zero": 0.1}
-    text = refused(tmp_path, [*map(json.dumps, told)], name="a.jsonl")
-    assert "a.jsonl:2: 'zero' is no label of gad" in text
+    assert f"a.jsonl:3: the text is not that of {rows[2]['id']} (column 'text_b')." in text
 
 
 def test_a_submission_with_a_key_that_it_does_not_have(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from blurb.grouping import by_key
 from blurb.messages import DataError, SettingsError
 from blurb.row_files.reading import MOST_BYTES, ROWS, manifest_of
 from blurb.system import leases
-from blurb.system.files import check_types, read_bytes, write_whole
+from blurb.system.files import check_types, read_bytes, unique_keys, write_whole
 
 FILE, KEEP = "ledger.jsonl", ".gitkeep"
 BEFORE = ".before"
@@ -128,7 +128,7 @@ def read(path: Path) -> list[LedgerEntry]:
 
 def _entry(line: str, path: Path, number: int) -> LedgerEntry:
     try:
-        content = json.loads(line)
+        content = json.loads(line, object_pairs_hook=unique_keys)
     except (ValueError, RecursionError) as error:
         raise DataError(f"is no JSON: {error}", path, number) from None
     if not isinstance(content, dict) or not content.keys() <= TYPES.keys():

@@ -244,15 +244,12 @@ def check(source: ModelSource, formulation: Formulation, where: Where = unknown_
 def _check_large(source: ModelSource, formulation: Formulation, where: Where) -> None:
     """Raises a SettingsError if attention or adapter do not suit a checkpoint, or the other settings."""
     settings = formulation.settings
-    if settings.attention == "bidirectional":
-        causal = source.checkpoint.is_causal
-        if not causal or not source.checkpoint.can_be_bidirectional:
-            why = "a word still changes no vector" if causal else "words already change the vectors"
-            raise SettingsError(
-                f"The attention {show_setting(settings, 'attention', where)} has no effect on {{model}}: {why} "
-                "before it.",
-                model=source.name,
-            )
+    if settings.attention == "bidirectional" and not source.checkpoint.can_be_bidirectional:
+        raise SettingsError(
+            f"The attention {show_setting(settings, 'attention', where)} has no effect on {{model}}: a word "
+            "still changes no vector before it.",
+            model=source.name,
+        )
     if settings.adapter == "off":
         if given := [name for name in OF_LORA if getattr(settings, name) != DEFAULTS[name]]:
             raise SettingsError(f"{', '.join(given)}: only with {opt('adapter', 'lora')}.")

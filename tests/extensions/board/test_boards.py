@@ -436,6 +436,7 @@ def test_no_line_of_an_earlier_release_may_go_or_change(
     ("line", "told"),
     [
         ("{", "is no JSON"),
+        ('{"by": "a", "by": "b"}', "the key 'by' has two values"),
         ("[]", "expected an object of date"),
         ('{"date": "2026-11-24", "event": "liked", "row": "a", "by": "b"}', "event must be one of"),
         (

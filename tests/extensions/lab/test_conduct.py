@@ -327,6 +327,7 @@ TWO = "[variants.a]\n[variants.b]\nwhole_word = true\n"
         (f"text = 5\n{TWO}", "text must be a text or a list of texts"),
         (f"floors = 'bigrams'\n{TWO}", "floors are baselines, such as baseline:NAME"),
         ("variants = 5\n", "variants must be a table"),
+        (f"{TWO}published = 'PubMedBERTT'\n", "no published row called 'PubMedBERTT'. Did you"),
     ],
 )
 def test_a_study_that_cannot_be_made(tmp_path: Path, content: str, told: str) -> None:

@@ -15,6 +15,7 @@ from blurb.fields import Field
 from blurb.learners import PREFIX
 from blurb.messages import ErrorCollector, SettingsError, UnknownName
 from blurb.protocols import protocol
+from blurb.results import published
 from blurb.system import text_files
 from blurb.tasks import Task
 
@@ -150,6 +151,10 @@ def _study(content: Mapping[str, Any]) -> Study:
         variants.append(
             Variant(name, recipe, values["text"], values["mix"], values.get("published", ""))
         )
+    printed = {row.model for row in (*published.shipped(), *published.ablations())}
+    for variant in variants:
+        if variant.published not in ("", *printed):
+            raise UnknownName("published row", variant.published, printed)
     names = list(content["variants"])
     reference = content.get("reference", names[0])
     if reference not in names:
