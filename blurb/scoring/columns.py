@@ -5,6 +5,7 @@ Answers as a file or a script gives them, and the one place that reads the value
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import json
 import math
@@ -77,6 +78,21 @@ def reading_values(
         raise
     except UNREADABLE:
         raise DataError(what(), path, line) from None
+
+
+def read_list(given: Any) -> list[Any]:
+    """A list, or the text of one in JSON or as Python writes it."""
+    if isinstance(given, str):
+        try:
+            given = json.loads(given)
+        except json.JSONDecodeError:
+            try:
+                given = ast.literal_eval(given.strip())
+            except SyntaxError:
+                raise ValueError from None
+    if not isinstance(given, list):
+        raise TypeError
+    return given
 
 
 ID = ("id", "example_id", "guid", "index")

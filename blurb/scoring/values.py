@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import math
 import re
+from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from blurb.data.readers._examples import label_text, telling_trimmed_labels, trim_label, trim_labels
 from blurb.inputs import tagging
 from blurb.messages import SettingsError, opt, option_to_paste
-from blurb.scoring.columns import MENTIONS, Answer, AnswerFile, reading_values
+from blurb.scoring.columns import MENTIONS, Answer, AnswerFile, read_list, reading_values
 from blurb.system.parquet import UNREADABLE
 from blurb.tasks import Task
 
@@ -89,12 +89,11 @@ def _quote_value(value: Any) -> str:
     return repr(text if len(text) <= QUOTED else f"{text[:QUOTED]}...")
 
 
-def _read_label(task: Task, file: AnswerFile, answer: Answer) -> str:
-    """The text of a label, or of the most probable one."""
+def _read_label(task: Task, file: AnswerFile, answer: Answer) -> dict[str, float]:
+    """The text of a label, which is certain, or the probabilities of labels."""
     if isinstance(answer.value, dict):
-        shares = _read_probabilities(answer.value, file, answer, whole=True)
-        return max(shares, key=lambda name: shares[name])  # the first of equal ones
-    return label_text(answer.value)
+        return _read_probabilities(answer.value, file, answer, whole=True)
+    return {label_text(answer.value): 1}
 
 
 def _read_labels(task: Task, file: AnswerFile, answer: Answer) -> list[str]:
@@ -103,7 +102,7 @@ def _read_labels(task: Task, file: AnswerFile, answer: Answer) -> list[str]:
         shares = _read_probabilities(given, file, answer, whole=False)
         return [name for name, share in shares.items() if share > 0.5]
     if not isinstance(given, str) or given.strip().startswith("["):
-        return [label_text(each) for each in _read_list(given)]
+        return [label_text(each) for each in read_list(given)]
     if given.strip() in task.labels:  # whose name may have a comma
         return [trim_label(given)]
     mark = next((mark for mark in "|;," if mark in given), "|")
@@ -114,7 +113,7 @@ def _read_tags(task: Task, file: AnswerFile, answer: Answer) -> list[str]:
     given = answer.value
     if isinstance(given, str) and not given.strip().startswith("["):
         return given.replace(",", " ").split()
-    tags = _read_list(given)
+    tags = read_list(given)
     if not all(issubclass(kind, str) for kind in {*map(type, tags)}):
         raise TypeError
     return trim_labels(tags)
@@ -123,7 +122,7 @@ def _read_tags(task: Task, file: AnswerFile, answer: Answer) -> list[str]:
 def _read_entities(task: Task, file: AnswerFile, answer: Answer) -> list[dict[str, Any]]:
     """Entities with their texts or places, and the types that their keys state."""
     mentions: list[dict[str, Any]] = []
-    for each in _read_list(answer.value):
+    for each in read_list(answer.value):
         entity = {"text": each} if isinstance(each, str) else {**each}
         text = entity.get("text", entity.get("entity" if "type" in entity else "word"))
         types = [
@@ -232,21 +231,6 @@ def _read_probabilities(
     return shares
 
 
-def _read_list(given: Any) -> list[Any]:
-    """A list, or the text of one in JSON or as Python writes it."""
-    if isinstance(given, str):
-        try:
-            given = json.loads(given)
-        except json.JSONDecodeError:
-            try:
-                given = ast.literal_eval(given.strip())
-            except SyntaxError:
-                raise ValueError from None
-    if not isinstance(given, list):
-        raise TypeError
-    return given
-
-
 def _read_number(task: Task, file: AnswerFile, answer: Answer) -> float:
     number = math.nan if isinstance(answer.value, bool) else float(answer.value)
     if not math.isfinite(number):
@@ -273,10 +257,15 @@ def _mapping_hint(name: str, task: Task) -> str:
 
 
 def labels(task: Task, file: AnswerFile, written: Reading) -> list[str]:
-    """One label an example, by name."""
-    return [
-        _known_label(task, file, answer, answer.value, written.names) for answer in file.answers
-    ]
+    """One label an example, by name: the most probable one, of equal ones the first."""
+    chosen = []
+    for answer in file.answers:
+        shares = defaultdict[str, float](float)
+        for name, share in answer.value.items():  # several names may be those of one label
+            shares[written.names.get(name, name)] += share
+        best = max(shares, key=lambda label: shares[label])
+        chosen.append(_known_label(task, file, answer, best, {}))
+    return chosen
 
 
 def label_lists(task: Task, file: AnswerFile, written: Reading) -> list[list[str]]:

@@ -267,3 +267,17 @@ def test_no_name_is_proposed_for_an_answer_that_is_no_text(tmp_path: Path) -> No
 
 def test_a_file_of_too_many_lines(tmp_path: Path) -> None:
     assert "a.tsv:1000001: more than 1,000,000 lines" in refused(tmp_path, ["1"] * 1_000_001)
+
+
+def test_probabilities_of_names_of_one_label_are_added(tmp_path: Path) -> None:
+    told = [
+        {
+            "id": key,
+            "prediction": {"a": 0.3, "b": 0.3, "0": 0.4} if label == "1" else {"b": 0.4, "0": 0.6},
+        }
+        for key, label in gold(GAD)
+    ]
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps(one) + "\n" for one in told), encoding="utf-8")
+    scored = score(GAD, path, suite="demo", names={"a": "1", "b": "1"})[0]
+    assert scored.score == 100
