@@ -79,6 +79,11 @@ _WORDS = Field(object, parse=lambda given: given and request.words(str(given)))
 _RECIPE = {name: about for name, about in fields.of(Recipe).items() if name != "seed"} | {
     "words": _WORDS
 }
+_PRINTED = Field(
+    str,
+    choices=lambda: {row.model for row in (*published.shipped(), *published.ablations())},
+    noun="published row",
+)
 KEYS = Field(
     dict,
     keys={
@@ -93,7 +98,7 @@ KEYS = Field(
         "variants": Field(
             dict,
             keys=Field(
-                dict, keys={**_RECIPE, "text": _TEXTS, "mix": _TEXTS, "published": Field(str)}
+                dict, keys={**_RECIPE, "text": _TEXTS, "mix": _TEXTS, "published": _PRINTED}
             ),
             must="be at least two [variants.NAME]",
             rule=lambda tables: len(tables) > 1,
@@ -151,10 +156,6 @@ def _study(content: Mapping[str, Any]) -> Study:
         variants.append(
             Variant(name, recipe, values["text"], values["mix"], values.get("published", ""))
         )
-    printed = {row.model for row in (*published.shipped(), *published.ablations())}
-    for variant in variants:
-        if variant.published not in ("", *printed):
-            raise UnknownName("published row", variant.published, printed)
     names = list(content["variants"])
     reference = content.get("reference", names[0])
     if reference not in names:
