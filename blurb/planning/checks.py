@@ -157,13 +157,14 @@ def check_inputs(
 
 def check_overrides(planned: Sequence[Planned]) -> None:
     """Raises a SettingsError for each setting without effect on every trial: its row would have those of another."""
-    errors, every = ErrorCollector(), [job.trial for plan in planned for job in plan.jobs]
+    errors, jobs = ErrorCollector(), [job for plan in planned for job in plan.jobs]
     for name, value in [item for plan in planned for item in plan.request.overrides.items()]:
         # A later setting is part of a trial only where it differs from its default.
         if any(
-            name in trial.settings
-            or (FIELDS[name].later and value == DEFAULTS[name] and name in trial.kind.settings)
-            for trial in every
+            name in job.trial.settings
+            or (name == "relation_input" and job.data.original)  # decides what is read
+            or (FIELDS[name].later and value == DEFAULTS[name] and name in job.trial.kind.settings)
+            for job in jobs
         ):
             continue
         where = planned[0].request.options.get(name, opt("set", name))

@@ -99,11 +99,8 @@ def seeds_of(request: Request, source: ModelSource, task: Task) -> tuple[int, ..
     """The seeds to run; one for a deterministic learner."""
     kind, count = request.learner(source), request.seeds
     assert not isinstance(count, str), "a word, of what decides about the number, is no request"
-    # Beside other models several seeds may be meant for those.
-    alone = kind.reads_checkpoint or all(
-        request.learner(one).deterministic for one in request.sources
-    )
-    if kind.deterministic and alone and (count or 1) > 1:
+    # Otherwise several seeds are meant for other models, or for whatever a script is given.
+    if kind.deterministic and kind.reads_checkpoint and (count or 1) > 1:
         noun = kind.rows.noun
         raise SettingsError(
             f"{noun[0].upper()}{noun[1:]} is deterministic: {count} seeds would give the same number {count} times.",

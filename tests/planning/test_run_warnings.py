@@ -28,9 +28,7 @@ pytestmark = pytest.mark.extensions  # warnings about clusters among them
 def predicted(jobs: int = 1, learner: Any = FIRST, **cost: float) -> Estimate:
     """An estimate of two trials of a model, the second of which takes half."""
     final = trials.prepare(
-        request(
-            Path("runs"), learner, tasks_="gad", seeds=2 if learner is FIRST else 1, overrides={}
-        )
+        request(Path("runs"), learner, tasks_="gad", seeds=2, overrides={})
     ).final
     if len(final) == 1:
         final = [final[0], replace(final[0], data=replace(final[0].data, task="hoc"))]

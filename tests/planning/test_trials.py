@@ -121,11 +121,12 @@ def test_seeds_are_those_of_the_protocol_or_of_the_command(
         assert trials.seeds_of(asked, MAJORITY, tasks.get(task)) == (1,)
 
 
-def test_what_is_deterministic_has_no_second_seed(tmp_path: Path) -> None:
-    for alone, name in ((FIRST, "probe"), (MAJORITY, "smoke")):
-        asked = replace(request(tmp_path, alone, protocol=name, seeds=2), overrides={})
-        with pytest.raises(SettingsError, match="--seeds"):
-            trials.prepare(asked)
+def test_a_probe_has_no_second_seed(tmp_path: Path) -> None:
+    asked = replace(request(tmp_path, FIRST, protocol="probe", seeds=2), overrides={})
+    with pytest.raises(SettingsError, match="--seeds"):
+        trials.prepare(asked)
+    # A baseline is one under every protocol
+    assert len(trials.prepare(replace(asked, sources=[MAJORITY])).jobs) == 2
 
 
 def test_an_override_is_in_the_trials_that_it_concerns_and_in_no_others(tmp_path: Path) -> None:
