@@ -51,13 +51,10 @@ def _check_target(path: str | Path, place: Path, option: str, other: str | None)
         if (each.parent / SCHEMA_FILE).is_file()
         and (each.name in (SCHEMA_FILE, *TABLES) or (each / OWNERS).is_file())
     ]
-    if own:
-        what = f"{path} is of the store {own[0].parent}, and would be replaced"
-    elif other and not place.is_dir():
-        what = f"{path} is the file of {other} as well, and would be replaced"
-    else:
-        return
-    raise SettingsError(what, fix=f"choose another place for {option}.")
+    if own or (other and not place.is_dir()):
+        whose = f"of the store {own[0].parent}" if own else f"the file of {other} as well"
+        what = f"{path} is {whose}, and would be replaced"
+        raise SettingsError(what, fix=f"choose another place for {option}.")
 
 
 def click_command(

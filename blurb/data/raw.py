@@ -75,9 +75,8 @@ def _read_input(task: Task, given: Input, number: int) -> Raw:
         example[name] = _checked_value(name, task.task_type.columns[name], record[name], record)
     if "tokens" in requested:
         example["tags"] = ["O"] * len(example["tokens"])
-        both = (str(record.get("text") or ""), "".join(example["tokens"]))
-        whole, joined = ("".join(one.split()) for one in both)
-        if words is None and whole not in ("", joined):
+        text = "".join(str(record.get("text") or "").split())
+        if words is None and text not in ("", "".join("".join(example["tokens"]).split())):
             raise DataError("'text' and 'tokens' are not the same; give one of them.")
     # Whose corpora say which entity is the head.
     directed = task.is_declared and not task.layout.get("dummies")

@@ -236,7 +236,7 @@ def find_trial(
             )
         record = found.read(folder)
         own, number = record.trial.task, record.trial.seed
-        if resolve_name(task or own, [own]) != own or (seed or number) != number:
+        if resolve_name(task or own, [own]) != own or seed not in (None, number):
             raise SettingsError(
                 f"the trial is a run of {own} with seed {number}",
                 where=reference,

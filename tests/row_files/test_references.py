@@ -240,7 +240,7 @@ def test_the_folder_of_a_trial_is_a_run_of_one_dataset_and_seed(made: Path) -> N
     task, seed = record.trial.task, record.trial.seed
     assert find_trial(str(folder), Path("nowhere"), task, seed).trial == record.trial
     assert find_trial(str(folder), Path("runs"), task.upper()).trial == record.trial
-    for other in ((None, seed + 1), ("hoc", None)):
+    for other in ((None, seed + 1), (None, 0), ("hoc", None)):
         with pytest.raises(SettingsError, match=f"the trial is a run of {task} with seed {seed}"):
             find_trial(str(folder), Path("runs"), *other)
 
