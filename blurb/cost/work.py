@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import itertools
 import math
 import os
 import time
-from collections.abc import Iterator, Mapping
+import timeit
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -25,13 +25,14 @@ from blurb.inputs.features import Ints
 from blurb.learners import building
 from blurb.learners.base import Subset
 from blurb.messages import format_size, opt
-from blurb.protocols.settings import example_limits
+from blurb.protocols.settings import Settings, example_limits
 from blurb.system.process import trim_heap
 from blurb.training.batches import training_batches
 from blurb.training.hardware import choose_device
 from blurb.training.optimizer import layers
 
 clock = time.perf_counter
+computed = time.process_time
 SAMPLE = 256
 """Examples of a split that are tokenised: their mean length is then known to about 3 %."""
 INPUTS = 4
@@ -129,18 +130,16 @@ class TimedStep(NamedTuple):
     read: float
 
 
-def time_step(job: Job, train: SplitSample, threads: int) -> TimedStep:
-    """Times a step and a pass of inputs of the median length in the trial's own loop, each after one that warms up.
+def _step_settings(job: Job, on_gpu: bool) -> Settings:
+    """The settings of a trial, for one update alone.
 
     Layers of a frozen encoder stay frozen: with gradients and moments it might not fit into memory.
     """
-    task, kind = load_data(job.data).task, job.learner
-    on_gpu = choose_device(job.place).type == "cuda"
-    own = formulations.bind(task, job.trial.settings).settings
-    inputs = INPUTS if kind.reads_checkpoint and not on_gpu else own.batch_size
+    kind = job.learner
+    own = formulations.bind(load_data(job.data).task, job.trial.settings).settings
     settings = replace(
         own,
-        batch_size=inputs,
+        batch_size=INPUTS if kind.reads_checkpoint and not on_gpu else own.batch_size,
         dev_sample=0,
         epochs=1,
         max_updates=0,
@@ -152,6 +151,15 @@ def time_step(job: Job, train: SplitSample, threads: int) -> TimedStep:
         depth = len(layers(job.source.checkpoint.outline))
         if depth == job.source.checkpoint.size.layers:  # ALBERT's layers are one
             settings = replace(settings, freeze_layers=depth)
+    return settings
+
+
+def time_step(job: Job, train: SplitSample, threads: int) -> TimedStep:
+    """Times steps and passes of inputs of the median length in the trial's own loop, after one that warms up."""
+    task, kind = load_data(job.data).task, job.learner
+    on_gpu = choose_device(job.place).type == "cuda"
+    settings = _step_settings(job, on_gpu)
+    inputs = settings.batch_size
     median = float(np.median(train.lengths))
     near = train.index[np.argsort(np.abs(train.lengths - median), kind="stable")]
     chosen = [train.sample[place] for place in np.resize(near, inputs)]
@@ -165,32 +173,39 @@ def time_step(job: Job, train: SplitSample, threads: int) -> TimedStep:
     learner.checkpointing = job.checkpointing
     marks, before = [clock()], torch.get_num_threads()
 
-    def note_time(*progress: int) -> None:
+    def train_step() -> None:
+        features = learner.formulation.features(chosen, learner.tokenizer, learner.limit)
+        targets = learner.formulation.targets(chosen)
+        # Without the update: of four inputs it takes as long as of a batch, and would be scaled with them.
+        learner.trainer.add_gradients(features, np.arange(inputs), targets, inputs)
         if on_gpu:
             torch.cuda.synchronize()
-        marks.append(clock())
 
+    def fastest(step: Callable[[], object]) -> float:
+        seconds = timeit.repeat(step, timer=clock, number=1, repeat=2)
+        if not on_gpu:
+            # On a busy machine threads wait for each other, at times for ten times as long. One waits for none.
+            torch.set_num_threads(1)
+            seconds.append(timeit.timeit(step, timer=computed, number=1))
+            torch.set_num_threads(threads)
+        return min(seconds)
+
+    trained = 0.0
     try:
         torch.set_num_threads(threads)
-        learner.fit(Subset(chosen, ""), Subset(chosen, ""), 0, note_time)
+        learner.fit(Subset(chosen, ""), Subset(chosen, ""), 0, lambda *_: marks.append(clock()))
+        marks.append(clock())  # a fit without steps has told nothing
         if kind.backward:
-            features = learner.formulation.features(chosen, learner.tokenizer, learner.limit)
-            targets = learner.formulation.targets(chosen)
             learner.trainer.network.train()
-            note_time()
-            # Without the update: of four inputs it takes as long as of a batch, and would be scaled with them.
-            learner.trainer.add_gradients(features, np.arange(inputs), targets, inputs)
-            note_time()
-        note_time()
-        learner.predict(Subset(chosen, ""))
-        note_time()
+            trained = fastest(train_step)
+        read = fastest(lambda: learner.predict(Subset(chosen, "")))
     finally:
         torch.set_num_threads(before)
-        del learner
+        learner = None
         gc.collect()  # a learner refers to itself; its weights would wait for a chance collection
         trim_heap()
-    seconds = [(end - start) / median / inputs for start, end in itertools.pairwise(marks)]
-    return TimedStep(marks[1] - marks[0], kind.backward * seconds[-3], seconds[-1])
+    tokens = median * inputs
+    return TimedStep(marks[1] - marks[0], trained / tokens, read / tokens)
 
 
 def lacking_memory(expected: Estimate) -> Iterator[str]:

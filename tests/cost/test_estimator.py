@@ -326,16 +326,18 @@ def test_a_sample_is_spread_evenly_and_has_the_lengths_of_the_tokenizer(
 def test_a_step_is_what_the_clock_says_without_the_update(
     kind: str, checkpoint: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A clock says 7, 1 and 2 seconds for start, gradients and pass, and 100 for what is between them."""
+    """The least of two by the clock, and of what one thread computed: start 7 s, gradients 1 s, a pass 2 s."""
     planned = job(kind if ":" in kind else checkpoint(kind), tmp_path, batch_size=6)
     train = sample_splits(planned)["train"]
-    times = iter([0.0, 7.0, 107.0, 108.0, 208.0, 210.0])
-    monkeypatch.setattr(work, "clock", times.__next__)
+    wall = iter([0.0, 7.0, 8.0, *(0.0, 3.0, 0.0, 5.0), *(0.0, 9.0, 0.0, 2.0)])
+    computed = iter([0.0, 1.0, 0.0, 4.0])
+    monkeypatch.setattr(work, "clock", wall.__next__)
+    monkeypatch.setattr(work, "computed", computed.__next__)
     threads = torch.get_num_threads()
     step = time_step(planned, train, threads + 1)
     tokens = (6 if ":" in kind else work.INPUTS) * float(np.median(train.lengths))
     assert step == pytest.approx((7.0, 1 / tokens, 2 / tokens))
-    assert next(times, None) is None
+    assert (next(wall, None), next(computed, None)) == (None, None)
     assert torch.get_num_threads() == threads
 
 
