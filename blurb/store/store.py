@@ -87,8 +87,11 @@ class Store:
             if not file.exists():
                 return set()
             # Taken for nobody's, a row would be looked for in another folder, or lose its own to a namesake.
-            fix = "remove it, and run the blurb run command of each row of this folder again."
-            raise with_effect(error, "Nobody knows whose trials are in this folder", fix) from error
+            raise with_effect(
+                error,
+                "Nobody knows whose trials are in this folder",
+                "remove it, and run the blurb run command of each row of this folder again.",
+            ) from error
 
     @contextmanager
     def locked(self) -> Iterator[None]:
