@@ -100,7 +100,8 @@ class Field:
         """
         if (given is None and self.optional) or given in self.words:
             return given
-        if self.many and self.kind is not object and isinstance(given, Collection):
+        in_list = self.many and self.kind is not object
+        if in_list and isinstance(given, Collection) and not isinstance(given, str):
             return tuple(
                 replace(self, many=False).checked(name, each, where, alike) for each in given
             )
@@ -108,14 +109,14 @@ class Field:
         if any("\0" in str(each) for each in several if isinstance(each, str | PurePath)):
             raise SettingsError(f"{name} must be without the character U+0000.", where=where)
         known = self.choices() if callable(self.choices) else self.choices
-        fits = self._is_kind(given)
+        fits = not in_list and self._is_kind(given)
         if fits and known:
             given = resolve_name(given, known) if alike else given
             if self.noun and given not in known:
                 raise UnknownName(self.noun, given[:SHOWN], known, where=where)
         must = ""
         if not fits or (given not in known if known else not self._is_within(given)):
-            of_kind = "" if fits else f"{KINDS[self.kind][0]}, "
+            of_kind = "" if fits else f"{'a list, each ' * in_list}{KINDS[self.kind][0]}, "
             must = f"one of {', '.join(known)}" if known else self.bounds
             must = f"be {of_kind}{must}".replace(", ,", ",").removesuffix(", ")
         elif self.rule is not None and not self.rule(given):
@@ -226,7 +227,8 @@ def _is_of_type(hint: Any, given: Any) -> bool:
     return any(
         each in (Any, Ellipsis)
         or (
-            isinstance(given, get_origin(each) or each)
+            isinstance(given, numbers.Real if each is float else get_origin(each) or each)
+            and not (get_args(each) and isinstance(given, str))  # a text is no list of its letters
             and all(_is_of_type(inside, part) for inside in get_args(each)[-1:] for part in parts)
         )
         for each in types_of(hint)

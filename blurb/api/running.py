@@ -200,15 +200,19 @@ def given_as_options(call: Callable[P, Results]) -> Callable[P, Results]:
 
     A test compares names, order, types and defaults of the signature with the list; people, editors and mypy read it.
     """
-    signature = inspect.signature(call)
 
     @wraps(call)
     def run_with(*arguments: P.args, **keywords: P.kwargs) -> Results:
-        given = signature.bind(*arguments, **keywords).arguments
-        _refuse_unknown(given.get("settings", {}))
-        return execute(RunOptions(**with_file(given)))
+        return execute(options_of(call, *arguments, **keywords))
 
     return run_with
+
+
+def options_of(call: Callable[..., Results], /, *arguments: Any, **keywords: Any) -> RunOptions:
+    """The options that the arguments of a call are; UnknownName for a keyword that is none."""
+    given = inspect.signature(call).bind(*arguments, **keywords).arguments
+    _refuse_unknown(given.get("settings", {}))
+    return RunOptions(**with_file(given))
 
 
 @given_as_options

@@ -130,7 +130,7 @@ def numbered(folder: Path, allow: Collection[str] | None = None) -> list[Job | N
     content = read_json(folder / JOBS)
     if content.get("schema") != SCHEMA:
         raise StoreError(
-            f"{folder / JOBS} has schema version {content.get('schema')}, but this version of blurb reads {SCHEMA}",
+            f"{folder / JOBS} has schema version {content.get('schema')!r}, but this version of blurb reads {SCHEMA}",
             fix=f"use the version that wrote it ({content.get('blurb')}).",
         )
     file = folder / JOBS

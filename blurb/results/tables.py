@@ -133,8 +133,11 @@ def check_schema(path: Path, columns: Sequence[str], option: str = opt("leaderbo
             fix=schema_remedy(version) or f"choose another {option}, or move it away.",
         )
     if ("metric" in present) != ("metric" in columns):
-        kind = "a table of runs" if "metric" in present else "a leaderboard"
-        raise StoreError(f"{path} is {kind} and was not changed", fix=f"choose another {option}.")
+        kind = "a table of runs" if "metric" in present else "no table of runs"  # perhaps cut
+        raise StoreError(
+            f"{path} is {kind} and was not changed",
+            fix=f"choose another {option}, or move it away.",
+        )
 
 
 NOTE = ".blurb-tables.json"

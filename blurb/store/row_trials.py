@@ -138,11 +138,11 @@ def read(store: Store, tell: Tell = tell_damage, near: str = "") -> list[RowTria
     :param near: the name of a row or of its model: only rows that it may mean are read, and all of equal names
     """
     rows: list[RowTrials] = []
-    for model in sorted(_names_in(store.root), key=names.by_number):
+    for model in sorted(_names_in(store.root, tell), key=names.by_number):
         if near and not names.related(model, near):
             continue
         folder = store.root / model / FOLDER
-        for name in sorted(filter(FILE.fullmatch, _names_in(folder))):
+        for name in sorted(filter(FILE.fullmatch, _names_in(folder, tell))):
             try:
                 rows.append(_parse_row(folder / name))
             except BlurbError as error:
@@ -151,11 +151,14 @@ def read(store: Store, tell: Tell = tell_damage, near: str = "") -> list[RowTria
     return rows
 
 
-def _names_in(folder: Path) -> list[str]:
+def _names_in(folder: Path, tell: Tell) -> list[str]:
     """The names in a folder; none if it does not exist, as a model may have no rows."""
     try:
         return os.listdir(folder)
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        tell(StoreError(f"cannot be read: {error.strerror}. Its rows are left out.", where=folder))
         return []
 
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from blurb import names
-from blurb.messages import StoreError
+from blurb.messages import StoreError, with_effect
 from blurb.store.record import PREDICTIONS, Record, foreign_files
-from blurb.store.trial import PROVENANCE
+from blurb.store.trial import PROVENANCE, from_json
 from blurb.system import leases
 from blurb.system.files import file_hash, hidden_name, read_json, write_json
 
@@ -31,6 +32,13 @@ LEFT_OUT = "The trial is left out"
 ASIDE = (f"*.{NEW}", f"*.{OLD}")
 """The ending after `.HASH.` in names of temporary folders."""
 FILES = ("spec.json", PROVENANCE, "metrics.json", PREDICTIONS, "history.csv", "log.txt")
+
+
+@dataclass(frozen=True)
+class FolderOwners:
+    """The content of `models.json`."""
+
+    models: Sequence[str]
 
 
 class Store:
@@ -71,10 +79,19 @@ class Store:
         return self._owners(self.folder(model))
 
     def _owners(self, folder: str) -> set[str]:
-        """The models that have claimed a folder."""
-        with suppress(StoreError, KeyError, TypeError):
-            return set(map(str, read_json(self.root / folder / OWNERS)["models"]))
-        return set()
+        """The models that have claimed a folder; StoreError if the file that says so cannot be read."""
+        file = self.root / folder / OWNERS
+        try:
+            return set(from_json(FolderOwners, read_json(file), file).models)
+        except StoreError as error:
+            if not file.exists():
+                return set()
+            # Taken for nobody's, a row would be looked for in another folder, or lose its own to a namesake.
+            raise with_effect(
+                error,
+                "Nobody knows whose trials are in this folder",
+                "remove it, and run the blurb run command of each row of this folder again.",
+            ) from error
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -192,12 +209,8 @@ class Store:
         return record
 
     def hash_folders(self) -> list[Path]:
-        """Folders with the name of a trial, in a fixed order, also without a spec.json."""
-        return sorted(
-            path
-            for path in self.root.glob("*/*/*")
-            if path.is_dir() and names.HASH.fullmatch(path.name)
-        )
+        """All that has the name of a trial, in a fixed order, also without a spec.json."""
+        return sorted(path for path in self.root.glob("*/*/*") if names.HASH.fullmatch(path.name))
 
     def trial_folders(self) -> list[Path]:
         """Folders of all trials, finished or not, in a fixed order."""

@@ -391,6 +391,13 @@ def test_a_table_of_the_other_kind_is_left_alone(name: str, tmp_path: Path) -> N
         tables.rebuild(store, tmp_path / name)
 
 
+def test_a_table_whose_header_is_cut_is_not_called_another_one(tmp_path: Path) -> None:
+    store = stored(tmp_path / "runs", "m")
+    (tmp_path / "results.csv").write_text("schema,suite,mod")
+    with pytest.raises(StoreError, match=r"is no table of runs .*, or move it away"):
+        tables.rebuild(store, tmp_path / "leaderboard.csv")
+
+
 def test_a_damaged_table_is_told_with_its_line(tmp_path: Path) -> None:
     store = stored(tmp_path / "runs", "m")
     tables.rebuild(store, tmp_path / "leaderboard.csv")

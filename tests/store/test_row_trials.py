@@ -156,3 +156,12 @@ def test_what_is_no_row_is_never_read_as_one(tmp_path: Path) -> None:
     shutil.copy(next((tmp_path / "m" / "rows").glob("*.json")), tmp_path / "m" / "rows" / "x.json")
     (tmp_path / "m" / "rows" / "0123456789abcdef.failed.json").write_text('{"message": "boom"}')
     assert len(from_store.read(store, lambda damage: pytest.fail(str(damage)))) == 1
+
+
+def test_rows_that_cannot_be_listed_are_told(tmp_path: Path) -> None:
+    store = stored(tmp_path, "m")
+    (tmp_path / "n").mkdir()
+    (tmp_path / "n" / rows.FOLDER).symlink_to(rows.FOLDER)  # leads round
+    told: list[str] = []
+    assert len(rows.read(store, lambda damage: told.append(str(damage)))) == 1
+    assert [str(tmp_path / "n" / rows.FOLDER) in text for text in told] == [True]

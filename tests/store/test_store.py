@@ -13,7 +13,7 @@ from blurb.cli import cli
 from blurb.messages.errors import StoreError
 from blurb.store import row_trials as rows
 from blurb.store.record import read_predictions, read_spec, write_predictions
-from blurb.store.store import FILES, SCHEMA_FILE, Store
+from blurb.store.store import FILES, OWNERS, SCHEMA_FILE, Store
 from blurb.system import leases
 from tests.rewriting import edit
 from tests.store.fakes import finish, row, stored, trial
@@ -318,3 +318,28 @@ def test_no_model_has_the_folder_of_a_file(name: str, tmp_path: Path) -> None:
         for path in tmp_path.iterdir()
     )
     assert store.folder(name) == Store(tmp_path).folder(name)
+
+
+@pytest.mark.parametrize(
+    "content", ["", '{"models": ["m"', "{}", '{"models": "m"}', '{"models": ["m"], "owner": "n"}']
+)
+def test_a_folder_whose_owners_cannot_be_read_is_not_taken_for_nobodys(
+    content: str, tmp_path: Path
+) -> None:
+    """Its rows were looked for in another folder, and had no trial."""
+    stored(tmp_path, "m")
+    (tmp_path / "m" / OWNERS).write_text(content)
+    store = Store(tmp_path)
+    for look in (store.folder, store.claim):
+        with pytest.raises(StoreError, match=r"models\.json: .*remove it"):
+            look("m")
+    (tmp_path / "m" / OWNERS).unlink()
+    store.claim("m")
+    assert store.owners("m") == {"m"}
+
+
+def test_a_file_in_the_place_of_a_trial_is_damage(tmp_path: Path) -> None:
+    store, place = Store(tmp_path), tmp_path / "m" / "gad" / ("0" * 16)
+    place.parent.mkdir(parents=True)
+    place.touch()
+    assert [(path, store.damage(path)) for path in store.hash_folders()] == [(place, ["DONE.json"])]

@@ -11,8 +11,6 @@ import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from scipy.special import stdtr
-
 from blurb.extensions.series.smoothing import Measure
 from blurb.messages import DataError, SettingsError, count_noun
 
@@ -102,14 +100,9 @@ def bisect(
     :param steps: ascending; the first is good
     :param drop: points by which the last is worse, for there to be anything to find
     :param error: of the whole search; so many fine-tunings are made, `MOST` at most, that it is held
-    :raises SettingsError: for a drop that is not positive, or fewer than two steps
+    :raises SettingsError: for fewer than two steps
     :raises DataError: if one of the ends cannot be scored
     """
-    if not drop > 0 or not 0 < error < 1 or not 1 <= seeds <= MOST:
-        raise SettingsError(
-            f"A search needs a drop above 0, an error between 0 and 1 and 1 to {MOST} fine-tunings "
-            f"(got {drop:g}, {error:g}, {seeds})."
-        )
     if len(steps) < 2:
         raise SettingsError("A search needs at least two checkpoints.")
     search = _Search(list(steps), evaluate, math.ceil(math.log2(max(2, len(steps) - 1))), error)
@@ -177,6 +170,8 @@ class _Line:
         :param side: values of its side, whose own mean is uncertain, too
         :param freedom: degrees of freedom of their deviation
         """
+        from scipy.special import stdtr
+
         distance, deviation = abs(statistics.fmean(side) - self.value), statistics.stdev(side)
         error = deviation * math.sqrt(1 / runs + 1 / max(runs, len(side)))
         return float(stdtr(freedom, -distance / error)) if error else 0.5 * (not distance)

@@ -3,10 +3,12 @@
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 
+import blurb
 from blurb.extensions.series.bisecting import Bisection, bisect
 from blurb.extensions.series.conduct import following
 from blurb.messages.errors import BlurbError
@@ -139,18 +141,15 @@ def test_one_seed_has_no_known_error() -> None:
 
 
 @pytest.mark.parametrize(
-    ("steps", "given"),
-    [
-        (STEPS[:1], {}),
-        (STEPS, {"drop": 0.0}),
-        (STEPS, {"error": 1.0}),
-        (STEPS, {"seeds": 0}),
-        (STEPS, {"drop": np.nan}),
-    ],
+    "given",
+    [{"drop": 0.0}, {"drop": np.nan}, {"error": 1.0}, {"seeds": 0}, {"seeds": 21}, {"seeds": "3"}],
 )
-def test_what_cannot_be_searched(steps: list[int], given: dict[str, float]) -> None:
+def test_what_cannot_be_searched(given: dict[str, Any]) -> None:
     with pytest.raises(BlurbError, match="search needs"):
-        bisect(steps, _run(40)[0], **{"drop": 1.0, **given})  # type: ignore[arg-type]
+        bisect(STEPS[:1], _run(40)[0], drop=1.0)
+    (name,) = given
+    with pytest.raises(BlurbError, match=f"^{name} must be"):
+        blurb.bisect("nowhere", "gad", **{"drop": 1.0, **given})
 
 
 def test_an_end_that_fails_ends_the_search() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import blurb
 from blurb.extensions.reports.html import svg
 from blurb.extensions.reports.html.collect import collect
 from blurb.extensions.reports.html.render import render
@@ -505,13 +506,7 @@ def test_a_checkpoint_that_is_none_does_not_end_a_watch(
 
 @pytest.mark.parametrize(
     ("trials", "there"),
-    [
-        ({}, True),
-        ({"seeds": 2}, False),
-        ({"lr": 0.01}, False),
-        ({"seeds": "auto"}, False),
-        ({"device": "cpu"}, True),
-    ],
+    [({}, True), ({"seeds": 2}, False), ({"lr": 0.01}, False), ({"device": "cpu"}, True)],
 )
 def test_only_what_this_call_would_score_is_there_already(
     read: Read, trials: dict[str, Any], there: bool
@@ -522,3 +517,26 @@ def test_only_what_this_call_would_score_is_there_already(
     own = precisions.choose_precision("auto", hardware.choose_device("cpu"))
     _, scoring = read([_row([60.0], precision=own)], **trials)
     assert bool(scoring.stored([STEP])) is there
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda: blurb.series("a", output=None), "output must be of type Path | str (got None)"),
+        (lambda: blurb.watch("a", output=None), "output must be of type Path | str (got None)"),
+        (lambda: blurb.bisect("a", "gad", 1.0, output=None), "output must be of type"),
+        (lambda: blurb.watch("a", pause=30), "there is no such folder"),
+        (lambda: blurb.series("a", require=10), "require must be a list, each a whole number"),
+        (lambda: blurb.series("a", beside="mine"), "beside must be of type"),
+        (lambda: blurb.series("a", run=False, budget="5m"), "budget= has no effect"),
+        (lambda: blurb.series("a", run=False, lr=0.1), "lr= has no effect"),
+        (lambda: Scoring(["gad"], "sketch", "dev", Path(), {"sets": 1}), "called 'sets'"),
+        (lambda: Scoring(["gad"], "sketch", "dev", Path(), {"precision": "b"}), "precision must"),
+    ],
+)  # fmt: skip
+def test_an_argument_that_is_not_understood_is_told_before_anything_is_scored(
+    call: Callable[[], object], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BlurbError, match=re.escape(told)):
+        call()

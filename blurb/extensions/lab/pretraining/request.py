@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -113,9 +114,10 @@ def words(text: str) -> int:
     (20000000, 1500, 300)
     """
     match = NUMBER.fullmatch(text.strip().replace("_", "").replace(",", ""))
-    if match is None or not float(match[1]):
+    count = Fraction(match[1]) * UNITS[match[2].lower()] if match else Fraction()
+    if not count or count.denominator > 1:
         raise SettingsError(f"'{text}' is no number of words", fix="write 300000, 300k or 20M.")
-    return round(float(match[1]) * UNITS[match[2].lower()])
+    return int(count)
 
 
 def recipe(settings: Mapping[str, Any]) -> Recipe:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,7 @@ def _listed(given: str | list[str]) -> list[str]:
 
 
 _TEXTS = replace(fields.TEXTS, parse=_listed)
+_FILLED = replace(_TEXTS, filled=True)
 _WORDS = Field(object, parse=lambda given: given and request.words(str(given)))
 _RECIPE = {name: about for name, about in fields.of(Recipe).items() if name != "seed"} | {
     "words": _WORDS
@@ -88,7 +90,8 @@ KEYS = Field(
     dict,
     keys={
         **dict.fromkeys(("title", "reference", "published"), Field(str)),
-        **dict.fromkeys(("text", "mix", "protocols", "floors"), _TEXTS),
+        **dict.fromkeys(("mix", "floors"), _TEXTS),
+        **dict.fromkeys(("text", "protocols"), _FILLED),
         "words": _WORDS,
         "runs": Field(int, low=1, most=100),
         "tasks": replace(
@@ -98,7 +101,7 @@ KEYS = Field(
         "variants": Field(
             dict,
             keys=Field(
-                dict, keys={**_RECIPE, "text": _TEXTS, "mix": _TEXTS, "published": _PRINTED}
+                dict, keys={**_RECIPE, "text": _FILLED, "mix": _TEXTS, "published": _PRINTED}
             ),
             must="be at least two [variants.NAME]",
             rule=lambda tables: len(tables) > 1,
@@ -156,13 +159,18 @@ def _study(content: Mapping[str, Any]) -> Study:
         variants.append(
             Variant(name, recipe, values["text"], values["mix"], values.get("published", ""))
         )
+    for first, other in combinations(variants, 2):  # their difference would be 0, and a finding
+        if replace(first, name=other.name, published=other.published) == other:
+            raise SettingsError(
+                f"[variants.{other.name}] is pretrained as [variants.{first.name}] is",
+                fix="change a setting of one of them, or remove it.",
+            )
     names = list(content["variants"])
     reference = content.get("reference", names[0])
     if reference not in names:
         raise UnknownName("variant", reference, names)
     chosen = content["tasks"] if "tasks" in content else tasks.load_selection("blurb-12")
-    if not (named := content.get("protocols", ["quick"])):
-        raise SettingsError("protocols must name at least one protocol.")
+    named = content.get("protocols", ["quick"])
     for name in named:
         seeds = max(len(protocol.load_protocol_file(name).seeds(task)) for task in chosen)
         if seeds > 1:

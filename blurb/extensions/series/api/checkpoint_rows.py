@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from blurb import names, tasks as tasks_
+from blurb.api.running import NamedModel, options_of, run
 from blurb.checkpoints import Checkpoint
 from blurb.extensions.series.curves import Scored, Step, numbers_beside
 from blurb.extensions.series.finding import FoundCheckpoints
 from blurb.extensions.series.series import Series
+from blurb.fields import check_fields
 from blurb.messages import BlurbError, ModelError, opt
 from blurb.names import by_number
 from blurb.protocols import protocol as protocols
@@ -44,10 +46,12 @@ class Scoring:
     told: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        """Raises a BlurbError for options and settings that `blurb.run` would refuse, also where nothing is run."""
+        check_fields(options_of(run, **self.trials))
+
     def score(self, steps: Sequence[Step], protocol: str) -> Mapping[str, Row]:
         """Runs the trials that are missing; what failed is told, and the rest goes on."""
-        from blurb.api.running import NamedModel, run
-
         models = [NamedModel(step.reference, step.name) for step in steps]
         results = run(
             models, ",".join(self.names), protocol=protocol, output=self.output, **self.trials
@@ -142,7 +146,7 @@ class Scoring:
 
         trials = dict(self.trials)
         requested = self._seeds(self.protocol)
-        if trials.keys() - PLAIN or not requested:
+        if trials.keys() - PLAIN:
             return {}  # the planning knows which trials are those of settings
         if trials.get("precision", "auto") == "auto":
             device = hardware.choose_device(trials.get("device", "auto"))
@@ -159,13 +163,10 @@ class Scoring:
         }
 
     def _seeds(self, protocol: str) -> Mapping[str, frozenset[int]]:
-        """Dataset -> the seeds that are asked for; none with `auto`, where their number is not known before."""
-        count = self.trials.get("seeds")
-        if isinstance(count, str):
-            return {}
+        """Dataset -> the seeds that are asked for."""
         loaded = protocols.load_protocol_file(protocol)
         return {
-            task.name: frozenset(loaded.seeds(task, count))
+            task.name: frozenset(loaded.seeds(task, self.trials.get("seeds")))
             for task in tasks_.load_selection(self.names, None)
         }
 

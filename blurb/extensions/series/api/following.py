@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from blurb.api.comparing import check as gate
 from blurb.cost.budget import budget_seconds
-from blurb.extensions.series import conduct, finding
-from blurb.extensions.series.api.checkpoint_rows import Scoring, names_of
+from blurb.extensions.series import bisecting, conduct, finding
+from blurb.extensions.series.api.checkpoint_rows import PLAIN, Scoring, names_of
+from blurb.extensions.series.bisecting import Bisection
 from blurb.extensions.series.curves import Scored, Step, losses
 from blurb.extensions.series.series import Series
 from blurb.messages import ErrorCollector, SettingsError, opt
 from blurb.options import Argument, Option
+from blurb.planning.options import OUTPUT
 from blurb.protocols import protocol as protocols
 from blurb.regression.rules import Rules, read_rules
 from blurb.results.row import Row
@@ -23,7 +25,6 @@ from blurb.row_files.references import RowReference, row_of, rows_of
 from blurb.tasks import SCORED, ScoredSplit
 
 if TYPE_CHECKING:
-    from blurb.extensions.series.bisecting import Bisection
     from blurb.regression import Decision
 
 Told: TypeAlias = Callable[[str], None]
@@ -71,7 +72,7 @@ def series(
             complete="rows_anywhere",
         ),
     ] = (),
-    output: Path | str = "runs",
+    output: Annotated[Path | str, OUTPUT] = "runs",
     run: bool = True,
     **trials: Any,
 ) -> Series:
@@ -104,6 +105,10 @@ def series(
         seconds = None if budget is None else budget_seconds(budget)
     with wrong:
         lines = rows_of(beside, output)
+    for name in [*trials.keys() - PLAIN, *["budget"] * (budget is not None)] * (not run):
+        wrong.add(
+            SettingsError(f"{opt(name)} has no effect where nothing is scored", fix="remove it.")
+        )
     wrong.stop()
     scoring = Scoring(names, protocol, split, Path(output), trials)
     score = scoring.score if run else scoring.read
@@ -140,7 +145,7 @@ def watch(
     idle: Annotated[
         str, Option(help="A run without a new checkpoint for so long has ended.", metavar="TIME")
     ] = "2h",
-    output: Path | str = "runs",
+    output: Annotated[Path | str, OUTPUT] = "runs",
     check: Annotated[
         RowReference | None,
         Option(
@@ -248,7 +253,9 @@ def bisect(
     task: Annotated[str, Option(help="Dataset to judge by.", complete="one_task")],
     drop: Annotated[
         float,
-        Option(help="Points of dev by which the last checkpoint is worse.", low=0, unit=" points"),
+        Option(
+            help="Points of dev by which the last checkpoint is worse.", above=0, unit=" points"
+        ),
     ],
     *,
     protocol: Annotated[str, PROTOCOL] = "sketch",
@@ -267,8 +274,10 @@ def bisect(
             below=1,
         ),
     ] = 0.05,
-    seeds: int = 3,
-    output: Path | str = "runs",
+    seeds: Annotated[
+        int, Option(help="Fine-tunings of both ends, to begin with.", low=1, most=bisecting.MOST)
+    ] = bisecting.SEEDS,
+    output: Annotated[Path | str, OUTPUT] = "runs",
     told: Told | None = None,
     **trials: Any,
 ) -> Bisection:
@@ -284,8 +293,6 @@ def bisect(
     :param trials: options and settings of `blurb.run`
     :raises BlurbError: for a run without checkpoints, or ends that cannot be scored
     """
-    from blurb.extensions.series import bisecting
-
     checkpoints = finding.find([run], pattern, not trials.get("tokenizer"))
     say = told or (lambda text: None)
     for note in checkpoints.left_out:
@@ -305,8 +312,9 @@ def bisect(
     ]
 
     def evaluate(step: int, count: int) -> Mapping[str, Sequence[float]]:
-        options = {"progress": False, **trials, "seeds": count}
-        scoring = Scoring([name], protocol, "dev", Path(output), options)
+        scoring = Scoring(
+            [name], protocol, "dev", Path(output), {"progress": False, **trials, "seeds": count}
+        )
         row = scoring.score([steps[step]], protocol).get(steps[step].name)
         say(f"Step {step}: {'; '.join(scoring.told) or f'scored with seeds 1 to {count}.'}")
         if row is None:
