@@ -21,7 +21,7 @@ from blurb.extensions.lab.pretraining import models
 from blurb.extensions.lab.pretraining.inputs import PretrainingInputs, Stream
 from blurb.extensions.lab.pretraining.recipe import Recipe
 from blurb.extensions.lab.pretraining.trainer import loss
-from blurb.training.precision import has_bf16
+from blurb.training.hardware import has_bf16
 
 BLOCK = 10
 """Updates of one of the two before it is the other's turn."""

@@ -17,9 +17,8 @@ from blurb.results.dataset_scores import DatasetScores, in_order
 from blurb.results.row import Row
 from blurb.results.score import SCORE, dataset_weights
 from blurb.statistics.bootstrap import RESAMPLES
-from blurb.statistics.levels import holm
 from blurb.statistics.pooled import RunVariance
-from blurb.statistics.welch import LEVEL, WelchComparison
+from blurb.statistics.welch import LEVEL, WelchComparison, holm
 from blurb.tasks import Split
 
 ROUNDING = 1e-4

@@ -14,6 +14,7 @@ from blurb import formulations, metrics, tasks
 from blurb.data.loading import read_split
 from blurb.data.schema import Example
 from blurb.formulations._base import Formulation
+from blurb.grouping import by_key
 from blurb.learners.base import Subset
 from blurb.protocols.settings import example_limits
 from blurb.results.dataset_scores import (
@@ -60,11 +61,10 @@ class FiledRow(Row):
 def claimed_scores(row: RowFiles) -> FiledRow:
     """The scores that a row claims."""
     about = row.about
-    runs: dict[str, list[RunRecord]] = {
+    unscored: dict[str, list[RunRecord]] = {
         task: [] for task in about["planned"] if tasks.known_task(task)
     }
-    for run in about["runs"]:
-        runs.setdefault(run["task"], []).append(run)
+    runs = unscored | by_key((run["task"], run) for run in about["runs"])
     configuration = Configuration(
         about["protocol"],
         about["protocol_hash"],

@@ -27,8 +27,7 @@ from blurb.statistics.bootstrap import Clusters, difference_variance
 from blurb.system import leases
 from blurb.system.files import write_json
 from blurb.system.lease_records import LeaseRecord
-from blurb.training.hardware import choose_device
-from blurb.training.precision import choose_precision
+from blurb.training.hardware import choose_device, choose_precision
 from tests.cli.in_process import blurb as command, refused
 from tests.extensions.lab.test_findings import VALUES, variant
 from tests.system.other_machines import Clock, Elsewhere

@@ -163,7 +163,7 @@ def test_a_vocabulary_is_the_same_in_every_process(kind: str) -> None:
     code = (
         "from blurb.corpora import demo; from blurb.extensions.lab.pretraining import models\n"
         "from blurb.extensions.lab.pretraining.recipe import Recipe\n"
-        "from blurb.extensions.lab.text import task_texts\n"
+        "from blurb.extensions.lab.pretraining import task_texts\n"
         "texts = [each.text for each in task_texts.read_train(demo.prepare())[0]]\n"
         f"tokenizer = models.train_vocabulary(texts, Recipe(vocabulary=500, kind='{kind}'))\n"
         "print(sorted(tokenizer.get_vocab().items()))"

@@ -517,8 +517,8 @@ def test_only_what_this_call_would_score_is_there_already(
     read: Read, trials: dict[str, Any], there: bool
 ) -> None:
     """`--budget` takes the rest for unscored, and what is done costs no time."""
-    from blurb.training import hardware, precision as precisions
+    from blurb.training import hardware
 
-    own = precisions.choose_precision("auto", hardware.choose_device("cpu"))
+    own = hardware.choose_precision("auto", hardware.choose_device("cpu"))
     _, scoring = read([_row([60.0], precision=own)], **trials)
     assert bool(scoring.stored([STEP])) is there

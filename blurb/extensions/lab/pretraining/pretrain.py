@@ -29,8 +29,7 @@ from blurb.extensions.lab.pretraining.request import PretrainingCorpus
 from blurb.extensions.reports.html import environment
 from blurb.messages import SettingsError, count_noun
 from blurb.system.files import nearest_existing, new_folder, read_json, write_json
-from blurb.training.hardware import choose_device, machine_names
-from blurb.training.precision import choose_precision, has_bf16
+from blurb.training.hardware import choose_device, choose_precision, has_bf16, machine_names
 
 CUT = re.compile(r"inline_container|unexpected pos|No space left on device|os error 28")
 """Words of torch's and safetensors' writers where a disk is full."""

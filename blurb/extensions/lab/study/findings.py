@@ -16,7 +16,7 @@ from blurb.extensions.lab.study.spec import Study
 from blurb.extensions.reports.html import environment
 from blurb.extensions.reports.plots import scores
 from blurb.messages import DataError, format_p, format_signed
-from blurb.records import Tabular
+from blurb.records import Tabular, make_frame
 from blurb.results import published, schema
 from blurb.results.decomposition import Decomposition, decompose_difference
 from blurb.results.row import Row
@@ -154,9 +154,7 @@ class Findings(Tabular):
 
     def to_pandas(self) -> DataFrame:
         """The cells as a table with the columns of `study.csv`."""
-        from pandas import DataFrame
-
-        return DataFrame([vars(cell) for cell in self.lines()], columns=list(COLUMNS))
+        return make_frame([vars(cell) for cell in self.lines()], COLUMNS)
 
     def markdown(self) -> str:
         """The page of the study."""

@@ -23,9 +23,8 @@ from blurb.results.predictions import shared_clusters
 from blurb.results.row import Row
 from blurb.row_files.scores import examples_of
 from blurb.statistics.bootstrap import Clusters, difference_variance
-from blurb.statistics.levels import holm
 from blurb.statistics.pooled import MOST, POWER, runs_needed
-from blurb.statistics.welch import LEVEL, welch_test
+from blurb.statistics.welch import LEVEL, holm, welch_test
 from blurb.tasks import known_task
 
 Units = Callable[[str, str, str], tuple[float, int]]
