@@ -19,7 +19,7 @@ from blurb.results.dataset_scores import (
     plugins_text,
 )
 from blurb.results.groups import UNREAD
-from blurb.results.row import Origin, Row, RowIdentity, label_rows
+from blurb.results.row import Row, label_rows
 from blurb.store import index, row_trials
 from blurb.store.index import TrialFacts
 from blurb.store.record import Record, SplitFigures
@@ -119,15 +119,7 @@ def _make_row(
     for rate, tasks in rates.items():
         some = "" if len(tasks) == len(row.trials) else f" ({comparability.listed(tasks)})"
         said.append(f"{rate}{some}")
-    return Row(
-        RowIdentity.of_store(row),
-        datasets,
-        Origin.STORE,
-        tuple(said),
-        row.tags,
-        unread=unread,
-        trained_on=row.trained_on,
-    )
+    return Row.of_store(row, datasets, remarks=tuple(said), unread=unread)
 
 
 Scales = dict[str, tuple[str, frozenset[str]]]

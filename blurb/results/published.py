@@ -15,7 +15,7 @@ from pathlib import Path
 from blurb.messages import FIRST, DataError, ErrorCollector, opt
 from blurb.results import schema
 from blurb.results.dataset_scores import DATASETS, DatasetScores
-from blurb.results.row import Published, RowIdentity
+from blurb.results.row import Published
 from blurb.store.trial import Configuration
 from blurb.system import leases
 from blurb.system.files import write_whole
@@ -74,7 +74,8 @@ class Printed:
         note = NOTES.get((self.source, self.model), "")
         remarks = (DOUBTS[self.certainty], note, ablation and f"ablation: {ablation}")
         return Published(
-            RowIdentity(self.model, Configuration("", "", {}, "", "blurb")),
+            self.model,
+            Configuration("", "", {}, "", "blurb"),
             {
                 name: DatasetScores(name, means={"test": score}, count=self.runs.get(name, 0))
                 for name, score in self.scores.items()

@@ -111,7 +111,9 @@ def rows(lines: Iterable[Line]) -> list[Row]:
         by_task = by_key((line["task"], line) for line in of_row)
         there = {task: _dataset_of_lines(task, of_task) for task, of_task in by_task.items()}
         completed = schema.completed(there, [line["plan"] for line in of_row])
-        complete.append(Row(schema.identity(of_row[0]), completed, Origin.RESULTS))
+        complete.append(
+            Row(**schema.identity(of_row[0]), datasets=completed, origin=Origin.RESULTS)
+        )
     return label_rows(complete)
 
 

@@ -26,7 +26,7 @@ from blurb.results.dataset_scores import (
     Run,
     plugins_text,
 )
-from blurb.results.row import Answers, Origin, Row, RowIdentity
+from blurb.results.row import Answers, Origin, Row
 from blurb.results.schema import MODEL
 from blurb.row_files.reading import RowFiles, run_losses, run_predictions
 from blurb.row_files.writing import ENDING, RunRecord
@@ -72,12 +72,19 @@ def claimed_scores(row: RowFiles) -> FiledRow:
         about["precision"],
         about["suite"],
     )
-    names = {name: dict(about)[name] for name in MODEL}
-    identity = RowIdentity(configuration=configuration, key=row.folder.name, **names)  # type: ignore[arg-type]
+    names: dict[str, Any] = {name: dict(about)[name] for name in MODEL}
     datasets = {
         task: _claimed_dataset(task, its, about["planned"].get(task)) for task, its in runs.items()
     }
-    return FiledRow(identity, datasets, Origin.BOARD, trained_on=about["trained_on"], files=row)
+    return FiledRow(
+        **names,
+        configuration=configuration,
+        datasets=datasets,
+        origin=Origin.BOARD,
+        key=row.folder.name,
+        trained_on=about["trained_on"],
+        files=row,
+    )
 
 
 def _claimed_dataset(

@@ -24,7 +24,7 @@ from blurb.extensions.series.smoothing import Measure, needs_log_axis
 from blurb.messages.errors import BlurbError, DataError
 from blurb.results import from_store
 from blurb.results.dataset_scores import DatasetScores, Figure, Run
-from blurb.results.row import Origin, Row, RowIdentity
+from blurb.results.row import Origin, Row
 from blurb.store.trial import Configuration
 from blurb.terminal.output import list_written
 from tests.results import invented
@@ -50,11 +50,7 @@ def made_row(
             for seed, value in enumerate(values, 1)
         }
         datasets[task] = DatasetScores(task, metric="f1", runs=runs, planned=len(runs))
-    return Row(
-        RowIdentity(name, Configuration("sketch", "0" * 64, {}, "fp32", "blurb")),
-        datasets,
-        Origin.STORE,
-    )
+    return Row(name, Configuration("sketch", "0" * 64, {}, "fp32", "blurb"), datasets, Origin.STORE)
 
 
 def _series(holes: Sequence[int] = (), runs: Sequence[str] = ("a", "b")) -> Series:

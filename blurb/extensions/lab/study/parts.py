@@ -242,5 +242,4 @@ def variant_row(name: str, rows: Mapping[int, Row]) -> Row:
             planned_seeds=(),
         )
     weights = hashlib.sha256(" ".join(row.weights for row in ordered).encode()).hexdigest()
-    identity = replace(first.identity, model=name, weights=weights, key="")
-    return replace(first, identity=identity, datasets=datasets, label="")
+    return replace(first, model=name, weights=weights, key="", datasets=datasets, label="")
