@@ -27,9 +27,8 @@ from blurb.extensions.reports.html.render import render
 from blurb.leaderboard.intervals import averages, run_numbers
 from blurb.protocols import protocol
 from blurb.results import groups
-from blurb.results.dataset_scores import DatasetScores, Figure, Run
 from blurb.results.row import Origin, Row
-from blurb.results.score import SCORE
+from blurb.results.score import SCORE, DatasetScores, Figure, Run
 from blurb.store.trial import Configuration
 
 SEEDS = (1, 2, 3, 4, 5)

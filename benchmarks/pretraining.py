@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from blurb.checkpoints.scratch import SPECIAL
-from blurb.extensions.lab.pretraining import models
+from blurb.extensions.lab.pretraining import pretrain
 from blurb.extensions.lab.pretraining.inputs import PretrainingInputs, Stream
 from blurb.extensions.lab.pretraining.recipe import Recipe
 from blurb.extensions.lab.pretraining.trainer import loss
@@ -87,7 +87,7 @@ def updates(recipe: Recipe) -> tuple[Callable[[], None], Callable[[], None]]:
         place[which] += recipe.batch
         return range(place[which] - recipe.batch, place[which])
 
-    sparse, dense = (models.from_nothing(recipe, tokenizer) for _ in range(2))
+    sparse, dense = (pretrain.from_nothing(recipe, tokenizer) for _ in range(2))
     sparse.set_attn_implementation("eager")
     steps = [torch.optim.AdamW(model.parameters(), fused=True) for model in (sparse, dense)]
 

@@ -1,7 +1,5 @@
 """Messages to people: errors with parts, words, redaction."""
 
-from __future__ import annotations
-
 from blurb.messages.errors import (
     FIRST as FIRST,
     TEMPORARY as TEMPORARY,

@@ -10,9 +10,9 @@ from pathlib import Path
 from blurb.learners import row_name
 from blurb.messages import FIRST, ErrorCollector
 from blurb.results import schema
-from blurb.results.dataset_scores import DATASETS, DatasetScores, in_order
 from blurb.results.row import Origin, Published, Row, label_rows
 from blurb.results.schema import ASKED, KEY, MODEL, Line, Numbered
+from blurb.results.score import DATASETS, DatasetScores, in_order
 from blurb.statistics.welch import t_critical
 from blurb.table_files import FileLine
 from blurb.tasks import TWELVE, TYPES

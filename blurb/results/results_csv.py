@@ -10,17 +10,9 @@ from blurb import metrics, tasks
 from blurb.grouping import by_key
 from blurb.messages import FIRST, DataError, ErrorCollector
 from blurb.results import schema
-from blurb.results.dataset_scores import (
-    LIMITS,
-    PLUGINS,
-    SETTINGS,
-    DatasetScores,
-    Figure,
-    Run,
-    in_order,
-)
 from blurb.results.row import Origin, Row, label_rows
 from blurb.results.schema import KEY, Line, Numbered
+from blurb.results.score import LIMITS, PLUGINS, SETTINGS, DatasetScores, Figure, Run, in_order
 from blurb.system.files import writing_whole
 from blurb.table_files import FileLine, head_of
 

@@ -19,8 +19,9 @@ from blurb.data.schema import Example
 from blurb.messages import make_distinct
 from blurb.results import comparability
 from blurb.results.comparability import Reason, Use
-from blurb.results.dataset_scores import DATASETS, DatasetScores
 from blurb.results.score import (
+    DATASETS,
+    DatasetScores,
     Spread,
     blurb_12,
     blurb_score,

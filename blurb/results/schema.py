@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from blurb.messages import FIRST, DataError, ErrorCollector, escape_controls
-from blurb.results.dataset_scores import DatasetScores, in_order
 from blurb.results.row import Row
+from blurb.results.score import DatasetScores, in_order
 from blurb.store.record import admits_figure
 from blurb.store.store import CONVERT, UPDATE
 from blurb.store.trial import Configuration

@@ -17,17 +17,9 @@ from blurb.formulations._base import Formulation
 from blurb.grouping import by_key
 from blurb.learners.base import Subset
 from blurb.protocols.settings import example_limits
-from blurb.results.dataset_scores import (
-    LIMITS,
-    PLUGINS,
-    SETTINGS,
-    DatasetScores,
-    Figure,
-    Run,
-    plugins_text,
-)
 from blurb.results.row import Answers, Origin, Row
 from blurb.results.schema import MODEL
+from blurb.results.score import LIMITS, PLUGINS, SETTINGS, DatasetScores, Figure, Run, plugins_text
 from blurb.row_files.reading import RowFiles, run_losses, run_predictions
 from blurb.row_files.writing import ENDING, RunRecord
 from blurb.scoring import matching, values

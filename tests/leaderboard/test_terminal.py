@@ -15,8 +15,8 @@ from blurb import tasks
 from blurb.leaderboard import terminal
 from blurb.leaderboard.overview import with_neighbours
 from blurb.protocols.protocol import load_protocol_file
-from blurb.results.dataset_scores import DatasetScores, Figure, Run
 from blurb.results.row import Origin, Row
+from blurb.results.score import DatasetScores, Figure, Run
 from blurb.store.trial import Configuration
 from tests.results import invented
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from blurb.leaderboard.intervals import Value
 from blurb.leaderboard.ranking import RankedRow
-from blurb.results.dataset_scores import DatasetScores, Figure, Run
 from blurb.results.groups import Standing
 from blurb.results.row import Origin, Row
+from blurb.results.score import DatasetScores, Figure, Run
 from blurb.store.trial import Configuration
 from blurb.tasks import Split
 

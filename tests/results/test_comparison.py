@@ -20,8 +20,8 @@ from blurb.regression.rules import Limit
 from blurb.results import comparability, from_store, leaderboard_csv, published, results_csv, tables
 from blurb.results.comparability import Reason, Use
 from blurb.results.comparison import Verdict, compare_rows
-from blurb.results.dataset_scores import DatasetScores, Figure, Run
 from blurb.results.row import Origin, Row
+from blurb.results.score import DatasetScores, Figure, Run
 from blurb.row_files.references import table_rows
 from blurb.store.record import read_predictions
 from blurb.store.store import Store

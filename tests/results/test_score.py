@@ -15,10 +15,11 @@ from blurb.leaderboard import ranking
 from blurb.messages.errors import UnknownName
 from blurb.results import published
 from blurb.results.comparison import compare_rows
-from blurb.results.dataset_scores import DATASETS, DatasetScores
 from blurb.results.decomposition import Decomposition, binomial_error, decompose_difference
 from blurb.results.row import Published, Row
 from blurb.results.score import (
+    DATASETS,
+    DatasetScores,
     blurb_12,
     blurb_score,
     bounds,

@@ -23,8 +23,8 @@ from blurb.extensions.series.series import PICTURE, Series
 from blurb.extensions.series.smoothing import Measure, needs_log_axis
 from blurb.messages.errors import BlurbError, DataError
 from blurb.results import from_store
-from blurb.results.dataset_scores import DatasetScores, Figure, Run
 from blurb.results.row import Origin, Row
+from blurb.results.score import DatasetScores, Figure, Run
 from blurb.store.trial import Configuration
 from blurb.terminal.output import list_written
 from tests.results import invented
