@@ -23,7 +23,7 @@ from blurb import formulations, tasks
 from blurb.data.loading import read_split
 from blurb.inputs import tagging
 from blurb.scoring import requests
-from blurb.scoring.mentions import SearchedWords
+from blurb.scoring.answer_forms import SearchedWords
 from blurb.store.record import PREDICTIONS, read_predictions
 from blurb.table_files import FileLine, json_object
 from blurb.tasks import Task

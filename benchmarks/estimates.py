@@ -26,7 +26,7 @@ from blurb.execution.worker import execute_job
 from blurb.learners import building
 from blurb.planning import trials
 from blurb.protocols import protocol
-from blurb.training import hardware, precision as precisions
+from blurb.training import hardware
 
 SIZES = {"256x4": (256, 4, 4), "512x4": (512, 4, 8), "768x2": (768, 2, 12)}
 """Hidden size, layers and heads of the random encoders."""
@@ -81,7 +81,7 @@ def checkpoint(folder: Path, like: str, hidden: int, layers: int, heads: int) ->
 def planned(case: Case, folder: str, data: Path, store: Path) -> trials.Planned:
     """The one trial of a case."""
     size, name, wanted, settings = case
-    precision = precisions.choose_precision(wanted, hardware.choose_device("auto"))
+    precision = hardware.choose_precision(wanted, hardware.choose_device("auto"))
     request = trials.Request(
         sources=[building.resolve_model(folder, name=size)],
         tasks=[tasks.get(name)],

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom, norm, t
 
 from blurb.results.score import dataset_weights
-from blurb.statistics import levels
+from blurb.statistics.welch import level_of_look
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -86,7 +86,7 @@ def _lower(statistic: Floats, degrees: Floats) -> Floats:
 
 
 def _levels(looks: int, planned: int | None) -> Floats:
-    return np.array([levels.level_of_look(look, LEVEL, planned) for look in range(1, looks + 1)])
+    return np.array([level_of_look(look, LEVEL, planned) for look in range(1, looks + 1)])
 
 
 def answers(

@@ -27,9 +27,8 @@ from blurb.extensions.reports.html.render import render
 from blurb.leaderboard.intervals import averages, run_numbers
 from blurb.protocols import protocol
 from blurb.results import groups
-from blurb.results.dataset_scores import DatasetScores, Figure, Run
-from blurb.results.row import Origin, Row, RowIdentity
-from blurb.results.score import SCORE
+from blurb.results.row import Origin, Row
+from blurb.results.score import SCORE, DatasetScores, Figure, Run
 from blurb.store.trial import Configuration
 
 SEEDS = (1, 2, 3, 4, 5)
@@ -93,17 +92,18 @@ def entry(name: str, seeds: tuple[int, ...] = SEEDS, level: float | None = None)
     provenance = RowProvenance(
         f"blurb run MODEL --name {name} --data DATA --protocol standard --seeds 5", facts, parts
     )
-    identity = RowIdentity(
+    row = Row(
         name,
         Configuration(
             "standard", protocol.load_protocol_file("standard").hash, {}, "bf16", "blurb"
         ),
+        {task: one.scores for task, one in datasets.items()},
+        Origin.RESULTS,
         "w" * 12,
         "t" * 12,
         "baseline" if name.startswith("baseline:") else "encoder",
         "1",
     )
-    row = Row(identity, {task: one.scores for task, one in datasets.items()}, Origin.RESULTS)
     values = {**types, **({} if score is None else {SCORE: score})}
     return PageRow(row, values, groups.standing(row), "standard bf16", datasets, provenance)
 

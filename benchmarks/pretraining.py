@@ -17,11 +17,11 @@ import numpy as np
 import torch
 
 from blurb.checkpoints.scratch import SPECIAL
-from blurb.extensions.lab.pretraining import models
+from blurb.extensions.lab.pretraining import pretrain
 from blurb.extensions.lab.pretraining.inputs import PretrainingInputs, Stream
 from blurb.extensions.lab.pretraining.recipe import Recipe
 from blurb.extensions.lab.pretraining.trainer import loss
-from blurb.training.precision import has_bf16
+from blurb.training.hardware import has_bf16
 
 BLOCK = 10
 """Updates of one of the two before it is the other's turn."""
@@ -87,7 +87,7 @@ def updates(recipe: Recipe) -> tuple[Callable[[], None], Callable[[], None]]:
         place[which] += recipe.batch
         return range(place[which] - recipe.batch, place[which])
 
-    sparse, dense = (models.from_nothing(recipe, tokenizer) for _ in range(2))
+    sparse, dense = (pretrain.from_nothing(recipe, tokenizer) for _ in range(2))
     sparse.set_attn_implementation("eager")
     steps = [torch.optim.AdamW(model.parameters(), fused=True) for model in (sparse, dense)]
 

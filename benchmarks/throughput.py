@@ -29,7 +29,7 @@ from blurb.learners import building
 from blurb.learners.base import Subset
 from blurb.learners.finetuning.network import EncoderLearner
 from blurb.protocols import protocol
-from blurb.training.precision import has_bf16
+from blurb.training.hardware import has_bf16
 
 EPOCHS = 2
 

@@ -69,7 +69,7 @@ def __getattr__(name: str) -> Any:
         # A room of the package is no name of the front door.
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     else:
-        value = importlib.import_module("blurb.api.additions").front_door(name)
+        value = importlib.import_module("blurb.api.door").front_door(name)
     if callable(value) and not isinstance(value, type):
         value = importlib.import_module("blurb.api.door").from_python(value)
     globals()[name] = value
@@ -79,7 +79,7 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     others = [
         name
-        for name in importlib.import_module("blurb.api.additions").names.names()
+        for name in importlib.import_module("blurb.api.door").additions.names()
         if "." not in name
     ]
     return sorted({*__all__, *others, "__version__"})

@@ -22,7 +22,7 @@ import re
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.metadata import Distribution, EntryPoint, entry_points
 from pathlib import Path
@@ -94,6 +94,7 @@ def load_object(target: str, kind: str) -> Any:
         raise SettingsError(f"Cannot import the {kind} '{target}': {what}.{hint}") from error
 
 
+@dataclass(eq=False)
 class Registry(Generic[T]):
     """Lazily loaded entries of one kind.
 
@@ -104,28 +105,17 @@ class Registry(Generic[T]):
     :param contract: what an entry must be, `module:Class`, or several with blanks between them; "" for anything
     :param classes: whether entries are classes below it, not instances
     :param separator: replaces the `_` of file names in names
+    :param typed: references that were typed: `name.py:Object` -> path of the file, `package.module:Object` -> None
     """
 
-    def __init__(
-        self,
-        kind: str,
-        package: str,
-        attribute: str,
-        group: str,
-        contract: str = "",
-        *,
-        classes: bool = False,
-        separator: str = "-",
-    ) -> None:
-        self.kind = kind
-        self.package = package
-        self.attribute = attribute
-        self.group = group
-        self.contract = contract
-        self.classes = classes
-        self.separator = separator
-        self.typed: dict[str, Path | None] = {}
-        """Typed references: `name.py:Object` -> path of the file, `package.module:Object` -> None."""
+    kind: str
+    package: str
+    attribute: str
+    group: str
+    contract: str = ""
+    classes: bool = field(default=False, kw_only=True)
+    separator: str = field(default="-", kw_only=True)
+    typed: dict[str, Path | None] = field(default_factory=dict, init=False)
 
     @cached_property
     def entries(self) -> dict[str, PluginEntry]:

@@ -267,7 +267,7 @@ def _package(folder: Path, group: str, text: str) -> None:
 
 def _registry_of(group: str) -> Registry[Any]:
     from blurb import heads, learners, metrics, tasks
-    from blurb.api import additions
+    from blurb.api import door
     from blurb.cli import _group
     from blurb.execution import engines
 
@@ -279,7 +279,7 @@ def _registry_of(group: str) -> Registry[Any]:
         metrics._registry,
         tasks.types._registry,
     ]
-    known += [tasks._registry, _group.added, additions.names]
+    known += [tasks._registry, _group.added, door.additions]
     if group == "exports":
         from blurb.extensions.reports.export import formats
 

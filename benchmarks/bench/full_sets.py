@@ -17,8 +17,7 @@ from blurb.learners.base import Subset
 from blurb.learners.finetuning.network import EncoderLearner
 from blurb.protocols import protocol
 from blurb.training.batches import Ints, training_batches
-from blurb.training.hardware import choose_device
-from blurb.training.precision import choose_precision
+from blurb.training.hardware import choose_device, choose_precision
 
 TASKS = ("ncbi-disease", "gad", "biosses", "pubmedqa")
 """From 64 examples to 5,424: three short forms of text, and abstracts."""

@@ -63,7 +63,7 @@ def network(layers: int, width: int) -> torch.nn.Module:
 def milliseconds(model: torch.nn.Module, batch: int, length: int) -> float:
     """The fastest of a few steps: forward, backward, AdamW; bf16 autocast as where the hardware has it."""
     from blurb.training.batches import Batch
-    from blurb.training.precision import has_bf16
+    from blurb.training.hardware import has_bf16
 
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5, fused=True)
     ids = torch.randint(5, 2000, (batch, length))

@@ -58,7 +58,7 @@ class Context:
         """Those that the device knows, the most used first."""
         import torch
 
-        from blurb.training.precision import has_bf16
+        from blurb.training.hardware import has_bf16
 
         bf16 = ("bf16",) if has_bf16(torch.device(self.device)) else ()
         return (*bf16, "fp32", *(("fp16",) if self.device == "cuda" else ()))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from blurb.statistics.levels import holm
+from blurb.statistics.welch import holm
 
 Scores = Mapping[str, Sequence[float]]
 """Encoder -> the score of every seed."""

@@ -11,7 +11,7 @@ from itertools import combinations
 from statistics import fmean
 
 from blurb.results import published
-from blurb.results.dataset_scores import DATASETS
+from blurb.results.score import DATASETS
 
 TABLE_6 = "ACM Health 2021, Table 6"
 

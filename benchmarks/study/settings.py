@@ -59,7 +59,7 @@ def measure(
     from blurb.learners.finetuning.network import EncoderLearner
     from blurb.protocols import protocol
     from blurb.protocols.settings import parse_overrides
-    from blurb.training.precision import choose_precision
+    from blurb.training.hardware import choose_precision
 
     task, source = tasks.get(task_name), building.resolve_model(str(checkpoint))
     overrides = parse_overrides(dict(pair.split("=") for pair in text.split()))

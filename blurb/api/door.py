@@ -1,4 +1,7 @@
-"""The door of `import blurb`: values are checked as those of the command line, and messages name keywords of Python."""
+"""The door of `import blurb`: values are checked as those of the command line, and messages name keywords of Python.
+
+Plug-ins add to it.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,13 @@ import inspect
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import click
 
-from blurb.messages import ErrorCollector, in_python
+from blurb.messages import ErrorCollector, SettingsError, UnknownName, in_python
 from blurb.options import option_parameters
+from blurb.registry import Registry
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -58,3 +62,17 @@ def generator_lock(progress: bool = False) -> Iterator[None]:
         yield
     finally:
         _lock.release()
+
+
+additions: Registry[Any] = Registry("name", "", "", "blurb.names", "collections.abc:Callable")
+"""Functions that extensions and other packages add to `import blurb`, and `Results.plot` of `reports`."""
+
+
+def front_door(name: str) -> Any:
+    """The object that a plug-in adds to `import blurb`; AttributeError without one, or if it cannot be loaded."""
+    try:
+        return additions.get(name)
+    except SettingsError as error:
+        raise AttributeError(f"blurb.{name}: {error}") from error
+    except UnknownName as error:
+        raise AttributeError(f"module 'blurb' has no attribute {name!r}") from error

@@ -94,9 +94,9 @@ class Results:
         :param path: a file to write (.png, .svg, .pdf); None returns the figure, which a notebook shows
         :raises SettingsError: without Matplotlib, or for another kind of file
         """
-        from blurb.api.additions import names
+        from blurb.api.door import additions
 
-        figure: Figure | None = names.get("Results.plot")(self.rows, path, split)
+        figure: Figure | None = additions.get("Results.plot")(self.rows, path, split)
         return figure
 
     def predictions(self, model: str, task: str, seed: int | None = None) -> DataFrame:

@@ -14,7 +14,7 @@ from blurb.learners import saved_models
 from blurb.messages import BlurbError, SettingsError, StoreError, Tell, opt, tell_damage
 from blurb.names import by_number
 from blurb.results import tables
-from blurb.results.row import Origin, Row, RowIdentity, label_rows
+from blurb.results.row import Row, label_rows
 from blurb.row_files.references import RowName, file_rows, pick_row, unknown_row
 from blurb.store import row_contents, row_trials
 from blurb.store.store import Store
@@ -61,7 +61,7 @@ def stored_rows(store: Store, tell: Tell = tell_damage) -> list[StoredRow]:
     if not store.root.is_dir():
         raise StoreError(f"There is no store at {store.root}", fix=f"check {opt('output')}.")
     there = row_trials.read(store, tell)
-    named = label_rows([Row(RowIdentity.of_store(row), {}, Origin.STORE) for row in there])
+    named = label_rows([Row.of_store(row, {}) for row in there])
     return sorted(
         [StoredRow(row.name, planned, store) for row, planned in zip(named, there, strict=True)],
         key=lambda row: (row.planned.configuration.suite, by_number(row.planned.model), row.name),
@@ -79,7 +79,7 @@ def find_row(store: Path, reference: str) -> StoredRow:
             f"{reference} is no row of a store", fix="name one of a store: ROW or FOLDER:ROW."
         )
     present = stored_rows(Store(name.place or store))
-    rows = label_rows([Row(RowIdentity.of_store(row.planned), {}, Origin.STORE) for row in present])
+    rows = label_rows([Row.of_store(row.planned, {}) for row in present])
     # A row to delete must be named itself: a run or a folder is not taken for its last row.
     if rows and not any(name.row in (row.name, row.model) for row in rows):
         raise unknown_row(rows, name.row, f"row (in {name.where(store)})")

@@ -208,13 +208,13 @@ def _check_places(jobs: Sequence[Job]) -> None:
             f"This machine does not see {', '.join(missing)}; nothing was run. Data that lies elsewhere is given with "
             f"{opt('data')}; checkpoints must be where the sweep has them."
         )
-    from blurb.training import hardware, precision as precisions
+    from blurb.training import hardware
 
     errors = ErrorCollector()
     encoders = [job for job in jobs if job.source.is_checkpoint]
     for device, precision in dict.fromkeys((job.device, job.trial.precision) for job in encoders):
         with errors:
-            precisions.choose_precision(precision, hardware.choose_device(device))
+            hardware.choose_precision(precision, hardware.choose_device(device))
     if errors.errors:
         raise SettingsError(f"Nothing was run: {' '.join(map(str, errors.errors))}")
 

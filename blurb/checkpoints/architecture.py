@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from string import ascii_lowercase
 from typing import Any
@@ -286,9 +285,7 @@ def make_bidirectional(encoder: Any) -> None:
             module.is_causal = False  # asked where there is no mask, as nothing is padded
 
 
-_BOUNDS = tomllib.loads(
-    (files("blurb.checkpoints") / "config_bounds.toml").read_text(encoding="utf-8")
-)
+_BOUNDS = tomllib.loads(Path(__file__).with_name("config_bounds.toml").read_text(encoding="utf-8"))
 BOUNDED = {
     name: Field(int if "most" in group["bounds"] else float, **group["bounds"])
     for group in _BOUNDS["group"]

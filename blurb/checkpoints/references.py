@@ -9,7 +9,6 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +20,7 @@ from blurb.names import by_number, resolve_name
 
 def _read_toml_here(name: str) -> dict[str, Any]:
     """A TOML file of this folder."""
-    return tomllib.loads((files("blurb.checkpoints") / name).read_text(encoding="utf-8"))
+    return tomllib.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
 
 
 OWNERS: Mapping[str, Sequence[str]] = _read_toml_here("owners.toml")
@@ -42,7 +41,7 @@ def preset_facts() -> Mapping[str, Mapping[str, str]]:
 @cache
 def published_terms() -> Mapping[str, Mapping[str, str]]:
     """The terms of Table 1 of Gu et al.: term -> vocabulary -> its pieces in the paper, joined by hyphens."""
-    text = (files("blurb.checkpoints") / "terms.csv").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("terms.csv").read_text(encoding="utf-8")
     return {line.pop("term"): line for line in csv.DictReader(text.splitlines())}
 
 

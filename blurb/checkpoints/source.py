@@ -2,20 +2,29 @@
 
 A pretraining may go on in the folder while trials wait: files are hashed again when their size, times or place on the
 disk have changed, and while they are so young that a change might not show in their times.
+
+A source also tokenizes a split, by the code that makes the features for training.
 """
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from blurb import formulations
 from blurb.checkpoints import scratch
 from blurb.checkpoints.adapter import ADAPTER
 from blurb.checkpoints.checkpoint import Checkpoint
 from blurb.checkpoints.references import default_name, locate_checkpoint
+from blurb.data.schema import Example
+from blurb.inputs.tokenized_split import Read, TokenizedSplit
 from blurb.messages import ModelError, SettingsError, opt
+from blurb.tasks import Task
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -256,3 +265,35 @@ def encoder_of(source: ModelSource, keep_bf16: bool = False) -> tuple[Any, bool]
 
 _encoders: dict[str, tuple[Any, bool]] = {}
 """The last loaded encoder, by the hash of its weights, kept for the next trial of the same."""
+
+
+NO_LIMIT = 10**7
+
+
+def reader_of(source: ModelSource) -> Read:
+    """A function that tokenizes a split for this checkpoint, up to the maximum length of the task or encoder.
+
+    :raises SettingsError: for a baseline, which has no tokenizer
+    """
+    if not source.is_checkpoint:
+        raise SettingsError(
+            f"{opt('model', source.name)}: a baseline has no tokenizer", fix="name a checkpoint."
+        )
+    tokenizer, most = source.checkpoint.tokenizer, source.checkpoint.size.most
+
+    def read(task: Task, rows: Sequence[Example]) -> TokenizedSplit:
+        formulation = formulations.bind(task)
+        units = formulation.units(rows)
+        limit = min(task.max_length, most or task.max_length)
+        whole = formulation.features(units, tokenizer, NO_LIMIT)
+        # Only inputs that are too long are made again: an input does not depend on its neighbours.
+        long = np.flatnonzero(whole.ids.lengths > limit).tolist()
+        return TokenizedSplit(
+            whole,
+            limit,
+            long,
+            formulation.features([units[i] for i in long], tokenizer, limit),
+            (len(tokenizer.special_tokens.prefix), len(tokenizer.special_tokens.suffix)),
+        )
+
+    return read

@@ -16,6 +16,7 @@ import click
 from blurb.cli import _complete
 from blurb.cli._group import TWICE
 from blurb.fields import KINDS, Field, types_of
+from blurb.grouping import by_key
 from blurb.messages import SettingsError
 from blurb.options import Argument, Option, Parameter, option_parameters
 from blurb.protocols.settings import settings_by_subject
@@ -249,11 +250,12 @@ class WithSettings(Command):
     """A command whose help lists options by group, and the keys of `--set`."""
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        sections: dict[str, list[tuple[str, str]]] = {}
-        for parameter in self.get_params(context):
-            record = parameter.get_help_record(context)
-            if isinstance(parameter, click.Option) and record is not None:
-                sections.setdefault(getattr(parameter, "group", "Other"), []).append(record)
+        sections = by_key(
+            (getattr(parameter, "group", "Other"), record)
+            for parameter in self.get_params(context)
+            if isinstance(parameter, click.Option)
+            and (record := parameter.get_help_record(context)) is not None
+        )
         sections["Keys of --set (their values: blurb protocols show)"] = [
             (subject, ", ".join(keys)) for subject, keys in settings_by_subject().items()
         ]

@@ -11,7 +11,7 @@ from blurb.api.model_check import ModelCheck, check_model
 from blurb.cli._exit import PARTLY
 from blurb.cli._group import Group
 from blurb.cli._made import click_command
-from blurb.learners.model_names import ModelName, named_models
+from blurb.learners.building import ModelName, named_models
 from blurb.options import Argument, Option
 from blurb.planning.options import CASING, TRUST
 from blurb.terminal.output import Column, json_text, print_records

@@ -13,9 +13,8 @@ import torch
 from blurb import formulations, tasks
 from blurb.cost.work import SplitSample, TimedStep, count_work, sample_splits, time_step
 from blurb.execution.environment import describe_environment, threads_of
-from blurb.execution.estimate import Estimate, TrialEstimate
+from blurb.execution.estimate import Estimate, TrialEstimate, trial_memory
 from blurb.execution.job import Job
-from blurb.execution.memory import trial_memory
 from blurb.messages import BlurbError
 from blurb.store.trial import Trial, from_json, read_provenance
 from blurb.system.files import read_json

@@ -1,17 +1,22 @@
-"""Reads, hashes and verifies the datasets of a folder, in the layout of BLURB or that of LinkBERT."""
+"""Reads, hashes and verifies the datasets of a folder, in the layout of BLURB or that of LinkBERT.
+
+They lie, if nobody says where, in the folder that `blurb data get` fills.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import inspect
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+import platformdirs
+
 from blurb.data import manifest
-from blurb.data.home import VARIABLE
 from blurb.data.readers import linkbert
 from blurb.data.readers._examples import telling_trimmed_labels
 from blurb.data.schema import Example, hash_rows, hash_splits, to_dataset
@@ -20,6 +25,7 @@ from blurb.messages import (
     BlurbError,
     DataError,
     ErrorCollector,
+    SettingsError,
     opt,
     option_to_paste,
     with_effect,
@@ -30,6 +36,32 @@ from blurb.tasks import SPLITS, Split, Task
 
 if TYPE_CHECKING:
     from datasets import Dataset
+
+VARIABLE = "BLURB_DATA"
+
+
+def data_home() -> Path:
+    """The data folder: `$BLURB_DATA`, or by default a folder of the user's.
+
+    :raises SettingsError: for a user without a home
+    """
+    try:
+        own = Path(platformdirs.user_data_dir("blurb-bench", appauthor=False))
+    except RuntimeError:
+        raise SettingsError(
+            "There is no home folder for the data", fix=f"set {VARIABLE} to a folder."
+        ) from None
+    return Path(os.environ.get(VARIABLE) or own / "data")
+
+
+def existing_home() -> Path | None:
+    """The data folder if it is there."""
+    if os.environ.get(VARIABLE):  # whoever set it is told that it is not there
+        return data_home()
+    try:
+        return folder if (folder := data_home()).is_dir() else None
+    except SettingsError:
+        return None
 
 
 Verdict = Literal["identical", "counts only", "differs", "not known"]

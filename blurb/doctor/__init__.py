@@ -278,7 +278,7 @@ def _check_machine(errors: ErrorCollector, facts: dict[str, Fact]) -> None:
     try:
         import torch
 
-        from blurb.training import hardware, precision as precisions
+        from blurb.training import hardware
 
         device = hardware.choose_device("auto")
         torch.empty(1, device=device)
@@ -292,7 +292,7 @@ def _check_machine(errors: ErrorCollector, facts: dict[str, Fact]) -> None:
         )
         return
     facts["device"] = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
-    facts |= {"bf16_in_hardware": precisions.has_bf16(device), "threads": torch.get_num_threads()}
+    facts |= {"bf16_in_hardware": hardware.has_bf16(device), "threads": torch.get_num_threads()}
     if device.type != "cuda" and DRIVER.exists():
         built = torch.version.cuda or "no CUDA"
         errors.add(

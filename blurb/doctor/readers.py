@@ -24,7 +24,7 @@ from blurb.store import index, row_contents, row_trials
 from blurb.store.store import Store
 from blurb.system.files import size_of
 from blurb.table_files import table_of
-from blurb.training import hardware, precision as precisions
+from blurb.training import hardware
 
 Facts = dict[str, Fact]
 
@@ -172,7 +172,7 @@ def _read_sweeps(store: Path, errors: ErrorCollector, facts: Facts) -> None:
             check_trial(job.source, job.trial.weights, job.trial.tokenizer)
         with errors:
             if job.source.is_checkpoint:
-                precisions.choose_precision(job.trial.precision, hardware.choose_device(job.device))
+                hardware.choose_precision(job.trial.precision, hardware.choose_device(job.device))
         for file in [path for kind in job.plugins.values() for path in kind.values()]:
             if file and not file.is_file():  # its code is not run here, so nobody else says it
                 errors.add(StoreError("The file of a plug-in is not visible here.", where=file))

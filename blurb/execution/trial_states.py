@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -134,7 +135,5 @@ def seconds_left(trials: Sequence[TrialStanding]) -> float | None:
 
 def counts(trials: Iterable[TrialStanding]) -> dict[State, int]:
     """The number of trials in each state."""
-    found = dict.fromkeys(STATES, 0)
-    for one in trials:
-        found[one.state] += 1
-    return found
+    found = Counter(one.state for one in trials)
+    return {state: found[state] for state in STATES}

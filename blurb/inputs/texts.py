@@ -9,8 +9,7 @@ from typing import Literal
 import numpy as np
 
 from blurb.inputs.features import Features, Ragged
-from blurb.inputs.special_tokens import SpecialTokens
-from blurb.inputs.tokenizer import Tokenizer
+from blurb.inputs.tokenizer import SpecialTokens, Tokenizer
 
 Span = tuple[int, int]
 

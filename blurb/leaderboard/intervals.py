@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 import blurb
 from blurb import metrics
 from blurb.messages import BlurbError, StoreError, tell_damage, with_effect
-from blurb.results.dataset_scores import DATASETS
 from blurb.results.row import Published, Row
-from blurb.results.score import SCORE, dataset_weights, type_weights, weights_of_12
+from blurb.results.score import DATASETS, SCORE, dataset_weights, type_weights, weights_of_12
 from blurb.statistics import bootstrap
 from blurb.statistics.welch import half_width
 from blurb.store.record import score_bounds

@@ -21,9 +21,8 @@ from blurb.leaderboard import ranking
 from blurb.leaderboard.ranking import Ranked, RankedRow
 from blurb.leaderboard.terminal import SHORT
 from blurb.results import published
-from blurb.results.dataset_scores import DATASETS
 from blurb.results.row import DEMO, Row
-from blurb.results.score import SCORE, skill_percent
+from blurb.results.score import DATASETS, SCORE, skill_percent
 from blurb.terminal.output import Name, break_lines
 
 MEANS = (SCORE, tasks.TWELVE, *tasks.TYPES)

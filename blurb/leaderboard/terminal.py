@@ -17,8 +17,8 @@ from rich.text import Text
 from blurb import tasks
 from blurb.messages import format_number, say_once
 from blurb.results import predictions, published
-from blurb.results.dataset_scores import in_order
 from blurb.results.row import Row
+from blurb.results.score import in_order
 
 SHORT = {name: tasks.types.get(name).short for name in tasks.TYPES}
 

@@ -85,7 +85,7 @@ class Predicted(NamedTuple):
 
 
 class Learner(ABC):
-    """A model bound to one task: `fit` once, then `predict`.
+    """A model bound to one task: `fit` once, then `predict`. Device and precision are for those that compute on one.
 
     :ivar facts: facts about training and inputs, for the provenance
     :ivar tracking: receives the results of every epoch, if the learner has epochs
@@ -93,7 +93,9 @@ class Learner(ABC):
     :ivar checkpointing: of activations: auto, on or off, if the learner has layers
     """
 
-    def __init__(self, formulation: Formulation) -> None:
+    def __init__(
+        self, formulation: Formulation, device: str = "cpu", precision: str = "fp32"
+    ) -> None:
         self.formulation = formulation
         self.facts: dict[str, Any] = {}
         self.tracking = Tracking()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -131,9 +132,11 @@ class Read:
 class LinearLearner(Learner):
     """A linear model, whose scores of (rows, outputs) become answers; rows are words for tags, else inputs."""
 
-    def __init__(self, formulation: Formulation) -> None:
-        super().__init__(formulation)
-        self.problem = Problem(formulation.kind, formulation.labels, formulation.scheme)
+    @cached_property
+    def problem(self) -> Problem:
+        """What the scores decide."""
+        formulation = self.formulation
+        return Problem(formulation.kind, formulation.labels, formulation.scheme)
 
     def _output(
         self, units: Sequence[Any], read: Read, scores: Tensor, chain: FittedChain | None = None

@@ -1,7 +1,5 @@
 """Messages to people: errors with parts, words, redaction."""
 
-from __future__ import annotations
-
 from blurb.messages.errors import (
     FIRST as FIRST,
     TEMPORARY as TEMPORARY,
@@ -26,11 +24,6 @@ from blurb.messages.errors import (
     with_effect as with_effect,
     with_full_stop as with_full_stop,
 )
-from blurb.messages.spelling import (
-    in_python as in_python,
-    opt as opt,
-    place_of_setting as place_of_setting,
-)
 from blurb.messages.text import (
     BLANKS as BLANKS,
     COMMANDS as COMMANDS,
@@ -46,9 +39,12 @@ from blurb.messages.text import (
     format_size as format_size,
     group_reasons as group_reasons,
     in_markdown as in_markdown,
+    in_python as in_python,
     make_distinct as make_distinct,
     may_command_runner as may_command_runner,
+    opt as opt,
     option_to_paste as option_to_paste,
+    place_of_setting as place_of_setting,
     redact_secrets as redact_secrets,
     say_once as say_once,
 )

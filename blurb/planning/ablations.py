@@ -6,7 +6,6 @@ import csv
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +77,7 @@ def grid(axis: str) -> Grid:
             f"{whole.source}, {POOLING_INPUT}",
             tuple(cell for cell in whole.cells if cell.settings["relation_input"] == POOLING_INPUT),
         )
-    text = (files("blurb.planning") / "ablations.csv").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("ablations.csv").read_text(encoding="utf-8")
     lines = [line for line in csv.DictReader(text.splitlines()) if line["axis"] == axis]
     published: dict[str, dict[str, float]] = {}
     for line in lines:

@@ -11,9 +11,8 @@ from typing import Annotated, TypedDict
 from blurb.fields import SPREAD, Field, check_fields, declare_field
 from blurb.messages import ErrorCollector, SettingsError, StoreError, opt
 from blurb.records import Count, Rule
-from blurb.results.dataset_scores import in_order
 from blurb.results.row import Row
-from blurb.results.score import SCORE, dataset_weights
+from blurb.results.score import SCORE, dataset_weights, in_order
 from blurb.statistics import pooled
 from blurb.statistics.pooled import (
     RunVariance,

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from blurb import names, tasks
-from blurb.checkpoints import Checkpoint, ModelSource, lengths, scratch
+from blurb.checkpoints import Checkpoint, ModelSource, scratch
 from blurb.checkpoints.references import folder_or_id
-from blurb.data import home
-from blurb.data.loading import check_folder, hint_at_folder, path_of
+from blurb.checkpoints.source import reader_of
+from blurb.data.loading import check_folder, existing_home, hint_at_folder, path_of
 from blurb.grouping import by_key
 from blurb.heads._spec import canonical_spec
 from blurb.inputs.tokenized_split import Read
@@ -55,7 +55,7 @@ def find_folders(
         return folder, folder
     if data is None and chosen and all(task.has_own_paths for task in chosen):
         return Path(chosen[0].file).parent, raw
-    data = data or home.existing_home()
+    data = data or existing_home()
     if data is None:
         hint = f" (or use {opt('suite', 'demo')}, which needs no data)" if has_suite else ""
         raise SettingsError(
@@ -74,7 +74,7 @@ def load_protocol(protocol: str | Path | None, suite: str) -> Protocol:
 
 def available_tasks(chosen: list[Task], data: Path | None) -> list[Task]:
     """The tasks whose files all exist; all tasks if there is none, so that the error names them."""
-    folder = data or home.existing_home()
+    folder = data or existing_home()
     if folder is None or not folder.is_dir():
         return chosen
     return [task for task in chosen if not _missing_files(task, folder)] or chosen
@@ -227,12 +227,12 @@ def choose_precision(options: TrainOptions, elsewhere: bool) -> str:
 
     :param elsewhere: whether the trials run on other machines
     """
-    from blurb.training import hardware, precision as precisions
+    from blurb.training import hardware
 
     if elsewhere:
         devices.check_name(options.device)
         return options.precision
-    return precisions.choose_precision(options.precision, hardware.choose_device(options.device))
+    return hardware.choose_precision(options.precision, hardware.choose_device(options.device))
 
 
 def check_row_names(given: Iterable[str]) -> None:
@@ -249,7 +249,7 @@ def check_row_names(given: Iterable[str]) -> None:
 
 def make_reader(model: str, folder: Path, casing: str | None = None) -> Read:
     """Returns the function that tokenizes a split with a model's tokenizer."""
-    return lengths.reader(load_source(model, None, None, False, folder, casing))
+    return reader_of(load_source(model, None, None, False, folder, casing))
 
 
 def merge_refusals(refusals: Iterable[tuple[BlurbError, str, str]]) -> list[BlurbError]:

@@ -12,7 +12,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from importlib.resources import files
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -32,7 +31,7 @@ from blurb.protocols.settings import (
 )
 from blurb.system import text_files
 
-FOLDER = files("blurb.protocols")
+FOLDER = Path(__file__).parent
 BASELINES = "baselines"
 """The file of the training settings of baselines, which is no protocol."""
 VERSIONS = 10_000
@@ -208,12 +207,7 @@ class Protocol:
 
 def protocol_names() -> list[str]:
     """The protocols that come with blurb."""
-    shipped = (
-        entry.name.removesuffix(".toml")
-        for entry in FOLDER.iterdir()
-        if entry.name.endswith(".toml")
-    )
-    return sorted(name for name in shipped if name != BASELINES)
+    return sorted(path.stem for path in FOLDER.glob("*.toml") if path.stem != BASELINES)
 
 
 def load_protocol_file(name: str) -> Protocol:

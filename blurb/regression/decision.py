@@ -151,7 +151,7 @@ class Decision:
 
     def to_junit(self) -> bytes:
         """The decision as JUnit XML, one test case per finding."""
-        from blurb.regression.junit import junit_document
+        from blurb.regression.forms import junit_document
 
         return junit_document(self)
 

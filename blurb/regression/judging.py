@@ -13,13 +13,11 @@ from blurb.regression.rules import Limit, Rules
 from blurb.regression.variances import series_variances
 from blurb.results import comparability, predictions
 from blurb.results.comparison import LARGE, ScoreComparison, compare_rows, has_paired, seen_alone
-from blurb.results.dataset_scores import DatasetScores, in_order
 from blurb.results.row import Row
-from blurb.results.score import SCORE, dataset_weights
+from blurb.results.score import SCORE, DatasetScores, dataset_weights, in_order
 from blurb.statistics.bootstrap import RESAMPLES
-from blurb.statistics.levels import holm
 from blurb.statistics.pooled import RunVariance
-from blurb.statistics.welch import LEVEL, WelchComparison
+from blurb.statistics.welch import LEVEL, WelchComparison, holm
 from blurb.tasks import Split
 
 ROUNDING = 1e-4

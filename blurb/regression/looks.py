@@ -31,8 +31,8 @@ from blurb.regression.judging import compared_of, decide_check
 from blurb.regression.rules import Rules
 from blurb.regression.variances import squares_of
 from blurb.results.row import Row
-from blurb.statistics import levels
 from blurb.statistics.pooled import Squares
+from blurb.statistics.welch import level_of_look, level_spent
 from blurb.store.trial import from_json, short_weights
 from blurb.system import leases
 from blurb.system.files import read_json, write_json
@@ -97,13 +97,13 @@ class LookSeries:
         repeated = candidate in earlier
         before = self.looks[: earlier.index(candidate)] if repeated else self.looks
         number, plan = len(before) + 1, self.plan
-        level = levels.level_of_look(number, plan.level, plan.looks)
+        level = level_of_look(number, plan.level, plan.looks)
         why = ""
         if baseline != self.baseline[1]:
             why = f"the baseline is not the one of {where} ({self.baseline[0]}), or it has other scores now"
         elif not level:
             why = f"all {plan.looks} looks of {where} are spent; {NEW_FILE}"
-        spent = levels.level_spent(max(number, len(self.looks)), plan.level, plan.looks)
+        spent = level_spent(max(number, len(self.looks)), plan.level, plan.looks)
         series = {f"{look.candidate} (look {place})": look for place, look in enumerate(before, 1)}
         return Turn(
             number,
@@ -201,7 +201,7 @@ def write(path: Path, series: LookSeries) -> None:
         "plan": asdict(plan),
         "baseline": name_and_hash,
         "looks": looks,
-        "spent": levels.level_spent(len(looks), plan.level, plan.looks),
+        "spent": level_spent(len(looks), plan.level, plan.looks),
     }
     write_json(path, {**content, "digest": _digest_of(content)})
 

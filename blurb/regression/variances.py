@@ -9,8 +9,8 @@ from blurb.messages import count_noun, format_p
 from blurb.regression.decision import Turn
 from blurb.regression.rules import Rules
 from blurb.results.row import Row
-from blurb.statistics.levels import holm
 from blurb.statistics.pooled import RunVariance, Squares, bartlett_p, pool_variance, stated_variance
+from blurb.statistics.welch import holm
 from blurb.tasks import Split
 
 UNEQUAL = 0.01

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from blurb import learners
 from blurb.grouping import by_key
 from blurb.results.across import ACROSS
-from blurb.results.dataset_scores import DatasetScores
+from blurb.results.score import DatasetScores
 from blurb.store.trial import short_weights
 from blurb.tasks import Split
 

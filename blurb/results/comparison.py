@@ -19,8 +19,7 @@ from blurb.results.comparability import Reason, Use, find_obstacles, is_passed
 from blurb.results.row import Row
 from blurb.results.score import SCORE, dataset_weights, type_weights
 from blurb.statistics import bootstrap, pooled
-from blurb.statistics.levels import holm
-from blurb.statistics.welch import WelchComparison, combine_tests, welch_test
+from blurb.statistics.welch import WelchComparison, combine_tests, holm, welch_test
 from blurb.store.record import score_bounds
 from blurb.tasks import Split
 

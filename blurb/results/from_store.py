@@ -9,17 +9,9 @@ from blurb.grouping import by_key
 from blurb.messages import BlurbError, Tell, tell_damage
 from blurb.names import by_number
 from blurb.results import comparability
-from blurb.results.dataset_scores import (
-    LIMITS,
-    PLUGINS,
-    SETTINGS,
-    DatasetScores,
-    Figure,
-    Run,
-    plugins_text,
-)
 from blurb.results.groups import UNREAD
-from blurb.results.row import Origin, Row, RowIdentity, label_rows
+from blurb.results.row import Row, label_rows
+from blurb.results.score import LIMITS, PLUGINS, SETTINGS, DatasetScores, Figure, Run, plugins_text
 from blurb.store import index, row_trials
 from blurb.store.index import TrialFacts
 from blurb.store.record import Record, SplitFigures
@@ -119,15 +111,7 @@ def _make_row(
     for rate, tasks in rates.items():
         some = "" if len(tasks) == len(row.trials) else f" ({comparability.listed(tasks)})"
         said.append(f"{rate}{some}")
-    return Row(
-        RowIdentity.of_store(row),
-        datasets,
-        Origin.STORE,
-        tuple(said),
-        row.tags,
-        unread=unread,
-        trained_on=row.trained_on,
-    )
+    return Row.of_store(row, datasets, remarks=tuple(said), unread=unread)
 
 
 Scales = dict[str, tuple[str, frozenset[str]]]

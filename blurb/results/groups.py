@@ -17,9 +17,8 @@ from blurb.grouping import by_key
 from blurb.messages import make_distinct
 from blurb.protocols import protocol
 from blurb.results.comparability import SHORT, is_latest
-from blurb.results.dataset_scores import DatasetScores
 from blurb.results.row import Row
-from blurb.results.score import SCORE, dataset_weights, type_weights, weights_of_12
+from blurb.results.score import SCORE, DatasetScores, dataset_weights, type_weights, weights_of_12
 from blurb.tasks import TWELVE
 
 OF_PAPERS = ("standard", "paper", "linkbert")

@@ -10,9 +10,9 @@ from pathlib import Path
 from blurb.learners import row_name
 from blurb.messages import FIRST, ErrorCollector
 from blurb.results import schema
-from blurb.results.dataset_scores import DATASETS, DatasetScores, in_order
 from blurb.results.row import Origin, Published, Row, label_rows
 from blurb.results.schema import ASKED, KEY, MODEL, Line, Numbered
+from blurb.results.score import DATASETS, DatasetScores, in_order
 from blurb.statistics.welch import t_critical
 from blurb.table_files import FileLine
 from blurb.tasks import TWELVE, TYPES
@@ -89,20 +89,18 @@ def _row_of_line(at: FileLine, line: Line, seen: dict[tuple[str, ...], FileLine]
                 **{column: schema.value_of(line[column], name) for column in FACTS},
             },
         )
-    identity = schema.identity(line)
-    identity = replace(identity, configuration=replace(identity.configuration, note=line["note"]))
-    row = Row(identity, schema.completed(datasets, [line["plan"]]), Origin.LEADERBOARD)
+    row = {**schema.identity(line), "datasets": schema.completed(datasets, [line["plan"]])}
+    row["configuration"] = replace(row["configuration"], note=line["note"])
     if not line["source"]:
-        return row
+        return Row(**row, origin=Origin.LEADERBOARD)
     # Numbers of `external.csv`, with the source, score and remarks that they have there.
     source, version = re.fullmatch(r"(.*?)(?: \((.*)\))?", line["source"], re.DOTALL).groups("")  # type: ignore[union-attr]
-    identity, remarks = (
-        replace(identity, learner=row_name("")),
-        (line["note"],) if line["note"] else (),
-    )
-    printed = values.get("score")
     return Published(
-        identity, row.datasets, remarks=remarks, source=source, version=version, printed=printed
+        **row | {"learner": row_name("")},
+        remarks=(line["note"],) if line["note"] else (),
+        source=source,
+        version=version,
+        printed=values.get("score"),
     )
 
 

@@ -9,13 +9,12 @@ import csv
 import io
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
 from blurb.messages import FIRST, DataError, ErrorCollector, opt
 from blurb.results import schema
-from blurb.results.dataset_scores import DATASETS, DatasetScores
-from blurb.results.row import Published, RowIdentity
+from blurb.results.row import Published
+from blurb.results.score import DATASETS, DatasetScores
 from blurb.store.trial import Configuration
 from blurb.system import leases
 from blurb.system.files import write_whole
@@ -74,7 +73,8 @@ class Printed:
         note = NOTES.get((self.source, self.model), "")
         remarks = (DOUBTS[self.certainty], note, ablation and f"ablation: {ablation}")
         return Published(
-            RowIdentity(self.model, Configuration("", "", {}, "", "blurb")),
+            self.model,
+            Configuration("", "", {}, "", "blurb"),
             {
                 name: DatasetScores(name, means={"test": score}, count=self.runs.get(name, 0))
                 for name, score in self.scores.items()
@@ -110,7 +110,7 @@ def ablations() -> tuple[Published, ...]:
 def _read_shipped(name: str) -> tuple[Published, ...]:
     return tuple(
         _rows_of_table(
-            table_of(Path(name), text=(files("blurb.results") / name).read_text(encoding="utf-8")),
+            table_of(Path(name), text=Path(__file__).with_name(name).read_text(encoding="utf-8")),
             FIRST,
         )
     )

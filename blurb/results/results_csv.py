@@ -10,17 +10,9 @@ from blurb import metrics, tasks
 from blurb.grouping import by_key
 from blurb.messages import FIRST, DataError, ErrorCollector
 from blurb.results import schema
-from blurb.results.dataset_scores import (
-    LIMITS,
-    PLUGINS,
-    SETTINGS,
-    DatasetScores,
-    Figure,
-    Run,
-    in_order,
-)
 from blurb.results.row import Origin, Row, label_rows
 from blurb.results.schema import KEY, Line, Numbered
+from blurb.results.score import LIMITS, PLUGINS, SETTINGS, DatasetScores, Figure, Run, in_order
 from blurb.system.files import writing_whole
 from blurb.table_files import FileLine, head_of
 
@@ -111,7 +103,9 @@ def rows(lines: Iterable[Line]) -> list[Row]:
         by_task = by_key((line["task"], line) for line in of_row)
         there = {task: _dataset_of_lines(task, of_task) for task, of_task in by_task.items()}
         completed = schema.completed(there, [line["plan"] for line in of_row])
-        complete.append(Row(schema.identity(of_row[0]), completed, Origin.RESULTS))
+        complete.append(
+            Row(**schema.identity(of_row[0]), datasets=completed, origin=Origin.RESULTS)
+        )
     return label_rows(complete)
 
 

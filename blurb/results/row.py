@@ -19,8 +19,9 @@ from blurb.data.schema import Example
 from blurb.messages import make_distinct
 from blurb.results import comparability
 from blurb.results.comparability import Reason, Use
-from blurb.results.dataset_scores import DATASETS, DatasetScores
 from blurb.results.score import (
+    DATASETS,
+    DatasetScores,
     Spread,
     blurb_12,
     blurb_score,
@@ -57,40 +58,62 @@ class Answers(NamedTuple):
     columns: Mapping[str, Sequence[Any]]
 
 
-@dataclass(frozen=True)
-class RowIdentity:
-    """Names a row: rows of one model, learner and configuration are one row.
+@dataclass(frozen=True, repr=False)
+class Row:
+    """The scores of one model in one configuration; rows of one model, learner and configuration are one row.
 
     :param configuration: protocol, overrides, precision, suite; empty for published numbers
+    :param datasets: scores by task, including planned datasets without runs
     :param weights: hash of the model's weights, 64 digits from a store and 12 from a table
+    :param tokenizer: hash of the tokenizer; "" for a baseline
     :param learner: kind of the row (`blurb.learners.RowKind`)
+    :param recipe: number of the learner's recipe
     :param key: key of the row in its store (`blurb.store.row_trials`), or name of its folder on a board
+    :param remarks: remarks on published numbers, on a row of a board, and on how seeds were planned
+    :param tags: words that its user gave to it
+    :param label: its name among the rows that it was read with (`label_rows`)
+    :param unread: dataset -> share of the answers of a language model that could not be read, where it is told
+    :param trained_on: what the model had met of its datasets before (`TRAINED_ON`); "" where nobody says
     """
 
     model: str
     configuration: Configuration
+    datasets: Mapping[str, DatasetScores]
+    origin: Origin
     weights: str = ""
     tokenizer: str = ""
     learner: str = learners.DEFAULT.rows.name
     recipe: str = ""
     key: str = ""
+    published: ClassVar[bool] = False
+    """Whether the numbers are from a paper."""
+    remarks: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    label: str = ""
+    unread: Mapping[str, float] = field(default_factory=dict)
+    trained_on: str = ""
 
     @classmethod
-    def of_store(cls, row: RowTrials) -> RowIdentity:
-        """The identity of a row of a store."""
+    def of_store(cls, row: RowTrials, datasets: Mapping[str, DatasetScores], **more: Any) -> Row:
+        """A row of a store; other fields as given."""
         return cls(
             row.model,
             row.configuration,
+            datasets,
+            Origin.STORE,
             row.weights,
             row.tokenizer,
             learners.row_name(row.weights, row.learner),
             str(row.recipe),
             row.key,
+            tags=row.tags,
+            trained_on=row.trained_on,
+            **more,
         )
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """Its cells in a table, as `blurb.results.schema.KEY` orders them."""
+    def identity(self) -> tuple[str, ...]:
+        """Its cells in a table, as `blurb.results.schema.KEY` orders them: rows with the same are one row."""
         configuration = self.configuration
         return (
             configuration.suite,
@@ -104,65 +127,6 @@ class RowIdentity:
             configuration.overrides_text,
             configuration.precision,
         )
-
-
-@dataclass(frozen=True, repr=False)
-class Row:
-    """The scores of one model in one configuration.
-
-    :param datasets: scores by task, including planned datasets without runs
-    :param remarks: remarks on published numbers, on a row of a board, and on how seeds were planned
-    :param tags: words that its user gave to it
-    :param label: its name among the rows that it was read with (`label_rows`)
-    :param unread: dataset -> share of the answers of a language model that could not be read, where it is told
-    :param trained_on: what the model had met of its datasets before (`TRAINED_ON`); "" where nobody says
-    """
-
-    identity: RowIdentity
-    datasets: Mapping[str, DatasetScores]
-    origin: Origin
-    published: ClassVar[bool] = False
-    """Whether the numbers are from a paper."""
-    remarks: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
-    label: str = ""
-    unread: Mapping[str, float] = field(default_factory=dict)
-    trained_on: str = ""
-
-    @property
-    def model(self) -> str:
-        """The name of the model."""
-        return self.identity.model
-
-    @property
-    def configuration(self) -> Configuration:
-        """Protocol, overrides, precision and suite."""
-        return self.identity.configuration
-
-    @property
-    def weights(self) -> str:
-        """The hash of the weights."""
-        return self.identity.weights
-
-    @property
-    def tokenizer(self) -> str:
-        """The hash of the tokenizer; "" for a baseline."""
-        return self.identity.tokenizer
-
-    @property
-    def learner(self) -> str:
-        """The kind of learner."""
-        return self.identity.learner
-
-    @property
-    def recipe(self) -> str:
-        """The recipe number of the learner."""
-        return self.identity.recipe
-
-    @property
-    def key(self) -> str:
-        """The key of the row in its store, or its folder on a board."""
-        return self.identity.key
 
     @property
     def plain_name(self) -> str:
@@ -203,7 +167,7 @@ class Row:
     @property
     def primary_key(self) -> tuple[str, ...]:
         """Equal for two readings of one row, from the store and from a table, and for nothing else."""
-        return (*self.identity.columns, *([self.key] if self.origin is Origin.BOARD else []))
+        return (*self.identity, *([self.key] if self.origin is Origin.BOARD else []))
 
     @property
     def details(self) -> tuple[str, ...]:

@@ -12,10 +12,11 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from blurb.messages import FIRST, DataError, ErrorCollector, escape_controls
-from blurb.results.dataset_scores import DatasetScores, in_order
-from blurb.results.row import Row, RowIdentity
+from blurb.results.row import Row
+from blurb.results.score import DatasetScores, in_order
 from blurb.store.record import admits_figure
 from blurb.store.store import CONVERT, UPDATE
 from blurb.store.trial import Configuration
@@ -28,7 +29,7 @@ BEFORE = ("3", "4", "5", "6", "7")
 MODEL = ("model", "weights", "tokenizer", "learner", "recipe")
 ASKED = ("protocol", "protocol_hash", "overrides", "precision")
 KEY = ("suite", *MODEL, *ASKED)
-"""The columns that identify a row, in the order of `RowIdentity.columns`."""
+"""The columns that identify a row, in the order of `Row.identity`."""
 Line = dict[str, str]
 Numbered = tuple[FileLine, Line]
 """Where a line stands, and its cells by column."""
@@ -111,18 +112,16 @@ def configuration(line: Line) -> Configuration:
     )
 
 
-def identity(line: Line) -> RowIdentity:
-    """The row of a line."""
-    return RowIdentity(
-        configuration=configuration(line), **{column: line[column] for column in MODEL}
-    )
+def identity(line: Line) -> dict[str, Any]:
+    """The fields of a `Row` that a line has in `KEY`."""
+    return {"configuration": configuration(line), **{column: line[column] for column in MODEL}}
 
 
 def identity_columns(row: Row) -> Line:
     """The cells of `KEY`; the learner of published rows is empty."""
     if row.published:
         return {"suite": row.suite, "model": row.model}
-    return dict(zip(KEY, row.identity.columns, strict=True))
+    return dict(zip(KEY, row.identity, strict=True))
 
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")

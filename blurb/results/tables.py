@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from blurb.grouping import by_key
 from blurb.messages import DataError, StoreError, Tell, opt, tell_damage
 from blurb.results import from_store, leaderboard_csv, published, results_csv
 from blurb.results.row import Published, Row
@@ -286,13 +287,10 @@ def _lines_as_planned(
 
     Of all places: a machine may have been asked for fewer seeds than another.
     """
-    most: dict[tuple[str, ...], int] = {}
-    requested: dict[tuple[str, ...], list[str]] = {}
-    for _, line in places:
-        row = tuple(line[column] for column in KEY)
-        requested.setdefault(row, []).append(line["plan"])
-        most[*row, line["task"]] = max(most.get((*row, line["task"]), 0), int(line["planned"]))
-    plan = {row: cell_of(most_planned(cells)) for row, cells in requested.items()}
+    lines = [(tuple(line[column] for column in KEY), line) for _, line in places]
+    plans = by_key((row, line["plan"]) for row, line in lines)
+    counts = by_key(((*row, line["task"]), int(line["planned"])) for row, line in lines)
+    plan = {row: cell_of(most_planned(cells)) for row, cells in plans.items()}
     for _, line in merged.values():
         row = tuple(line[column] for column in KEY)
-        yield {**line, "planned": str(most[*row, line["task"]]), "plan": plan[row]}
+        yield {**line, "planned": str(max(counts[*row, line["task"]])), "plan": plan[row]}

@@ -17,7 +17,7 @@ from typing import Any, cast, get_args
 from blurb import formulations, learners, metrics, tasks
 from blurb.messages import BlurbError, DataError, UnknownName
 from blurb.names import HASH
-from blurb.results.dataset_scores import LIMITS
+from blurb.results.score import LIMITS
 from blurb.row_files.writing import ABOUT, ENDING, MANIFEST, SCHEMA, Party, RowRecord, RunRecord
 from blurb.store.record import LOSS
 from blurb.store.row_trials import TRAINED_ON

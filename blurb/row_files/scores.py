@@ -14,19 +14,12 @@ from blurb import formulations, metrics, tasks
 from blurb.data.loading import read_split
 from blurb.data.schema import Example
 from blurb.formulations._base import Formulation
+from blurb.grouping import by_key
 from blurb.learners.base import Subset
 from blurb.protocols.settings import example_limits
-from blurb.results.dataset_scores import (
-    LIMITS,
-    PLUGINS,
-    SETTINGS,
-    DatasetScores,
-    Figure,
-    Run,
-    plugins_text,
-)
-from blurb.results.row import Answers, Origin, Row, RowIdentity
+from blurb.results.row import Answers, Origin, Row
 from blurb.results.schema import MODEL
+from blurb.results.score import LIMITS, PLUGINS, SETTINGS, DatasetScores, Figure, Run, plugins_text
 from blurb.row_files.reading import RowFiles, run_losses, run_predictions
 from blurb.row_files.writing import ENDING, RunRecord
 from blurb.scoring import matching, values
@@ -60,11 +53,10 @@ class FiledRow(Row):
 def claimed_scores(row: RowFiles) -> FiledRow:
     """The scores that a row claims."""
     about = row.about
-    runs: dict[str, list[RunRecord]] = {
+    unscored: dict[str, list[RunRecord]] = {
         task: [] for task in about["planned"] if tasks.known_task(task)
     }
-    for run in about["runs"]:
-        runs.setdefault(run["task"], []).append(run)
+    runs = unscored | by_key((run["task"], run) for run in about["runs"])
     configuration = Configuration(
         about["protocol"],
         about["protocol_hash"],
@@ -72,12 +64,19 @@ def claimed_scores(row: RowFiles) -> FiledRow:
         about["precision"],
         about["suite"],
     )
-    names = {name: dict(about)[name] for name in MODEL}
-    identity = RowIdentity(configuration=configuration, key=row.folder.name, **names)  # type: ignore[arg-type]
+    names: dict[str, Any] = {name: dict(about)[name] for name in MODEL}
     datasets = {
         task: _claimed_dataset(task, its, about["planned"].get(task)) for task, its in runs.items()
     }
-    return FiledRow(identity, datasets, Origin.BOARD, trained_on=about["trained_on"], files=row)
+    return FiledRow(
+        **names,
+        configuration=configuration,
+        datasets=datasets,
+        origin=Origin.BOARD,
+        key=row.folder.name,
+        trained_on=about["trained_on"],
+        files=row,
+    )
 
 
 def _claimed_dataset(

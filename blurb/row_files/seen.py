@@ -19,9 +19,9 @@ from blurb.data.seen import CLASSES, SeenStrings
 from blurb.inputs.relations import dummify_entities
 from blurb.messages import SettingsError, StoreError, group_reasons, opt
 from blurb.registry import load_object
-from blurb.results.dataset_scores import Figure
 from blurb.results.predictions import sum_clusters
 from blurb.results.row import Row
+from blurb.results.score import Figure
 from blurb.scoring import matching
 from blurb.statistics.bootstrap import Clusters
 from blurb.tasks import ScoredSplit, Task

@@ -104,7 +104,7 @@ INPUTS = frozenset({*ID, *WORDS, *TEXT, "doc_id", "head", "tail", ""})
 PREDICTION = "prediction"
 """The column of answers in an unambiguous file."""
 MENTIONS = "mentions"
-"""The column of entities as texts, instead of tags (`blurb.scoring.mentions`)."""
+"""The column of entities as texts, instead of tags (`blurb.scoring.answer_forms`)."""
 SAMPLES = "filtered_resps"
 """The column of answers in samples of lm-evaluation-harness."""
 PREDICTED = ("pred", "y_pred", "output", MENTIONS, SAMPLES)

@@ -17,9 +17,9 @@ from blurb.data.schema import Example, hash_rows
 from blurb.inputs import tagging
 from blurb.messages import DataError, opt
 from blurb.scoring import answer_forms
+from blurb.scoring.answer_forms import MISSING, OVERLAPPING, UNORDERED, SearchedWords
 from blurb.scoring.batch import Replies, Reply
 from blurb.scoring.bodies import FILTERED, REFUSED
-from blurb.scoring.mentions import MISSING, OVERLAPPING, UNORDERED, SearchedWords
 from blurb.scoring.requests import Manifest
 from blurb.table_files import json_object
 from blurb.tasks import Task

@@ -19,10 +19,10 @@ from blurb.results.groups import TOLD, UNREAD
 from blurb.results.predictions import shared_clusters
 from blurb.results.published import best_of_paper
 from blurb.scoring import matching, requests, values
+from blurb.scoring.answer_forms import NO_PLACE
 from blurb.scoring.batch import Replies
 from blurb.scoring.columns import AnswerFile, reading_values
 from blurb.scoring.decoding import SHORT, decode_answers, tags_of_mentions
-from blurb.scoring.mentions import NO_PLACE
 from blurb.statistics import bootstrap
 from blurb.store.record import score_bounds
 from blurb.tasks import SCORED, Split, Task

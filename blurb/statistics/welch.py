@@ -6,6 +6,8 @@ Tests whether two sets of runs are alike: equivalence within a margin, by two on
 
 Schuirmann (1987), J. Pharmacokinet. Biopharm. 15: 657. "No significant difference" is no such statement: the fewer the
 runs, the more easily it comes about.
+
+And levels of many tests: p-values corrected for their number, and a level cut into parts for looks one after another.
 """
 
 from __future__ import annotations
@@ -161,7 +163,7 @@ def welch_test(
 
     A side with one run gets the variance of the other, as under the null hypothesis. There is no verdict if neither
     side has two runs, or if no side varies, as equal scores say nothing about the next seed. There is no correction for
-    multiple comparisons (see `blurb.statistics.levels`).
+    multiple comparisons (see `blurb.statistics.welch`).
 
     :param unit_variance: variance of the difference over test examples
     :param units: number of test examples (or clusters)
@@ -269,3 +271,51 @@ def p_beyond(comparison: WelchComparison, margin: float) -> float | None:
         return 0.0 if excess > 0 else 1.0
     tail = two_sided(excess / comparison.standard_error, comparison.degrees_of_freedom) / 2
     return tail if excess > 0 else 1 - tail
+
+
+def holm(values: Sequence[float | None]) -> list[float | None]:
+    """p-values corrected by Holm's step-down rule; unknown ones stay None and do not count.
+
+    >>> holm([0.01, 0.04, None, 0.03])
+    [0.03, 0.06, None, 0.06]
+    """
+    order = sorted((p, place) for place, p in enumerate(values) if p is not None)
+    corrected: list[float | None] = [None] * len(values)
+    largest = 0.0
+    for rank, (p, place) in enumerate(order):
+        largest = max(largest, min(1.0, (len(order) - rank) * p))
+        corrected[place] = round(largest, 12)
+    return corrected
+
+
+DECAY = 1.6
+"""Of the parts without a stated number of looks: that of look k is in proportion to k to the power of minus this."""
+
+
+def level_of_look(look: int, total: float, looks: int | None = None) -> float:
+    """The level of a look.
+
+    :param look: from 1
+    :param total: level of all looks together
+    :param looks: how many are planned, which get equal parts, and later ones 0; None for any number, whose parts decay
+
+    >>> level_of_look(1, 0.05, 40), level_of_look(40, 0.05, 40), level_of_look(41, 0.05, 40)
+    (0.00125, 0.00125, 0.0)
+    >>> [round(level_of_look(look, 0.05), 5) for look in (1, 2, 40)]
+    [0.02187, 0.00722, 6e-05]
+    """
+    from scipy.special import zeta
+
+    if looks is None:
+        # The zeta function is the sum of all k ** -DECAY.
+        return total / (math.pow(look, DECAY) * float(zeta(DECAY)))
+    return total / looks if look <= looks else 0.0
+
+
+def level_spent(made: int, total: float, looks: int | None = None) -> float:
+    """The sum of the levels of the looks that were made.
+
+    >>> round(level_spent(12, 0.05, 40), 4), level_spent(40, 0.05, 40) <= 0.05, level_spent(1000, 0.05) < 0.05
+    (0.015, True, True)
+    """
+    return min(total, math.fsum(level_of_look(look, total, looks) for look in range(1, made + 1)))

@@ -24,7 +24,7 @@ from blurb.training.batches import (
     training_batches,
 )
 from blurb.training.dropout import use_cpu_dropout
-from blurb.training.hardware import out_of_memory
+from blurb.training.hardware import Precision, bf16_products, encoder_autocast, out_of_memory
 from blurb.training.network import (
     Network,
     checkpoint_activations,
@@ -32,7 +32,6 @@ from blurb.training.network import (
     use_masks_without_waiting,
 )
 from blurb.training.optimizer import learning_rate_factor, make_adamw
-from blurb.training.precision import Precision, bf16_products, encoder_autocast
 from blurb.training.resuming import (
     Checkpoints,
     Epoch,

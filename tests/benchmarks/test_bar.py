@@ -1,7 +1,7 @@
 """The bar for cheap rows: the counts of the review of 1ec2948e, which other code made from the same table."""
 
 from benchmarks.study.bar import TABLE_6, complete, right_of
-from blurb.results.dataset_scores import DATASETS
+from blurb.results.score import DATASETS
 
 
 def test_the_mean_over_other_sets_orders_so_many_pairs_right() -> None:

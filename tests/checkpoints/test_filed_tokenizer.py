@@ -18,7 +18,7 @@ from transformers import AutoModel, AutoTokenizer
 
 from blurb import tasks
 from blurb.checkpoints import Checkpoint, ModelSource, source as sources
-from blurb.checkpoints.lengths import reader
+from blurb.checkpoints.source import reader_of
 from blurb.cli import cli
 from blurb.formulations import bind
 from blurb.inputs.tokenizer import Tokenizer
@@ -393,7 +393,9 @@ def test_wherever_the_tokenizer_is_loaded_again_it_is_the_same(spoilt: Path, cas
     sent = pickle.loads(pickle.dumps(source))  # as to a worker process
     learner = EncoderLearner(sent, bind(tasks.get("gad")), "cpu", "fp32")
     assert learner.tokenizer.hash == source.tokenizer
-    read = reader(sent)(tasks.get("biosses"), [{"text_a": "Kalo", "text_b": "KALO", "score": 1.0}])
+    read = reader_of(sent)(
+        tasks.get("biosses"), [{"text_a": "Kalo", "text_b": "KALO", "score": 1.0}]
+    )
     a, b = (source.checkpoint.tokenizer.subtokens([text])[0].ids for text in ("Kalo", "KALO"))
     assert len(read.whole.ids[0]) == 3 + len(a) + len(b)
     assert (a == b) == (casing == "uncased")

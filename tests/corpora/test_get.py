@@ -11,7 +11,7 @@ from blurb import tasks
 from blurb.cli import cli
 from blurb.corpora import download
 from blurb.corpora.download import Got, get
-from blurb.data import home
+from blurb.data import loading
 from blurb.messages.errors import DataError
 from blurb.planning.steps import available_tasks
 from blurb.tasks import Download
@@ -84,7 +84,7 @@ def _command(*arguments: str) -> Result:
 def test_one_table_at_the_end_and_the_folder_is_the_default_of_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(home.VARIABLE, str(tmp_path / "data"))
+    monkeypatch.setenv(loading.VARIABLE, str(tmp_path / "data"))
     for name in NAMES[:-1]:
         put(tmp_path / "originals", name)
     done = _command("--accept-licences")

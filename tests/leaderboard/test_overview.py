@@ -20,7 +20,7 @@ from blurb.leaderboard.overview import (
 )
 from blurb.leaderboard.ranking import entry, in_parts
 from blurb.results import published
-from blurb.results.dataset_scores import DatasetScores
+from blurb.results.score import DatasetScores
 from blurb.store.store import Store
 from blurb.tasks import TYPES
 from tests.results import invented

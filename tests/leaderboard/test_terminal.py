@@ -15,8 +15,8 @@ from blurb import tasks
 from blurb.leaderboard import terminal
 from blurb.leaderboard.overview import with_neighbours
 from blurb.protocols.protocol import load_protocol_file
-from blurb.results.dataset_scores import DatasetScores, Figure, Run
-from blurb.results.row import Origin, Row, RowIdentity
+from blurb.results.row import Origin, Row
+from blurb.results.score import DatasetScores, Figure, Run
 from blurb.store.trial import Configuration
 from tests.results import invented
 
@@ -57,9 +57,7 @@ def row(
     overrides = {"lr": 0.1} if protocol == "quick" else {}
     hash_ = load_protocol_file(protocol).hash if protocol == "standard" else "0" * 64
     configuration = Configuration(protocol, hash_, overrides, "bf16", suite, note)
-    return Row(
-        RowIdentity(model, configuration, learner=learner, recipe="1"), datasets, Origin.STORE
-    )
+    return Row(model, configuration, datasets, Origin.STORE, learner=learner, recipe="1")
 
 
 def printed(*parts: RenderableType) -> str:

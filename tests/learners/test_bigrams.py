@@ -379,7 +379,7 @@ OTHER_MEANINGS = {
     ),  # of the most frequent answer
     "constant": (
         "metrics/functions/pearson.py",
-        "regression/junit.py",
+        "regression/forms.py",
     ),  # whether the predictions are all alike
     "bigrams": ("extensions/reports/stats.py",),  # repeated words in the data
     "probe": ("cost/budget.py",),  # a protocol

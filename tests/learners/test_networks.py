@@ -25,7 +25,7 @@ from blurb.messages.errors import SettingsError, UnknownName
 from blurb.planning import trials
 from blurb.protocols import protocol
 from blurb.protocols.settings import in_groups
-from blurb.results.row import Origin, Row, RowIdentity
+from blurb.results.row import Origin, Row
 from blurb.store.trial import short_weights
 from blurb.training.dropout import CpuDropout, set_dropout, use_cpu_dropout
 from blurb.training.network import UsedRows, train_used_rows
@@ -196,7 +196,7 @@ def test_two_sizes_under_one_name_are_two_rows(data: Path, tmp_path: Path) -> No
     found = []
     for source in sources:
         row = dataclasses.replace(request(data, tmp_path, "bilstm"), sources=[source]).row(source)
-        found.append(Row(RowIdentity("lstm", row.configuration, row.weights), {}, Origin.STORE))
+        found.append(Row("lstm", row.configuration, {}, Origin.STORE, row.weights))
     assert found[0].primary_key != found[1].primary_key
     short = [short_weights(source.weights) for source in sources]
     assert len(set(short)) == 2

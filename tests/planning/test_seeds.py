@@ -12,8 +12,7 @@ from scipy import stats
 import blurb
 from blurb.messages.errors import BlurbError, SettingsError
 from blurb.planning.seeds import Aim, SeedLine, plan_seeds
-from blurb.results.dataset_scores import DATASETS
-from blurb.results.score import SCORE, dataset_weights
+from blurb.results.score import DATASETS, SCORE, dataset_weights
 from blurb.store.store import Store
 from tests.results import invented
 from tests.results.played import play

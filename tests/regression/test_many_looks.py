@@ -15,8 +15,7 @@ from benchmarks import gate
 from blurb.regression import Decision, Outcome, Rules
 from blurb.regression.looks import decide_in_series
 from blurb.results import comparison
-from blurb.results.dataset_scores import DATASETS
-from blurb.results.score import SCORE
+from blurb.results.score import DATASETS, SCORE
 from blurb.statistics.bootstrap import Clusters
 from tests.conftest import ROOT
 from tests.results import invented

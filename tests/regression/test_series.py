@@ -18,8 +18,7 @@ from blurb.messages.errors import BlurbError, SettingsError, StoreError
 from blurb.regression import Decision, Outcome, Rules, looks
 from blurb.regression.looks import decide_in_series
 from blurb.regression.rules import Limit
-from blurb.results.dataset_scores import DATASETS
-from blurb.results.score import SCORE
+from blurb.results.score import DATASETS, SCORE
 from tests.results import invented
 
 PASS, REGRESSION, CANNOT = Outcome.PASS, Outcome.REGRESSION, Outcome.CANNOT_JUDGE

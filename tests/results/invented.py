@@ -6,9 +6,9 @@ from typing import Any
 
 from blurb.leaderboard.intervals import Value
 from blurb.leaderboard.ranking import RankedRow
-from blurb.results.dataset_scores import DatasetScores, Figure, Run
 from blurb.results.groups import Standing
-from blurb.results.row import Origin, Row, RowIdentity
+from blurb.results.row import Origin, Row
+from blurb.results.score import DatasetScores, Figure, Run
 from blurb.store.trial import Configuration
 from blurb.tasks import Split
 
@@ -42,12 +42,12 @@ def row(
         task: DatasetScores(task, means={"test": mean}, facts=FACTS)
         for task, mean in (means or {}).items()
     }
-    return Row(RowIdentity(model, CONFIGURATION, recipe="1"), datasets, Origin.RESULTS)
+    return Row(model, CONFIGURATION, datasets, Origin.RESULTS, recipe="1")
 
 
 def named(row: Row, **changes: Any) -> Row:
     """The row with other fields of its identity."""
-    return replace(row, identity=replace(row.identity, **changes))
+    return replace(row, **changes)
 
 
 def ranked(

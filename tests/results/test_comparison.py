@@ -20,8 +20,8 @@ from blurb.regression.rules import Limit
 from blurb.results import comparability, from_store, leaderboard_csv, published, results_csv, tables
 from blurb.results.comparability import Reason, Use
 from blurb.results.comparison import Verdict, compare_rows
-from blurb.results.dataset_scores import DatasetScores, Figure, Run
-from blurb.results.row import Origin, Row, RowIdentity
+from blurb.results.row import Origin, Row
+from blurb.results.score import DatasetScores, Figure, Run
 from blurb.row_files.references import table_rows
 from blurb.store.record import read_predictions
 from blurb.store.store import Store
@@ -62,9 +62,7 @@ def row(
         )
         for name, values in scores.items()
     }
-    return Row(
-        RowIdentity(model, invented.CONFIGURATION, learner=learner), datasets, Origin.RESULTS
-    )
+    return Row(model, invented.CONFIGURATION, datasets, Origin.RESULTS, learner=learner)
 
 
 def printed(means: Mapping[str, float]) -> Row:
@@ -73,7 +71,7 @@ def printed(means: Mapping[str, float]) -> Row:
         name: DatasetScores(name, means={"test": mean}, facts=invented.FACTS)
         for name, mean in means.items()
     }
-    return Row(RowIdentity("printed", invented.CONFIGURATION), datasets, Origin.LEADERBOARD)
+    return Row("printed", invented.CONFIGURATION, datasets, Origin.LEADERBOARD)
 
 
 def mixed(first: Row, other: Row) -> Row:

@@ -15,10 +15,11 @@ from blurb.leaderboard import ranking
 from blurb.messages.errors import UnknownName
 from blurb.results import published
 from blurb.results.comparison import compare_rows
-from blurb.results.dataset_scores import DATASETS, DatasetScores
 from blurb.results.decomposition import Decomposition, binomial_error, decompose_difference
-from blurb.results.row import Published, Row, RowIdentity
+from blurb.results.row import Published, Row
 from blurb.results.score import (
+    DATASETS,
+    DatasetScores,
     blurb_12,
     blurb_score,
     bounds,
@@ -250,7 +251,7 @@ def test_the_ablations_recompute_to_the_printed_scores_and_are_in_no_ranking() -
 
 def row(scores: Mapping[str, float]) -> Row:
     datasets = {name: DatasetScores(name, means={"test": score}) for name, score in scores.items()}
-    return Published(RowIdentity("m", Configuration("", "", {}, "", "blurb")), datasets)
+    return Published("m", Configuration("", "", {}, "", "blurb"), datasets)
 
 
 @pytest.mark.parametrize("lacking", [(), ("bioasq",)])

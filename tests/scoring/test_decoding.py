@@ -24,7 +24,7 @@ from blurb.messages.errors import BlurbError
 from blurb.results import from_store
 from blurb.row_files.references import row_of
 from blurb.scoring import answer_forms, batch, decoding, requests
-from blurb.scoring.mentions import MISSING, OVERLAPPING, UNORDERED, SearchedWords, of_tags
+from blurb.scoring.answer_forms import MISSING, OVERLAPPING, UNORDERED, SearchedWords, of_tags
 from blurb.store.store import Store
 from tests.cli.in_process import blurb as command, refused
 

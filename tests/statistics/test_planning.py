@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from scipy.stats import t, ttest_ind
 
-from blurb.statistics.levels import DECAY, level_of_look, level_spent
 from blurb.statistics.pooled import (
     MOST,
     RunVariance,
@@ -17,7 +16,7 @@ from blurb.statistics.pooled import (
     runs_needed,
     weighted_variance,
 )
-from blurb.statistics.welch import welch_test
+from blurb.statistics.welch import DECAY, level_of_look, level_spent, welch_test
 
 
 @pytest.mark.parametrize(("difference", "runs"), [(0.5, 64), (0.8, 26), (0.2, 394)])

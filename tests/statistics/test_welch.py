@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from blurb.statistics.levels import holm
 from blurb.statistics.pooled import (
     RunVariance,
     Squares,
@@ -22,6 +21,7 @@ from blurb.statistics.welch import (
     combine_tests,
     equivalence_margin,
     half_width,
+    holm,
     p_beyond,
     t_critical,
     two_sided,

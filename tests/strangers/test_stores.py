@@ -263,7 +263,7 @@ def test_row_and_trial(runs: Path) -> None:
 
 @pytest.mark.extensions
 def test_sweep_and_its_parts(here: Path) -> None:
-    from blurb.extensions.clusters import _slurm_parts
+    from blurb.extensions.clusters import _slurm_script
 
     asked = [
         "--suite",
@@ -288,8 +288,10 @@ def test_sweep_and_its_parts(here: Path) -> None:
         "'seed' must be of type int",
     )
     said = refusals(
-        folder / _slurm_parts.PARTS,
-        lambda: _slurm_parts.note_submitted(folder, "7", _slurm_parts.read_parts(folder)["taken"]),
+        folder / _slurm_script.PARTS,
+        lambda: _slurm_script.note_submitted(
+            folder, "7", _slurm_script.read_parts(folder)["taken"]
+        ),
     )
     _has(said, "'parts' must be of type list", "'submitted' must be of type list (got NoneType)")
 

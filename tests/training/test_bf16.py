@@ -11,9 +11,9 @@ from blurb.learners.building import resolve_model
 from blurb.learners.finetuning.network import check
 from blurb.messages.errors import SettingsError
 from blurb.protocols.settings import Settings
+from blurb.training.hardware import ProductsInFloat32, bf16_products
 from blurb.training.network import train_used_rows
 from blurb.training.optimizer import layers, make_adamw, treat_layers
-from blurb.training.precision import ProductsInFloat32, bf16_products
 from tests import checkpoints
 from tests.conftest import Builder
 

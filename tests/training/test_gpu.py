@@ -10,10 +10,9 @@ import torch
 
 from blurb.inputs.features import Features
 from blurb.training import loop
-from blurb.training.hardware import choose_device, seed_everything
+from blurb.training.hardware import Precision, choose_device, has_bf16, seed_everything
 from blurb.training.loop import Trainer
 from blurb.training.optimizer import make_adamw
-from blurb.training.precision import Precision, has_bf16
 from tests.training import tiny
 
 pytestmark = [

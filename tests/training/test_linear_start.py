@@ -7,13 +7,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.multiclass import OneVsRestClassifier
 
 from blurb.heads._base import OutputKind
-from blurb.training.linear_start import (
-    STRENGTH,
-    StandardisedLinear,
-    end_linear_start,
-    fit,
-    linear_start,
-)
+from blurb.training.linear import STRENGTH, StandardisedLinear, end_linear_start, fit, linear_start
 from tests.training import tiny
 
 ROWS, SIZE = 240, 12

@@ -20,11 +20,10 @@ from blurb.cli import cli
 from blurb.heads._base import OutputKind
 from blurb.inputs.features import Features
 from blurb.messages.errors import ErrorGroup, SettingsError, TrainingError
-from blurb.training.hardware import choose_device, out_of_memory, seed_everything
+from blurb.training.hardware import choose_device, choose_precision, out_of_memory, seed_everything
 from blurb.training.loop import CHECK_EVERY, Epoch, Trainer
 from blurb.training.network import Network
 from blurb.training.optimizer import learning_rate_factor, make_adamw
-from blurb.training.precision import choose_precision
 from tests.training import tiny
 
 

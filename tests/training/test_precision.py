@@ -12,9 +12,9 @@ from accelerate.state import AcceleratorState
 
 from blurb.inputs.features import Features
 from blurb.training.batches import collate_batch
+from blurb.training.hardware import Precision, bf16_products
 from blurb.training.loop import Trainer
 from blurb.training.optimizer import make_adamw
-from blurb.training.precision import Precision, bf16_products
 from tests.training import tiny
 
 STEPS, ROWS, CLIP = 20, 8, 0.05

@@ -9,9 +9,8 @@ import pytest
 import torch
 
 from blurb.learners.finetuning import adapters
-from blurb.training.hardware import seed_everything
+from blurb.training.hardware import Precision, seed_everything
 from blurb.training.loop import Trainer
-from blurb.training.precision import Precision
 from blurb.training.resuming import Epoch
 from tests.training import tiny
 

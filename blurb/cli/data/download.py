@@ -14,7 +14,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, Trans
 from blurb.cli._made import TASKS, click_command
 from blurb.corpora import download as downloads
 from blurb.corpora.build import MissingRelease, build_task
-from blurb.data import home
+from blurb.data.loading import data_home
 from blurb.messages import DataError, SettingsError, opt, option_to_paste
 from blurb.options import Option
 from blurb.planning.options import SUITE
@@ -182,7 +182,7 @@ def get_datasets(
     nothing could be begun.
     """
     chosen = load_real(selection, suite)
-    folder = data or home.data_home()
+    folder = data or data_home()
     originals = raw or folder.with_name("originals")
     print_rows(("dataset", "licence"), [(task.name, task.licence) for task in chosen], "table")
     _ask_for_licences(accept_licences)

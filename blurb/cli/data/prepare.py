@@ -12,8 +12,13 @@ import click
 from blurb.cli._made import TASKS, click_command
 from blurb.cli.data.download import load_real
 from blurb.corpora.build import MissingRelease, build_task as make
-from blurb.data import home
-from blurb.data.loading import DatasetVerification, check_folder, examine_task, hint_at_folder
+from blurb.data.loading import (
+    DatasetVerification,
+    check_folder,
+    data_home,
+    examine_task,
+    hint_at_folder,
+)
 from blurb.messages import DataError
 from blurb.options import Option
 from blurb.planning.options import SUITE
@@ -200,9 +205,7 @@ def verify_datasets(
     chosen = load_real(selection, suite)
     # Task files name their own data files.
     folder = given or (
-        Path(chosen[0].file).parent
-        if all(task.has_own_paths for task in chosen)
-        else home.data_home()
+        Path(chosen[0].file).parent if all(task.has_own_paths for task in chosen) else data_home()
     )
     check_folder(folder)
     findings = [examine_task(task, folder, trust=not full) for task in chosen]

@@ -15,7 +15,7 @@ from blurb.messages import SettingsError, UnknownName, count_noun
 from blurb.options import Argument, Option
 from blurb.planning.options import OUTPUT
 from blurb.results import published, tables
-from blurb.results.dataset_scores import DATASETS
+from blurb.results.score import DATASETS
 from blurb.row_files.references import table_rows
 
 

@@ -19,9 +19,8 @@ from blurb.options import Option
 from blurb.planning.options import OUTPUT
 from blurb.records import Count, From, Rule, record_columns as keys
 from blurb.results import groups, published
-from blurb.results.dataset_scores import DATASETS
 from blurb.results.row import Origin, Row
-from blurb.results.score import SCORE, blurb_score
+from blurb.results.score import DATASETS, SCORE, blurb_score
 from blurb.system.process import freeze_gc, gc_disabled
 from blurb.terminal.output import Column, make_console, print_records, print_rows, print_sentence
 

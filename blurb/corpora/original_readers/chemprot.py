@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
@@ -123,9 +122,7 @@ def _read_columns(
 def _sentence_ends() -> Mapping[str, Sequence[int]]:
     """PMID -> end of each sentence, in code points of `title TAB abstract`: those of NLTK's English punkt model."""
     lines = (
-        (files("blurb.corpora.original_readers") / "chemprot_sentences.tsv")
-        .read_text(encoding="utf-8")
-        .splitlines()
+        Path(__file__).with_name("chemprot_sentences.tsv").read_text(encoding="utf-8").splitlines()
     )
     return {
         pmid: [int(end) for end in ends.split()]

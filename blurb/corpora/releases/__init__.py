@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from functools import cache, cached_property
-from importlib.resources import files
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -33,7 +32,7 @@ def load_split_lists(name: str) -> Mapping[str, list[str]]:
     The lists contain no text. EBM PICO, HoC and DDI: those of BLURB's kit. BIOSSES: the order of the released files.
     BioASQ: the 75 questions of dev, as BigBIO publishes them.
     """
-    text = (files("blurb.corpora") / "lists" / f"{name}.tsv").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[1] / "lists" / f"{name}.tsv").read_text(encoding="utf-8")
     lines = (line.split("\t") for line in text.splitlines())
     return by_key((split, each) for split, each in lines)
 

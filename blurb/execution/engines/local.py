@@ -24,9 +24,8 @@ from blurb.execution.environment import (
     threads_of,
     usable_cores,
 )
-from blurb.execution.estimate import Estimate
+from blurb.execution.estimate import Estimate, trial_memory
 from blurb.execution.job import Job, JobQueue, TrialOutcome, TrialProgress, longest_first
-from blurb.execution.memory import trial_memory
 from blurb.execution.worker import execute_job, note_death
 from blurb.messages import BlurbError
 from blurb.store.store import Store

@@ -1,7 +1,5 @@
 """Options that the board adds to commands of others."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

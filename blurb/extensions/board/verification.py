@@ -30,12 +30,12 @@ from blurb.row_files.reading import RowFiles, read_row_files, rows_in
 from blurb.row_files.scores import figures_of
 from blurb.row_files.writing import RunRecord
 from blurb.scoring import matching
-from blurb.statistics.levels import holm
 from blurb.statistics.welch import (
     LEVEL,
     WelchComparison,
     combine_tests,
     equivalence_margin,
+    holm,
     p_beyond,
     welch_test,
 )

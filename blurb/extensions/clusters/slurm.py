@@ -19,7 +19,7 @@ from blurb.execution import sweeps
 from blurb.execution.engine import Engine, Launch
 from blurb.execution.estimate import Estimate
 from blurb.execution.job import Job, OnFinished, OnProgress, TrialOutcome
-from blurb.extensions.clusters import _slurm_parts
+from blurb.extensions.clusters import _slurm_script
 from blurb.extensions.clusters._slurm_script import Script, SlurmError, arrays, check_path
 from blurb.messages import SettingsError, opt
 from blurb.store.row_contents import failure_of
@@ -133,13 +133,13 @@ class SlurmEngine(Engine):
     @classmethod
     def is_queued(cls, folder: Path) -> bool:
         try:
-            return bool(_alive(_slurm_parts.read_parts(folder)["submitted"]))
+            return bool(_alive(_slurm_script.read_parts(folder)["submitted"]))
         except SlurmError:  # that may be: nobody can be asked
             return True
 
     @classmethod
     def jobs_of_part(cls, folder: Path, number: int, allow: Collection[str]) -> list[Job]:
-        return _slurm_parts.jobs_of_parts(folder, [number], allow)
+        return _slurm_script.jobs_of_parts(folder, [number], allow)
 
     @classmethod
     def started_this(cls) -> bool:
@@ -176,9 +176,9 @@ class SlurmEngine(Engine):
         """
         trials = {job.path.absolute() for job in jobs}
         for earlier in sweeps.folders(store):
-            noted = _slurm_parts.read_parts(earlier)
+            noted = _slurm_script.read_parts(earlier)
             taken = range(noted["taken"])
-            queued = _slurm_parts.jobs_of_parts(earlier, taken) if taken else []
+            queued = _slurm_script.jobs_of_parts(earlier, taken) if taken else []
             if trials.isdisjoint(job.path.absolute() for job in queued):
                 continue
             if alive := _alive(noted["submitted"]):
@@ -193,7 +193,7 @@ class SlurmEngine(Engine):
         folder, code = sweeps.write(
             store, [replace(job, resume=True) for job in jobs], {"parts": packed}
         )
-        _slurm_parts.write_parts(folder, packed)
+        _slurm_script.write_parts(folder, packed)
         requested = dict(self.sbatch)
         longest = max(sum(jobs[index].predicted for index in part) for part in packed)
         # A wrong guess is harmless: a job goes on from where its trial was saved.
@@ -217,7 +217,7 @@ class SlurmEngine(Engine):
         return script
 
     def _packed(self, seconds: Sequence[float]) -> list[list[int]]:
-        return _slurm_parts.pack_trials(seconds, 60.0 * self.minutes, self.trials)
+        return _slurm_script.pack_trials(seconds, 60.0 * self.minutes, self.trials)
 
     def _submit(self, script: Script, jobs: Sequence[Job]) -> str:
         """Submits a script, unless it shall only be shown; returns what came of it."""
@@ -242,7 +242,7 @@ def submit(script: Script) -> list[str]:
             capture_output=True,
             text=True,
         )
-        before = _slurm_parts.read_parts(script.folder)["submitted"]
+        before = _slurm_script.read_parts(script.folder)["submitted"]
         number = _number(result) if result.returncode == 0 else _queued_by_name(script, before)
         if not number:
             raise SlurmError(
@@ -251,8 +251,8 @@ def submit(script: Script) -> list[str]:
                 fix="Run the same command again when these are over; with a "
                 "larger minutes=N there are fewer and longer jobs.",
             )
-        _slurm_parts.note_submitted(script.folder, number, parts.stop)
-    return list(_slurm_parts.read_parts(script.folder)["submitted"])
+        _slurm_script.note_submitted(script.folder, number, parts.stop)
+    return list(_slurm_script.read_parts(script.folder)["submitted"])
 
 
 def _number(result: subprocess.CompletedProcess[str]) -> str:

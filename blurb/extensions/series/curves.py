@@ -15,6 +15,7 @@ import numpy as np
 from blurb import names
 from blurb.extensions.series import smoothing
 from blurb.extensions.series.smoothing import Floats, Measure, Noise, Peak
+from blurb.grouping import by_key
 from blurb.messages import BlurbError
 from blurb.metrics._metric import LOSSES
 from blurb.results.predictions import equals_a_constant
@@ -283,9 +284,7 @@ def families(scored: Sequence[Scored], datasets: Sequence[str], split: Split) ->
         *((name, Measure.LOSS) for name in datasets),
         *((name, Measure.FIGURE) for name in figures),
     ]
-    runs: dict[str, list[Scored]] = {}
-    for checkpoint in scored:
-        runs.setdefault(checkpoint.step.run, []).append(checkpoint)
+    runs = by_key((checkpoint.step.run, checkpoint) for checkpoint in scored)
     spaced = smoothing.needs_log_axis(*([each.step.step for each in own] for own in runs.values()))
     for dataset, measure in requested:
         curves = []

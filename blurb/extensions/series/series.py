@@ -20,7 +20,7 @@ from blurb.extensions.series import curves, page
 from blurb.extensions.series.curves import Curve, Family, Scored
 from blurb.extensions.series.smoothing import Measure
 from blurb.messages import DataError, count_noun, opt
-from blurb.records import Tabular
+from blurb.records import Tabular, make_frame
 from blurb.results import schema
 from blurb.results.row import Row
 from blurb.system.files import write_whole
@@ -219,9 +219,7 @@ class Series(Tabular):
 
     def to_pandas(self) -> DataFrame:
         """The lines as a table, with the columns of `series.csv`."""
-        from pandas import DataFrame
-
-        return DataFrame(self.lines(), columns=list(page.COLUMNS))
+        return make_frame(self.lines(), page.COLUMNS)
 
     def plot(self, path: Path | str | None = None) -> Figure | None:
         """The curves, with the interval of the trend and the noise of the run as bands.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from blurb.formulations._base import Formulation, Output
+from blurb.formulations._base import Output
 from blurb.learners.base import History, Learner, Progress, Subset
 
 
@@ -12,9 +12,6 @@ class Majority(Learner):
     """Always predicts the most frequent answer of the training data (for similarity the mean)."""
 
     answer: Any
-
-    def __init__(self, formulation: Formulation, device: str, precision: str) -> None:
-        super().__init__(formulation)
 
     def fit(self, train: Subset, dev: Subset, seed: int, progress: Progress) -> History:
         self.answer = self.formulation.constants(train.used)[0]

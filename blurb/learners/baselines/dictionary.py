@@ -35,9 +35,6 @@ class Dictionary(Learner):
     longest: dict[str, int]
     """First word of a string -> the most words of one that begins with it: few words begin any."""
 
-    def __init__(self, formulation: Formulation, device: str, precision: str) -> None:
-        super().__init__(formulation)
-
     def fit(self, train: Subset, dev: Subset, seed: int, progress: Progress) -> History:
         task = self.formulation.task
         place = {label: number for number, label in enumerate(task.labels)}

@@ -38,7 +38,7 @@ from blurb.learners.saved_models import ABOUT, read_about
 from blurb.messages import ModelError, SettingsError, UnknownName
 from blurb.protocols.settings import Where, unknown_origin
 from blurb.system.files import seal_folder, write_json
-from blurb.training.precision import Precision
+from blurb.training.hardware import Precision
 
 DROPOUT = 0.1
 POSITIONS = ("learned", "sinusoidal")

@@ -91,9 +91,6 @@ class Bigrams(LinearLearner):
     chain: FittedChain | None = None
     shift: Tensor
 
-    def __init__(self, formulation: Formulation, device: str, precision: str) -> None:
-        super().__init__(formulation)
-
     def fit(self, train: Subset, dev: Subset, seed: int, progress: Progress) -> History:
         rows, answers = train.used, self._targets(train.used)
         self.features = self._features(len(rows))

@@ -31,12 +31,11 @@ from blurb.learners.finetuning import adapters
 from blurb.messages import SettingsError, opt
 from blurb.protocols.settings import CHECKPOINTS_OWN, DEFAULTS, Where, show_setting, unknown_origin
 from blurb.training.dropout import set_dropout
-from blurb.training.hardware import choose_device, seed_everything
-from blurb.training.linear_start import end_linear_start, linear_start
+from blurb.training.hardware import Precision, choose_device, seed_everything
+from blurb.training.linear import end_linear_start, linear_start
 from blurb.training.loop import Trainer
 from blurb.training.network import Network
 from blurb.training.optimizer import check_layers, layers_differ, treat_layers
-from blurb.training.precision import Precision
 from blurb.training.resuming import restore_weights
 
 OF_LORA = ("lora_rank", "lora_alpha", "lora_dropout", "lora_targets")

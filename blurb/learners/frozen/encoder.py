@@ -26,8 +26,8 @@ from blurb.learners.frozen.vectors import Half, stored_vectors
 from blurb.learners.linear import Read
 from blurb.messages import ModelError, opt
 from blurb.training.batches import Batch
+from blurb.training.hardware import Precision, bf16_products
 from blurb.training.loop import in_batches
-from blurb.training.precision import Precision, bf16_products
 
 LAYERS = ("last", "middle")
 """In the order in which they are tried: if they tie on dev, the last layer wins."""

@@ -34,9 +34,8 @@ from blurb.learners.linear import (
 from blurb.messages import TrainingError
 from blurb.protocols.settings import Where, unknown_origin
 from blurb.training.crf_fit import FittedChain
-from blurb.training.hardware import choose_device, seed_everything
+from blurb.training.hardware import Precision, choose_device, seed_everything
 from blurb.training.linear import Design, Fit, feature_moments, solve_linear
-from blurb.training.precision import Precision
 
 log = logging.getLogger(__name__)
 

@@ -1,7 +1,5 @@
 """Answers of a language model that was prompted: blurb wrote the requests and scored what came back."""
 
-from __future__ import annotations
-
 from blurb.learners.kind import LearnerKind, RowKind
 
 LEARNER = LearnerKind(

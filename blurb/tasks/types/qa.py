@@ -9,7 +9,7 @@ TYPE = TaskType(
     hub="question-answering",
     label_counts=count_classes,
     errors="blurb.extensions.reports.errors.classes:analyse",
-    submission="blurb.extensions.reports.export.formats._submission:label",
+    submission="blurb.extensions.reports.export.formats.submission:label",
     metric_keys=("positive",),
     sample_labels=("yes", "no"),
 )

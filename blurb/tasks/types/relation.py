@@ -10,7 +10,7 @@ TYPE = TaskType(
     label_counts=count_classes,
     errors="blurb.extensions.reports.errors.classes:analyse",
     seen="blurb.data.seen:Pairs",
-    submission="blurb.extensions.reports.export.formats._submission:label",
+    submission="blurb.extensions.reports.export.formats.submission:label",
     metric_keys=("negative", "positive"),
     sample_labels=("interacts", "none"),
 )

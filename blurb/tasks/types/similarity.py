@@ -9,7 +9,7 @@ TYPE = TaskType(
     hub="sentence-similarity",
     unit="sentence pairs",
     errors="blurb.extensions.reports.errors.classes:similarity",
-    submission="blurb.extensions.reports.export.formats._submission:similarity",
+    submission="blurb.extensions.reports.export.formats.submission:similarity",
     metric="pearson",
     metric_keys=("scale",),
 )

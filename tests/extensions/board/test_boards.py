@@ -17,7 +17,7 @@ import blurb
 from blurb import tasks
 from blurb.corpora import demo
 from blurb.data.loading import read_split
-from blurb.extensions.board import boards, ledger, rescoring
+from blurb.extensions.board import boards, ledger
 from blurb.extensions.board.ledger import FILE, Event, LedgerEntry, append, problems, read, today
 from blurb.messages.errors import DataError, SettingsError
 from blurb.row_files.reading import manifest_of
@@ -136,7 +136,7 @@ def test_a_rescoring_that_was_killed_at_its_end_leaves_nothing(folder: Path) -> 
     rows = folder / "board" / "rows"
     shutil.copytree(rows / "row-one", rows / ".row-one.before")
     with pytest.raises(SettingsError, match="which this blurb has"):
-        rescoring.rescore(folder / "board", "row-one", demo.prepare(), "me", today())
+        boards.rescore(folder / "board", "row-one", demo.prepare(), "me", today())
     assert not (rows / ".row-one.before").exists()
 
 
@@ -294,9 +294,9 @@ def test_a_rescoring_that_was_killed_goes_on(
 
     monkeypatch.setattr(os, "rename", dies)
     with pytest.raises(Killed):
-        rescoring.rescore(board, "row-one", demo.prepare(), "me", today())
+        boards.rescore(board, "row-one", demo.prepare(), "me", today())
     monkeypatch.undo()
-    entry = rescoring.rescore(board, "row-one", demo.prepare(), "me", today())
+    entry = boards.rescore(board, "row-one", demo.prepare(), "me", today())
     assert list(ledger.problems(board)) == []
     assert ledger.read(board / ledger.FILE)[-1] == entry
     assert events(folder).count(("rescored", "row-one")) == 2
@@ -330,9 +330,7 @@ def test_no_row_is_scored_again_outside_of_the_board(folder: Path) -> None:
     shutil.copytree(folder / "board" / "rows" / "row-one", folder / "elsewhere" / "row-one")
     before = events(folder)
     with pytest.raises(SettingsError, match="there is no row"):
-        rescoring.rescore(
-            folder / "board", "../../elsewhere/row-one", demo.prepare(), "me", today()
-        )
+        boards.rescore(folder / "board", "../../elsewhere/row-one", demo.prepare(), "me", today())
     assert events(folder) == before
 
 

@@ -3,8 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from blurb.extensions.clusters._slurm_parts import pack_trials
-from blurb.extensions.clusters._slurm_script import arrays
+from blurb.extensions.clusters._slurm_script import arrays, pack_trials
 
 
 @pytest.mark.parametrize(

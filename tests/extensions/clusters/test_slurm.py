@@ -19,7 +19,7 @@ from click.testing import CliRunner
 
 from blurb.cli import cli
 from blurb.execution import sweeps
-from blurb.extensions.clusters import _slurm_parts, _slurm_script
+from blurb.extensions.clusters import _slurm_script
 from blurb.extensions.clusters._slurm_script import SlurmError
 from blurb.messages.errors import BlurbError, StoreError
 from blurb.store.row_contents import failure_of
@@ -175,14 +175,14 @@ def test_a_site_that_refuses_is_quoted_and_what_it_took_is_known(site: Path) -> 
     assert "QOSMaxSubmitJobPerUserLimit" in found.stderr
     assert "Submitted before: 1" in found.stderr
     (folder,) = sweeps.folders(Path("runs"))
-    assert json.loads((folder / _slurm_parts.PARTS).read_text())["submitted"] == ["1"]
+    assert json.loads((folder / _slurm_script.PARTS).read_text())["submitted"] == ["1"]
 
 
 def test_a_part_that_is_not_there(queued: Path) -> None:
-    assert len(_slurm_parts.jobs_of_parts(queued, [1], ())) == 2
+    assert len(_slurm_script.jobs_of_parts(queued, [1], ())) == 2
     for number in (2, -1):
         with pytest.raises(StoreError, match=f"has no part {number}: it has 2 parts"):
-            _slurm_parts.jobs_of_parts(queued, [number], ())
+            _slurm_script.jobs_of_parts(queued, [number], ())
 
 
 @pytest.mark.parametrize("part", [[99], 3, None, ["0"]])
@@ -190,9 +190,9 @@ def test_a_part_that_lists_no_trials_is_damage_and_not_missing(
     part: object, queued: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     damaged = {"parts": [part], "submitted": [], "taken": 1}
-    monkeypatch.setattr(_slurm_parts, "read_parts", lambda folder: damaged)
+    monkeypatch.setattr(_slurm_script, "read_parts", lambda folder: damaged)
     with pytest.raises(StoreError, match="part 0 is no list of the sweep's trials"):
-        _slurm_parts.jobs_of_parts(queued, [0], ())
+        _slurm_script.jobs_of_parts(queued, [0], ())
 
 
 @pytest.mark.slow
@@ -347,7 +347,7 @@ def test_the_number_of_a_job_is_the_last_line_that_is_one(site: Path, said: str)
     )
     assert "Submitted as job 101" in blurb(*RUN, "--engine", "slurm").stdout
     (folder,) = sweeps.folders(Path("runs"))
-    assert set(_slurm_parts.read_parts(folder)["submitted"]) == {"101"}
+    assert set(_slurm_script.read_parts(folder)["submitted"]) == {"101"}
 
 
 def test_an_answer_without_a_number_is_quoted(site: Path) -> None:

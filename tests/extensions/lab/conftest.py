@@ -3,9 +3,9 @@
 import pytest
 
 from blurb.corpora import demo
+from blurb.extensions.lab.pretraining import task_texts
 from blurb.extensions.lab.pretraining.recipe import Recipe
 from blurb.extensions.lab.pretraining.request import PretrainingCorpus, collect
-from blurb.extensions.lab.text import task_texts
 
 SMALL = Recipe(vocabulary=500, words=3_000, length=32, batch=8)
 

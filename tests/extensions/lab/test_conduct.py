@@ -17,7 +17,7 @@ from blurb import metrics
 from blurb.corpora import demo
 from blurb.extensions.lab.pretraining import pretrain
 from blurb.extensions.lab.pretraining.request import PretrainingCorpus
-from blurb.extensions.lab.study import conduct, findings, parts, reading, spec
+from blurb.extensions.lab.study import conduct, findings, parts, spec
 from blurb.extensions.lab.study.spec import Study, Variant
 from blurb.messages.errors import BlurbError, DataError
 from blurb.results.comparison import compare_rows
@@ -27,8 +27,7 @@ from blurb.statistics.bootstrap import Clusters, difference_variance
 from blurb.system import leases
 from blurb.system.files import write_json
 from blurb.system.lease_records import LeaseRecord
-from blurb.training.hardware import choose_device
-from blurb.training.precision import choose_precision
+from blurb.training.hardware import choose_device, choose_precision
 from tests.cli.in_process import blurb as command, refused
 from tests.extensions.lab.test_findings import VALUES, variant
 from tests.system.other_machines import Clock, Elsewhere
@@ -104,7 +103,7 @@ def test_a_study_from_nothing_and_from_its_parts(tmp_path: Path) -> None:
     assert {line.name for line in lines} >= {"gad", "biosses"}
     shown = findings.read(tmp_path / "out", study)
     assert set(shown.floors) == {"baseline:bigrams"}
-    variance, count = reading.unit_variances(tmp_path / "out", study, demo.prepare())(
+    variance, count = findings.unit_variances(tmp_path / "out", study, demo.prepare())(
         "trained", "untrained", "biosses"
     )
     assert count > 5  # 0 where examples are not known
@@ -112,7 +111,7 @@ def test_a_study_from_nothing_and_from_its_parts(tmp_path: Path) -> None:
     assert len(findings.read(tmp_path / "out", study, demo.prepare()).reading()) == 2
     (trained,) = (variant for variant in study.variants if variant.name == "trained")
     for task in ("gad", "biosses"):
-        found = reading._clusters(tmp_path / "out", study, demo.prepare(), trained.name, task)
+        found = findings._clusters(tmp_path / "out", study, demo.prepare(), trained.name, task)
         assert found.scores == pytest.approx(rows["trained"].values(task), abs=1e-9)
     assert [path.name for path in shown.write()] == ["README.md", "study.csv", "study.png"]
     assert len(shown.to_pandas()) == 3 * 2 + 3  # three columns, two sets and their mean
@@ -427,8 +426,8 @@ def test_the_variance_is_that_of_the_multi_bootstrap() -> None:
 
 def test_the_choice_of_examples_makes_intervals_wider() -> None:
     rows = {name: variant(name) for name in VALUES}
-    alone = reading.reading("b", reading.compared(rows, "b"))
-    crossed = reading.reading("b", reading.compared(rows, "b", lambda *_: (4.0, 500)))
+    alone = findings.reading("b", findings.compared(rows, "b"))
+    crossed = findings.reading("b", findings.compared(rows, "b", lambda *_: (4.0, 500)))
     half = [float(line.split("± ")[1].split(",")[0]) for line in (alone[0], crossed[0])]
     assert half[0] < half[1]
-    assert reading.reading("b", reading.compared(rows, "b", lambda *_: (0.0, 0))) == alone
+    assert findings.reading("b", findings.compared(rows, "b", lambda *_: (0.0, 0))) == alone

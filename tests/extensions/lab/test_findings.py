@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import norm, sem, t, ttest_ind
 
 import blurb
-from blurb.extensions.lab.study import findings, reading, spec
+from blurb.extensions.lab.study import findings, spec
 from blurb.extensions.lab.study.parts import variant_row
 from blurb.messages.errors import DataError
 from blurb.results.comparison import compare_rows
@@ -69,8 +69,8 @@ def test_what_is_no_variant() -> None:
         variant_row("a", {1: encoder("a", 1), 2: other})
 
 
-def sentences(rows: Mapping[str, Row], units: reading.Units | None = None) -> list[str]:
-    return reading.reading("b", reading.compared(rows, "b", units))
+def sentences(rows: Mapping[str, Row], units: findings.Units | None = None) -> list[str]:
+    return findings.reading("b", findings.compared(rows, "b", units))
 
 
 def test_the_reading_says_what_is_separated_and_what_it_would_take() -> None:
@@ -183,12 +183,12 @@ def test_two_pretrainings_beside_one_give_no_p() -> None:
 def test_no_number_of_pretrainings_makes_up_for_few_examples() -> None:
     """Oracle: the power of a normal test with the error of examples and that of the planned pretrainings."""
     rows = {name: variant(name) for name in VALUES}
-    few = [reading.needed(1.0, 0.5, variance) for variance in (0.2, 0.05)]
+    few = [findings.needed(1.0, 0.5, variance) for variance in (0.2, 0.05)]
     assert few[0].startswith("no number of pretrainings would")
     count = int(few[1].split()[1])
     error = (2 * 0.5**2 / count + 0.05) ** 0.5
     assert norm.sf(norm.isf(0.025) - 1 / error) >= 0.795
-    strict = int(reading.needed(1.0, 0.5, 0.05, tests=6).split()[1])
+    strict = int(findings.needed(1.0, 0.5, 0.05, tests=6).split()[1])
     error = (2 * 0.5**2 / strict + 0.05) ** 0.5
     assert strict > count
     assert norm.sf(norm.isf(0.025 / 6) - 1 / error) >= 0.795
@@ -198,10 +198,10 @@ def test_no_number_of_pretrainings_makes_up_for_few_examples() -> None:
 def test_as_many_pretrainings_as_did_not_separate_a_difference_are_never_said_to_be_enough() -> (
     None
 ):
-    assert reading.needed(50.0, 1.0, there=4).startswith(
+    assert findings.needed(50.0, 1.0, there=4).startswith(
         "about 5 pretrainings a side would separate"
     )
-    assert reading.needed(50.0, 1.0, there=1).startswith(
+    assert findings.needed(50.0, 1.0, there=1).startswith(
         "about 2 pretrainings a side would separate"
     )
 

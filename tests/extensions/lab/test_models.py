@@ -14,7 +14,7 @@ import torch
 from safetensors.torch import load_file
 from transformers import DistilBertConfig, DistilBertForMaskedLM
 
-from blurb.extensions.lab.pretraining import models, pretrain as pretraining, request, trainer
+from blurb.extensions.lab.pretraining import pretrain as pretraining, request, trainer
 from blurb.extensions.lab.pretraining.pretrain import PLAN, pretrain
 from blurb.extensions.lab.pretraining.recipe import VERSION, Recipe
 from blurb.extensions.lab.pretraining.request import PretrainingCorpus
@@ -40,7 +40,7 @@ def test_the_weights_are_those_of_the_checkpoint_and_nothing_is_dropped(
     tmp_path: Path, kind: Callable[[Path], None]
 ) -> None:
     kind(tmp_path)
-    model, _ = models.continued(str(tmp_path), replace(CONTINUED, start=str(tmp_path)))
+    model, _ = pretraining.continued(str(tmp_path), replace(CONTINUED, start=str(tmp_path)))
     name, embedding = next((name, each) for name, each in load_file(tmp_path / "model.safetensors").items()
                            if name.endswith(("word_embeddings.weight", "tok_embeddings.weight")))  # fmt: skip
     assert torch.equal(dict(model.named_parameters())[name], embedding)
@@ -56,7 +56,9 @@ def test_only_bert_learns_pairs_of_texts(tmp_path: Path) -> None:
     """Its class would draw the encoder of another architecture anew."""
     roberta(tmp_path)
     with pytest.raises(ModelError, match="is of type roberta, and only BERT learns pairs of texts"):
-        models.continued(str(tmp_path), replace(CONTINUED, start=str(tmp_path), next_sentence=True))
+        pretraining.continued(
+            str(tmp_path), replace(CONTINUED, start=str(tmp_path), next_sentence=True)
+        )
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import torch
 from safetensors import SafetensorError
 from transformers import BertTokenizerFast
 
-from blurb.extensions.lab.pretraining import inputs, models, trainer
+from blurb.extensions.lab.pretraining import inputs, pretrain, trainer
 from blurb.extensions.lab.pretraining.inputs import IGNORED, PretrainingInputs, epoch_order
 from blurb.extensions.lab.pretraining.pretrain import full_disks_told
 from blurb.extensions.lab.pretraining.recipe import Recipe
@@ -27,7 +27,7 @@ from tests.extensions.lab.conftest import SMALL
 
 @pytest.fixture(scope="module")
 def tokenizer(corpus: PretrainingCorpus) -> Any:
-    return models.train_vocabulary(corpus.texts, SMALL)
+    return pretrain.train_vocabulary(corpus.texts, SMALL)
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +102,7 @@ def test_the_loss_at_masked_places_is_that_of_the_model(
 ) -> None:
     recipe = Recipe(vocabulary=500, length=32, batch=8, words=3_000, next_sentence=next_sentence)
     inputs = PretrainingInputs(stream, recipe, tokenizer)
-    model = models.from_nothing(recipe, tokenizer)
+    model = pretrain.from_nothing(recipe, tokenizer)
     items = [inputs[place] for place in range(8)]
     batch = {
         name: torch.from_numpy(np.asarray([item[name] for item in items])) for name in items[0]
@@ -121,7 +121,7 @@ def test_operations_are_those_of_the_formula(stream: inputs.Stream, tokenizer: A
     """Layers and attention for every sub-token, the head for the predicted ones; thrice that with gradients."""
     recipe = replace(SMALL, size="tiny")
     inputs = PretrainingInputs(stream, recipe, tokenizer)
-    model = models.from_nothing(recipe, tokenizer)
+    model = pretrain.from_nothing(recipe, tokenizer)
     batch = inputs.update(0)
     hidden, layers, tokens = 128, 2, recipe.batch * recipe.length
     predicted = int((batch["labels"] != IGNORED).sum())
@@ -161,11 +161,11 @@ def test_an_epoch_sees_every_input_once_and_place_decides_all(
 @pytest.mark.costly
 def test_a_vocabulary_is_the_same_in_every_process(kind: str) -> None:
     code = (
-        "from blurb.corpora import demo; from blurb.extensions.lab.pretraining import models\n"
+        "from blurb.corpora import demo; from blurb.extensions.lab.pretraining import pretrain\n"
         "from blurb.extensions.lab.pretraining.recipe import Recipe\n"
-        "from blurb.extensions.lab.text import task_texts\n"
+        "from blurb.extensions.lab.pretraining import task_texts\n"
         "texts = [each.text for each in task_texts.read_train(demo.prepare())[0]]\n"
-        f"tokenizer = models.train_vocabulary(texts, Recipe(vocabulary=500, kind='{kind}'))\n"
+        f"tokenizer = pretrain.train_vocabulary(texts, Recipe(vocabulary=500, kind='{kind}'))\n"
         "print(sorted(tokenizer.get_vocab().items()))"
     )
     runs = [
@@ -178,13 +178,13 @@ def test_a_vocabulary_is_the_same_in_every_process(kind: str) -> None:
 
 def test_a_vocabulary_that_the_text_does_not_support(corpus: PretrainingCorpus) -> None:
     with pytest.raises(SettingsError, match="The text supports a vocabulary of"):
-        models.train_vocabulary(corpus.texts, Recipe(vocabulary=50_000))
+        pretrain.train_vocabulary(corpus.texts, Recipe(vocabulary=50_000))
 
 
 def test_the_same_words_are_masked_under_every_vocabulary(
     corpus: PretrainingCorpus, tokenizer: Any
 ) -> None:
-    other = models.train_vocabulary(corpus.texts, Recipe(vocabulary=300, kind="bpe"))
+    other = pretrain.train_vocabulary(corpus.texts, Recipe(vocabulary=300, kind="bpe"))
     streams = [inputs.stream(corpus.held_out, each) for each in (tokenizer, other)]
     sizes = [
         each.sizes[places & each.starts].tolist()
@@ -197,7 +197,7 @@ def test_the_same_words_are_masked_under_every_vocabulary(
 def test_bits_of_a_model_that_knows_nothing_are_those_of_an_even_chance(
     stream: inputs.Stream, tokenizer: Any
 ) -> None:
-    model = models.from_nothing(SMALL, tokenizer)
+    model = pretrain.from_nothing(SMALL, tokenizer)
     for parameter in model.parameters():
         torch.nn.init.zeros_(parameter)
     found = trainer.measure(model, tokenizer, stream, stream, SMALL.length)
@@ -253,26 +253,28 @@ def test_a_vocabulary_may_be_part_of_a_checkpoints(tmp_path: Path) -> None:
     BertTokenizerFast(vocab={piece: number for number, piece in enumerate(pieces)}).save_pretrained(
         folder
     )
-    taken = models.checkpoint_entries(str(folder))
+    taken = pretrain.checkpoint_entries(str(folder))
     assert taken == ["z", "##a", "a", "b", "##b", "the", "##ab", "of"]
-    made = models.train_vocabulary(["ab of Ba"], Recipe(vocabulary=11, vocabulary_of=str(folder)))
+    made = pretrain.train_vocabulary(["ab of Ba"], Recipe(vocabulary=11, vocabulary_of=str(folder)))
     expected = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "##a", "a", "b", "##b", "the", "##ab"]
     assert set(made.get_vocab()) == set(expected)
     assert made.tokenize("aab of") == ["a", "##ab", "[UNK]"]
     with pytest.raises(SettingsError, match="supports a vocabulary of 12 entries"):
-        models.train_vocabulary(["ab of Ba"], Recipe(vocabulary=100, vocabulary_of=str(folder)))
+        pretrain.train_vocabulary(["ab of Ba"], Recipe(vocabulary=100, vocabulary_of=str(folder)))
 
 
 def test_vocabularies_that_cannot_be_taken(tmp_path: Path) -> None:
     with pytest.raises(BlurbError, match="no such checkpoint"):
-        models.train_vocabulary(["ab"], Recipe(vocabulary=100, vocabulary_of=str(tmp_path / "x")))
+        pretrain.train_vocabulary(["ab"], Recipe(vocabulary=100, vocabulary_of=str(tmp_path / "x")))
     with pytest.raises(SettingsError, match="is WordPiece"):
         Recipe(vocabulary_of="general", kind="bpe").check()
-    models.train_vocabulary(
+    pretrain.train_vocabulary(
         ["some text of some words"] * 9, Recipe(kind="bpe", vocabulary=264)
     ).save_pretrained(tmp_path / "bpe")
     with pytest.raises(BlurbError, match="has no WordPiece vocabulary"):
-        models.train_vocabulary(["ab"], Recipe(vocabulary=100, vocabulary_of=str(tmp_path / "bpe")))
+        pretrain.train_vocabulary(
+            ["ab"], Recipe(vocabulary=100, vocabulary_of=str(tmp_path / "bpe"))
+        )
 
 
 def test_a_setting_that_came_later_changes_no_hash_before_it_is_used() -> None:

@@ -11,10 +11,9 @@ from blurb import tasks
 from blurb.corpora import demo
 from blurb.data.loading import path_of, read_split
 from blurb.data.schema import input_texts
-from blurb.extensions.lab.pretraining import inputs
+from blurb.extensions.lab.pretraining import documents, inputs, task_texts
+from blurb.extensions.lab.pretraining.documents import TextDocument
 from blurb.extensions.lab.pretraining.request import collect, mixed
-from blurb.extensions.lab.text import documents, task_texts
-from blurb.extensions.lab.text.documents import TextDocument
 from blurb.messages.errors import BlurbError, DataError
 
 ARTICLE = """<PubmedArticle><MedlineCitation><PMID Version="1">{}</PMID><Article><ArticleTitle>On <i>kalo</i> &amp; mi

@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from blurb import formulations, tasks
 from blurb.checkpoints import Checkpoint
-from blurb.checkpoints.lengths import NO_LIMIT
 from blurb.checkpoints.references import published_terms
+from blurb.checkpoints.source import NO_LIMIT
 from blurb.cli import cli
 from blurb.corpora import demo
 from blurb.data import read_split

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from blurb import tasks
-from blurb.checkpoints.lengths import reader
+from blurb.checkpoints.source import reader_of
 from blurb.data.schema import Example, leaked_ids, to_dataset
 from blurb.extensions.reports.audit import audit
 from blurb.extensions.reports.audit.audited import AuditedTask, AuditFinding, gather
@@ -322,7 +322,7 @@ def test_entities_that_share_or_lack_a_sub_token(
 
 
 def test_a_word_that_a_real_kind_of_tokenizer_drops(checkpoint: Builder) -> None:
-    read = reader(resolve_model(str(checkpoint("bert_uncased"))))
+    read = reader_of(resolve_model(str(checkpoint("bert_uncased"))))
     rows = [sentence("a", "kalo \u200b\u200d mi", "O B O"), sentence("b", "kalo mi", "B O")]
     task = tasks.get("bc2gm")
     (found,) = entities(AuditedTask(task, {"test": rows}, readings={"test": read(task, rows)}))
@@ -331,7 +331,7 @@ def test_a_word_that_a_real_kind_of_tokenizer_drops(checkpoint: Builder) -> None
 
 @pytest.mark.parametrize("kind", ["bert_uncased", "t5"])
 def test_pairs_that_a_limit_takes_apart(checkpoint: Builder, kind: str) -> None:
-    read = reader(resolve_model(str(checkpoint(kind))))
+    read = reader_of(resolve_model(str(checkpoint(kind))))
     task = tasks.get("ddi")
 
     def row(id_: str, before: int, between_: int, after: int) -> Example:

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from blurb import tasks
-from blurb.checkpoints.lengths import reader
+from blurb.checkpoints.source import reader_of
 from blurb.cli import cli
 from blurb.data.schema import Example, count_words, input_texts, leaked_ids
 from blurb.extensions.reports.audit.audited import AuditedTask, AuditFinding
@@ -46,7 +46,7 @@ def corpora(real_rows: Rows) -> Corpora:
 @pytest.fixture(scope="module")
 def read(minilm: Path) -> Read:
     """BERT's uncased vocabulary."""
-    return reader(resolve_model(str(minilm)))
+    return reader_of(resolve_model(str(minilm)))
 
 
 def at(findings: list[AuditFinding], where: str) -> AuditFinding | None:

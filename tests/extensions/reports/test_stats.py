@@ -18,7 +18,7 @@ from hypothesis import given, strategies as st
 
 from blurb import data, formulations, tasks
 from blurb.checkpoints import Checkpoint
-from blurb.checkpoints.lengths import reader
+from blurb.checkpoints.source import reader_of
 from blurb.cli import cli
 from blurb.corpora import demo
 from blurb.data.schema import Example
@@ -107,7 +107,7 @@ def test_without_train_there_is_no_majority_and_without_a_model_no_sub_token() -
 def test_what_is_over_the_limit_is_what_training_says(checkpoint: Builder, kind: str) -> None:
     """The whole split at the limit, as the learner asks for it; here only what is too long is made again."""
     folder, suite = str(checkpoint(kind)), demo.prepare()
-    read, tokenizer = reader(resolve_model(folder)), Checkpoint(Path(folder)).tokenizer
+    read, tokenizer = reader_of(resolve_model(folder)), Checkpoint(Path(folder)).tokenizer
     for name in ("bc2gm", "chemprot", "hoc", "biosses", "pubmedqa"):
         task = dataclasses.replace(tasks.get(name), max_length=24)
         rows = data.read_split(task, suite, "dev")
@@ -225,7 +225,7 @@ def test_statistics_of_the_real_files(real_rows: Rows, name: str, split: Split) 
     ],
 )
 def test_sub_tokens_of_the_real_files(real_rows: Rows, minilm: Path, name: str) -> None:
-    read = reader(resolve_model(str(minilm)))
+    read = reader_of(resolve_model(str(minilm)))
     for split in SPLITS:
         if (name, split) in BY_SPLIT:
             (found,) = measure(tasks.get(name), {split: real_rows(name, split)}, read)

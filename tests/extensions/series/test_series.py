@@ -24,8 +24,8 @@ from blurb.extensions.series.series import PICTURE, Series
 from blurb.extensions.series.smoothing import Measure, needs_log_axis
 from blurb.messages.errors import BlurbError, DataError
 from blurb.results import from_store
-from blurb.results.dataset_scores import DatasetScores, Figure, Run
-from blurb.results.row import Origin, Row, RowIdentity
+from blurb.results.row import Origin, Row
+from blurb.results.score import DatasetScores, Figure, Run
 from blurb.store.trial import Configuration
 from blurb.terminal.output import list_written
 from tests.results import invented
@@ -51,11 +51,7 @@ def made_row(
             for seed, value in enumerate(values, 1)
         }
         datasets[task] = DatasetScores(task, metric="f1", runs=runs, planned=len(runs))
-    return Row(
-        RowIdentity(name, Configuration("sketch", "0" * 64, {}, "fp32", "blurb")),
-        datasets,
-        Origin.STORE,
-    )
+    return Row(name, Configuration("sketch", "0" * 64, {}, "fp32", "blurb"), datasets, Origin.STORE)
 
 
 def _series(holes: Sequence[int] = (), runs: Sequence[str] = ("a", "b")) -> Series:
@@ -512,9 +508,9 @@ def test_only_what_this_call_would_score_is_there_already(
     read: Read, trials: dict[str, Any], there: bool
 ) -> None:
     """`--budget` takes the rest for unscored, and what is done costs no time."""
-    from blurb.training import hardware, precision as precisions
+    from blurb.training import hardware
 
-    own = precisions.choose_precision("auto", hardware.choose_device("cpu"))
+    own = hardware.choose_precision("auto", hardware.choose_device("cpu"))
     _, scoring = read([_row([60.0], precision=own)], **trials)
     assert bool(scoring.stored([STEP])) is there
 

@@ -10,7 +10,7 @@ import click
 
 from blurb import tasks
 from blurb.cli._made import click_command
-from blurb.extensions.board import boards, ledger, rescoring
+from blurb.extensions.board import boards, ledger
 from blurb.options import Argument, Option
 from blurb.planning.options import SUITE
 from blurb.planning.steps import find_folders
@@ -93,5 +93,5 @@ def rescore(
     Its figures are computed from its predictions. The ledger keeps the score before and after.
     """
     place, originals = find_folders(suite, data, raw, tasks.load_selection("all", suite))
-    entry = rescoring.rescore(board, name, place, by, ledger.today(), originals)
+    entry = boards.rescore(board, name, place, by, ledger.today(), originals)
     click.echo(f"{name}: {entry.old:.2f} before, {entry.new:.2f} now")

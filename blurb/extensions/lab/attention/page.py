@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from blurb.extensions.lab.attention.result import Attention, ModelWeights
+    from blurb.extensions.lab.attention import Attention, ModelWeights
 
 MOST_WORDS = 128
 """Of a page: the lines of more cannot be told apart."""

@@ -1,1 +1,1 @@
-"""Pretraining of small encoders on unlabelled text, on transformers' Trainer."""
+"""Pretraining of small encoders on transformers' Trainer, on unlabelled text without that of dev and test."""

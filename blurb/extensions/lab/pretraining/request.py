@@ -11,10 +11,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from blurb.extensions.lab.pretraining import documents, task_texts
+from blurb.extensions.lab.pretraining.documents import TextDocument
 from blurb.extensions.lab.pretraining.inputs import first_words
 from blurb.extensions.lab.pretraining.recipe import VERSION, Recipe
-from blurb.extensions.lab.text import documents, task_texts
-from blurb.extensions.lab.text.documents import TextDocument
 from blurb.messages import DataError, SettingsError, UnknownName, opt
 
 WORD = re.compile(r"\S+")

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from blurb.checkpoints.reading import hide_progress
-from blurb.extensions.lab.pretraining import models, pretrain, request
+from blurb.extensions.lab.pretraining import pretrain, request
 from blurb.extensions.lab.pretraining.recipe import ABOUT
 from blurb.extensions.lab.study import parts
 from blurb.extensions.lab.study.parts import WORK
@@ -230,7 +230,7 @@ class Forecast:
         if _size(variant) not in self._tried:
             corpus, _ = self._texts.of(variant)
             hide_progress()
-            model, tokenizer = models.build(corpus.texts, variant.recipe)
+            model, tokenizer = pretrain.build(corpus.texts, variant.recipe)
             with tempfile.TemporaryDirectory() as folder:
                 model.save_pretrained(folder)
                 tokenizer.save_pretrained(folder)

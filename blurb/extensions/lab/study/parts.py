@@ -29,8 +29,8 @@ from blurb.extensions.lab.pretraining.recipe import (
 )
 from blurb.extensions.lab.study.spec import Study, Variant
 from blurb.messages import DataError, opt
-from blurb.results.dataset_scores import DatasetScores
 from blurb.results.row import Row
+from blurb.results.score import DatasetScores
 from blurb.row_files.reading import RowFiles, read_row_files
 from blurb.row_files.scores import claimed_scores
 from blurb.row_files.writing import ABOUT
@@ -242,5 +242,4 @@ def variant_row(name: str, rows: Mapping[int, Row]) -> Row:
             planned_seeds=(),
         )
     weights = hashlib.sha256(" ".join(row.weights for row in ordered).encode()).hexdigest()
-    identity = replace(first.identity, model=name, weights=weights, key="")
-    return replace(first, identity=identity, datasets=datasets, label="")
+    return replace(first, model=name, weights=weights, key="", datasets=datasets, label="")

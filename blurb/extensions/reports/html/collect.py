@@ -34,10 +34,9 @@ from blurb.messages import DataError, opt
 from blurb.names import by_number
 from blurb.planning.ablations import COLUMNS, SCHEMA
 from blurb.results import comparability, comparison, groups, published
-from blurb.results.dataset_scores import DATASETS, DatasetScores
 from blurb.results.row import Origin, Row, label_rows
 from blurb.results.schema import undo_neutral
-from blurb.results.score import SCORE, datasets_by_type
+from blurb.results.score import DATASETS, SCORE, DatasetScores, datasets_by_type
 from blurb.store.record import Record
 from blurb.system.files import open_ordinary
 from blurb.table_files import table_of

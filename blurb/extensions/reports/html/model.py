@@ -11,9 +11,8 @@ from blurb.leaderboard.intervals import Value
 from blurb.leaderboard.ranking import Board, RankedRow
 from blurb.learners import RowKind
 from blurb.results import groups
-from blurb.results.dataset_scores import DatasetScores
 from blurb.results.row import Origin, Published, Row
-from blurb.results.score import SCORE
+from blurb.results.score import SCORE, DatasetScores
 from blurb.tasks import TYPES
 
 Curve = tuple[float, ...]

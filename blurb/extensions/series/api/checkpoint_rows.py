@@ -16,6 +16,7 @@ from blurb.extensions.series.curves import Scored, Step, numbers_beside
 from blurb.extensions.series.finding import FoundCheckpoints
 from blurb.extensions.series.series import Series
 from blurb.fields import check_fields
+from blurb.grouping import by_key
 from blurb.messages import BlurbError, ModelError, opt
 from blurb.names import by_number
 from blurb.protocols import protocol as protocols
@@ -111,15 +112,12 @@ class Scoring:
         suite = tasks_.load_suite(self.trials.get("suite", "blurb")).name
         requested = protocols.load_protocol_file(protocol).name, suite
         precision = self.trials.get("precision", "auto")
-        by_name: dict[str, list[Row]] = {}
-        for row in self._rows:
-            configuration = row.configuration
-            if (configuration.protocol, row.suite) == requested and precision in (
-                "auto",
-                configuration.precision,
-            ):
-                by_name.setdefault(row.model, []).append(row)
-        return by_name
+        return by_key(
+            (row.model, row)
+            for row in self._rows
+            if (row.configuration.protocol, row.suite) == requested
+            and precision in ("auto", row.configuration.precision)
+        )
 
     def past(self, steps: Sequence[Step]) -> list[Scored]:
         """The checkpoints of the same runs whose folders are gone, as `save_total_limit` leaves it, with their rows.
@@ -142,7 +140,7 @@ class Scoring:
 
     def stored(self, steps: Sequence[Step]) -> Mapping[str, Row]:
         """The rows that have all that this call would score already, in the precision of this machine."""
-        from blurb.training import hardware, precision as precisions
+        from blurb.training import hardware
 
         trials = dict(self.trials)
         requested = self._seeds(self.protocol)
@@ -150,7 +148,7 @@ class Scoring:
             return {}  # the planning knows which trials are those of settings
         if trials.get("precision", "auto") == "auto":
             device = hardware.choose_device(trials.get("device", "auto"))
-            trials["precision"] = precisions.choose_precision("auto", device)
+            trials["precision"] = hardware.choose_precision("auto", device)
         rows = replace(self, trials=trials, told=[], notes=[]).read(steps, self.protocol)
         return {
             name: row

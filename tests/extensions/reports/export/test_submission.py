@@ -14,12 +14,12 @@ from jsonschema import Draft202012Validator
 
 from blurb import tasks
 from blurb.data.schema import Example
-from blurb.extensions.reports.export.formats._submission import schema_of
 from blurb.extensions.reports.export.formats.submission import (
     LONGEST,
     _known_units,
     check,
     fingerprint,
+    schema_of,
     violations,
 )
 from blurb.messages.errors import StoreError

@@ -21,8 +21,7 @@ from blurb.learners import building
 from blurb.messages.errors import DataError
 from blurb.planning import trials
 from blurb.results import comparison, from_store, predictions, published, tables
-from blurb.results.dataset_scores import DATASETS
-from blurb.results.score import blurb_score, type_means
+from blurb.results.score import DATASETS, blurb_score, type_means
 from blurb.statistics import bootstrap
 from blurb.statistics.welch import half_width
 from blurb.store import row_trials as rows

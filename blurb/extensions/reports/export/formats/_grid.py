@@ -19,9 +19,8 @@ from blurb.extensions.reports.html.model import winners
 from blurb.messages import SettingsError, StoreError, UnknownName, group_reasons, opt
 from blurb.results import groups
 from blurb.results.comparability import ONE_SEED
-from blurb.results.dataset_scores import DATASETS
 from blurb.results.row import DEMO, Published, Row
-from blurb.results.score import SCORE
+from blurb.results.score import DATASETS, SCORE
 from blurb.row_files.references import PUBLISHED, resolve_all
 
 OPTIONS = frozenset({"published", "sd", "transpose", "generalisation"})

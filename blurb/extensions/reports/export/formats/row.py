@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from blurb.extensions.reports.export.formats import ExportFormat, ExportRequest, Files, one_row
 from blurb.messages import StoreError, opt
-from blurb.results.dataset_scores import DATASETS
+from blurb.results.score import DATASETS
 from blurb.row_files import writing as row_files
 
 

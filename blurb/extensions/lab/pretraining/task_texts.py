@@ -20,8 +20,8 @@ from blurb.corpora.releases import MissingRelease
 from blurb.data import read_split
 from blurb.data.loading import path_of
 from blurb.data.schema import Example, input_texts
+from blurb.extensions.lab.pretraining.documents import TextDocument
 from blurb.extensions.lab.pretraining.recipe import FIRST, VERSION
-from blurb.extensions.lab.text.documents import TextDocument
 from blurb.extensions.reports.audit.audited import LONG
 from blurb.extensions.reports.audit.duplicates import SENTENCE_END
 from blurb.messages import DataError, opt
