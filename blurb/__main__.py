@@ -16,6 +16,10 @@ def main() -> None:
     if hasattr(signal, "pthread_sigmask"):
         # Where code of C was interrupted, Python ends by SIGINT whatever the exit code is; blocked, it exits with 130.
         atexit.register(signal.pthread_sigmask, signal.SIG_BLOCK, [signal.SIGINT])
+    if "OMP_WAIT_POLICY" not in os.environ:
+        # Beside other programs, threads that wait for each other by spinning, 300,000 times, keep each other from the
+        # cores (docs/performance.md). GNU's OpenMP reads this as torch is loaded.
+        os.environ.setdefault("GOMP_SPINCOUNT", "10000")
     # The handler is for the seconds that this import takes.
     from blurb.cli import main as command
 

@@ -34,6 +34,7 @@ COMMANDS = {
     "study.report": "",
     "study.settings": f"{MODEL} {DATA} --work OUT",
     "throughput": f"{MODEL} {DATA} --batches 2",
+    "waiting": f"{MODEL} --steps 1 --rounds 1 --others 0",
     "where_the_score_comes_from": "",
 }
 """Each with as little work as it can do."""

@@ -392,3 +392,24 @@ def test_completion_loads_nothing_heavy(store: Path) -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=store.parent
     )
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [({}, "10000"), ({"GOMP_SPINCOUNT": "7"}, "7"), ({"OMP_WAIT_POLICY": "active"}, "None")],
+)
+def test_waiting_threads_sleep_soon_unless_the_user_chose(
+    given: dict[str, str], expected: str
+) -> None:
+    code = (
+        "import atexit, os, sys; sys.argv = ['blurb', '--version']; "
+        "atexit.register(lambda: print(os.environ.get('GOMP_SPINCOUNT'))); "
+        "from blurb.__main__ import main; main()"
+    )
+    own = {
+        name: value for name, value in os.environ.items() if not name.startswith(("GOMP", "OMP"))
+    }
+    told = subprocess.run(
+        [sys.executable, "-c", code], env=own | given, capture_output=True, text=True, check=True
+    )
+    assert told.stdout.split()[-1] == expected
