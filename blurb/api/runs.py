@@ -11,7 +11,7 @@ from pathlib import Path
 
 from blurb.execution import row_edits
 from blurb.learners import saved_models
-from blurb.messages import BlurbError, SettingsError, StoreError, Tell, opt, tell_damage
+from blurb.messages import BlurbError, SettingsError, StoreError, Tell, tell_damage
 from blurb.names import by_number
 from blurb.results import tables
 from blurb.results.row import Row, label_rows
@@ -58,8 +58,7 @@ def stored_rows(store: Store, tell: Tell = tell_damage) -> list[StoredRow]:
 
     :raises StoreError: if there is no such folder
     """
-    if not store.root.is_dir():
-        raise StoreError(f"There is no store at {store.root}", fix=f"check {opt('output')}.")
+    store.check_exists()
     there = row_trials.read(store, tell)
     named = label_rows([Row.of_store(row, {}) for row in there])
     return sorted(
@@ -93,9 +92,8 @@ def verify_trials(store: Store, reference: str | None = None) -> tuple[int, dict
     :param reference: a row; None for all trials of the store
     :raises StoreError: if there is no such folder
     """
-    if reference is None and not store.root.is_dir():
-        raise StoreError(f"There is no store at {store.root}", fix=f"check {opt('output')}.")
     if reference is None:
+        store.check_exists()
         paths = store.hash_folders()
     else:
         row = find_row(store.root, reference)

@@ -9,7 +9,7 @@ import click
 
 from blurb.cli._made import click_command
 from blurb.execution import stale_files
-from blurb.messages import DataError, StoreError, count_noun, format_megabytes
+from blurb.messages import DataError, count_noun, format_megabytes
 from blurb.options import Option
 from blurb.planning.options import OUTPUT
 from blurb.records import Count, From
@@ -51,9 +51,9 @@ def command(
     """
     if data is not None and not data.is_dir():
         raise DataError("there is no such folder", data, fix="check --data.")
-    if data is None and not output.is_dir():
-        raise StoreError(f"There is no store at {output}", fix="check --output.")
     store = None if data is not None else Store(output)
+    if store is not None:
+        store.check_exists()
     files = (
         stale_files.find(store) if store is not None else stale_files.find_in_data(data or Path())
     )

@@ -16,7 +16,7 @@ from blurb.execution import trial_states
 from blurb.execution.job import TrialProgress
 from blurb.execution.trial_states import STATES, TrialStanding
 from blurb.grouping import by_key
-from blurb.messages import StoreError, format_duration, option_to_paste
+from blurb.messages import format_duration, option_to_paste
 from blurb.options import Option
 from blurb.planning.options import OUTPUT
 from blurb.records import Count, From, Rule
@@ -102,9 +102,9 @@ def command(
     """
     if form == "json" and watch:
         raise click.UsageError("--watch is for the terminal; leave out --format json.")
-    if not output.is_dir():
-        raise StoreError(f"There is no store at {output}", fix="check --output.")
-    trials = trial_states.read(Store(output))
+    store = Store(output)
+    store.check_exists()
+    trials = trial_states.read(store)
     if form == "json":
         counts = {
             state.replace(" ", "_"): count for state, count in trial_states.counts(trials).items()

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from blurb import names
-from blurb.messages import StoreError, with_effect
+from blurb.messages import StoreError, opt, with_effect
 from blurb.store.record import PREDICTIONS, Record, foreign_files
 from blurb.store.trial import PROVENANCE, from_json
 from blurb.system import leases
@@ -52,6 +52,11 @@ class Store:
         check_schema(root)
         self.root = root
         self._folders: dict[str, str] = {}
+
+    def check_exists(self) -> None:
+        """Raises a StoreError if there is no such folder."""
+        if not self.root.is_dir():
+            raise StoreError(f"There is no store at {self.root}", fix=f"check {opt('output')}.")
 
     def path(self, model: str, task: str, hash_: str) -> Path:
         """Folder of a trial; StoreError for an invalid task or hash (a stranger's sweep names tasks)."""

@@ -526,6 +526,7 @@ def test_only_what_this_call_would_score_is_there_already(
         (lambda: blurb.series("a", beside="mine"), "beside must be of type"),
         (lambda: blurb.series("a", run=False, budget="5m"), "budget= has no effect"),
         (lambda: blurb.series("a", run=False, lr=0.1), "lr= has no effect"),
+        (lambda: blurb.series("a", run=False), "There is no store at runs"),
         (lambda: Scoring(["gad"], "sketch", "dev", Path(), {"sets": 1}), "called 'sets'"),
         (lambda: Scoring(["gad"], "sketch", "dev", Path(), {"precision": "b"}), "precision must"),
     ],

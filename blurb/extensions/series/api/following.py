@@ -22,6 +22,7 @@ from blurb.protocols import protocol as protocols
 from blurb.regression.rules import Rules, read_rules
 from blurb.results.row import Row
 from blurb.row_files.references import RowReference, row_of, rows_of
+from blurb.store.store import Store
 from blurb.tasks import SCORED, ScoredSplit
 
 if TYPE_CHECKING:
@@ -109,6 +110,9 @@ def series(
         wrong.add(
             SettingsError(f"{opt(name)} has no effect where nothing is scored", fix="remove it.")
         )
+    with wrong:
+        if not run:
+            Store(Path(output)).check_exists()
     wrong.stop()
     scoring = Scoring(names, protocol, split, Path(output), trials)
     score = scoring.score if run else scoring.read
