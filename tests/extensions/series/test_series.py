@@ -422,11 +422,18 @@ Read = Callable[..., tuple[Row | None, Scoring]]
 
 
 def _row(
-    values: list[float], weights: str = "now", suite: str = "blurb", precision: str = "fp32"
+    values: list[float],
+    weights: str = "now",
+    suite: str = "blurb",
+    precision: str = "fp32",
+    tokenizer: str = "",
 ) -> Row:
     configuration = Configuration("sketch", "0" * 64, {}, precision, suite, "")
     return invented.named(
-        made_row("a@1", {"gad": values}), weights=weights, configuration=configuration
+        made_row("a@1", {"gad": values}),
+        weights=weights,
+        tokenizer=tokenizer,
+        configuration=configuration,
     )
 
 
@@ -448,8 +455,24 @@ def test_a_row_of_other_weights_is_told_and_not_shown(read: Read) -> None:
     row, scoring = read([_row([60.0], weights="before")])
     assert row is None
     assert scoring.told == [
-        "a@1: the store has the scores of other weights; without --read it is scored."
+        "a@1: the store has the scores of other weights or of another tokenizer; without --read it is scored."
     ]
+
+
+def test_rows_are_of_the_tokenizer_that_was_asked_for(
+    read: Read, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of a tokenizer that was given were shown as the checkpoint's own, and these in its place."""
+    monkeypatch.setattr(
+        checkpoint_rows,
+        "resolve_model",
+        lambda at, tokenizer: SimpleNamespace(tokenizer=tokenizer or "own"),
+    )
+    there = [_row([60.0], tokenizer="own"), _row([70.0], tokenizer="given")]
+    for trials, value in (({}, 60), ({"tokenizer": "given"}, 70)):
+        row, _ = read(there, **trials)
+        assert row.means("dev")["gad"] == pytest.approx(value)
+    assert read(there[:1], tokenizer="given")[0] is None
 
 
 def test_rows_are_of_the_suite_and_precision_that_were_asked_for(read: Read) -> None:

@@ -17,6 +17,7 @@ from blurb.extensions.series.finding import FoundCheckpoints
 from blurb.extensions.series.series import Series
 from blurb.fields import check_fields
 from blurb.grouping import by_key
+from blurb.learners.building import resolve_model
 from blurb.messages import BlurbError, ModelError, opt
 from blurb.names import by_number
 from blurb.protocols import protocol as protocols
@@ -84,9 +85,14 @@ class Scoring:
             rows, folder = by_name.get(step.name, []), Path(step.reference)
             weights = Checkpoint(folder).weights_hash if rows and folder.is_dir() else None
             own = [row for row in rows if weights in (None, row.weights)]
+            chosen = self.trials.get("tokenizer")
+            if weights and (chosen or len({row.tokenizer for row in own}) > 1):
+                source = resolve_model(step.reference, tokenizer=chosen)
+                own = [row for row in own if row.tokenizer == source.tokenizer]
             if rows and not own:
                 self.told.append(
-                    f"{step.name}: the store has the scores of other weights; without {opt('read')} it is scored."
+                    f"{step.name}: the store has the scores of other weights or of another tokenizer; "
+                    f"without {opt('read')} it is scored."
                 )
             if own:
                 by_step[step.name] = sorted(own, key=lambda row: len(row.configuration.overrides))
