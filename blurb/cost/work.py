@@ -157,7 +157,8 @@ def _step_settings(job: Job, on_gpu: bool) -> Settings:
 def time_step(job: Job, train: SplitSample, threads: int) -> TimedStep:
     """Times steps and passes of inputs of the median length in the trial's own loop, after one that warms up."""
     task, kind = load_data(job.data).task, job.learner
-    on_gpu = choose_device(job.place).type == "cuda"
+    device = choose_device(job.place).type
+    on_gpu = device == "cuda"
     settings = _step_settings(job, on_gpu)
     inputs = settings.batch_size
     median = float(np.median(train.lengths))
@@ -183,7 +184,7 @@ def time_step(job: Job, train: SplitSample, threads: int) -> TimedStep:
 
     def fastest(step: Callable[[], object]) -> float:
         seconds = timeit.repeat(step, timer=clock, number=1, repeat=2)
-        if not on_gpu:
+        if device == "cpu":
             # On a busy machine threads wait for each other, at times for ten times as long. One waits for none.
             torch.set_num_threads(1)
             seconds.append(timeit.timeit(step, timer=computed, number=1))

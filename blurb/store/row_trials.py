@@ -144,7 +144,9 @@ def read(store: Store, tell: Tell = tell_damage, near: str = "") -> list[RowTria
         folder = store.root / model / FOLDER
         for name in sorted(filter(FILE.fullmatch, _names_in(folder, tell))):
             try:
-                rows.append(_parse_row(folder / name))
+                row = _parse_row(folder / name)
+                store.folder(row.model)  # it has to be known where its trials are
+                rows.append(row)
             except BlurbError as error:
                 fix = "run its blurb run command again to rebuild it, without training."
                 tell(with_effect(error, "Its row is left out", fix))

@@ -89,13 +89,11 @@ class Store:
         try:
             return set(from_json(FolderOwners, read_json(file), file).models)
         except StoreError as error:
-            if not file.exists():
+            if isinstance(error.__cause__, FileNotFoundError | NotADirectoryError):
                 return set()
             # Taken for nobody's, a row would be looked for in another folder, or lose its own to a namesake.
             raise with_effect(
-                error,
-                "Nobody knows whose trials are in this folder",
-                "remove it, and run the blurb run command of each row of this folder again.",
+                error, "Nobody knows whose trials are in this folder", "remove this file."
             ) from error
 
     @contextmanager

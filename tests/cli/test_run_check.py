@@ -70,7 +70,7 @@ def test_across_needs_a_check_and_a_value_that_there_is(there: str) -> None:
         2,
         "--across needs --check with the row to compare with.",
     )
-    with pytest.raises(BlurbError, match="no value of across called 'p'"):
+    with pytest.raises(BlurbError, match="across must be a list, each a text"):
         blurb.run("baseline:majority", suite="demo", check=there, across="protocol")
     with pytest.raises(BlurbError, match="no value of across called 'protcol'"):
         blurb.run(

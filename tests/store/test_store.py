@@ -327,12 +327,16 @@ def test_a_folder_whose_owners_cannot_be_read_is_not_taken_for_nobodys(
     content: str, tmp_path: Path
 ) -> None:
     """Its rows were looked for in another folder, and had no trial."""
-    stored(tmp_path, "m")
+    for model in ("m", "n"):
+        stored(tmp_path, model)
     (tmp_path / "m" / OWNERS).write_text(content)
     store = Store(tmp_path)
     for look in (store.folder, store.claim):
-        with pytest.raises(StoreError, match=r"models\.json: .*remove it"):
+        with pytest.raises(StoreError, match=r"models\.json: .*remove this file"):
             look("m")
+    told: list[str] = []
+    assert [each.model for each in rows.read(store, lambda error: told.append(str(error)))] == ["n"]
+    assert [each.count("Its row is left out") for each in told] == [1]
     (tmp_path / "m" / OWNERS).unlink()
     store.claim("m")
     assert store.owners("m") == {"m"}

@@ -426,7 +426,7 @@ def _row(
     weights: str = "now",
     suite: str = "blurb",
     precision: str = "fp32",
-    tokenizer: str = "",
+    tokenizer: str = "own",
 ) -> Row:
     configuration = Configuration("sketch", "0" * 64, {}, precision, suite, "")
     return invented.named(
@@ -441,6 +441,11 @@ def _row(
 def read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Read:
     monkeypatch.setattr(
         checkpoint_rows, "Checkpoint", lambda folder: SimpleNamespace(weights_hash="now")
+    )
+    monkeypatch.setattr(
+        checkpoint_rows,
+        "resolve_model",
+        lambda at, tokenizer, **_: SimpleNamespace(tokenizer=tokenizer or "own"),
     )
 
     def rows(there: list[Row], **trials: Any) -> tuple[Row | None, Scoring]:
@@ -459,20 +464,17 @@ def test_a_row_of_other_weights_is_told_and_not_shown(read: Read) -> None:
     ]
 
 
-def test_rows_are_of_the_tokenizer_that_was_asked_for(
-    read: Read, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_are_of_the_tokenizer_that_was_asked_for(read: Read) -> None:
     """Those of a tokenizer that was given were shown as the checkpoint's own, and these in its place."""
-    monkeypatch.setattr(
-        checkpoint_rows,
-        "resolve_model",
-        lambda at, tokenizer: SimpleNamespace(tokenizer=tokenizer or "own"),
-    )
-    there = [_row([60.0], tokenizer="own"), _row([70.0], tokenizer="given")]
+    there = [_row([60.0]), _row([70.0], tokenizer="given")]
     for trials, value in (({}, 60), ({"tokenizer": "given"}, 70)):
         row, _ = read(there, **trials)
         assert row.means("dev")["gad"] == pytest.approx(value)
     assert read(there[:1], tokenizer="given")[0] is None
+    row, scoring = read(there[1:])
+    assert (row, scoring.stored([STEP])) == (None, {})
+    assert not scoring.past([Step("a", 2, ".")])
+    assert read(there[:1])[1].past([Step("a", 2, ".")])
 
 
 def test_rows_are_of_the_suite_and_precision_that_were_asked_for(read: Read) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -26,7 +27,8 @@ from blurb.results.row import Row
 from blurb.store.store import Store
 
 PLAIN = frozenset(
-    {"data", "raw", "suite", "seeds", "tokenizer", "device", "precision", "jobs", "progress"}
+    {"data", "raw", "suite", "seeds", "tokenizer", "casing", "trust_remote_code"}
+    | {"device", "precision", "jobs", "progress"}
 )
 """Options of `blurb.run` that set apart no trials, or by what a row says itself."""
 
@@ -47,6 +49,7 @@ class Scoring:
     trials: Mapping[str, Any]
     told: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    tokenizers: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Raises a BlurbError for options and settings that `blurb.run` would refuse, also where nothing is run."""
@@ -85,10 +88,8 @@ class Scoring:
             rows, folder = by_name.get(step.name, []), Path(step.reference)
             weights = Checkpoint(folder).weights_hash if rows and folder.is_dir() else None
             own = [row for row in rows if weights in (None, row.weights)]
-            chosen = self.trials.get("tokenizer")
-            if weights and (chosen or len({row.tokenizer for row in own}) > 1):
-                source = resolve_model(step.reference, tokenizer=chosen)
-                own = [row for row in own if row.tokenizer == source.tokenizer]
+            if own and weights:
+                own = [row for row in own if row.tokenizer == self._tokenizer_of(step)]
             if rows and not own:
                 self.told.append(
                     f"{step.name}: the store has the scores of other weights or of another tokenizer; "
@@ -107,6 +108,17 @@ class Scoring:
                 f"({opt('precision')} chooses)."
             )
         return {name: _with_seeds(own[0], requested) for name, own in by_step.items()}
+
+    def _tokenizer_of(self, step: Step) -> str:
+        """The hash of the tokenizer that was given, or else that of the checkpoints of a run, which is one."""
+        if step.run not in self.tokenizers:
+            self.tokenizers[step.run] = resolve_model(
+                step.reference,
+                remote_code=self.trials.get("trust_remote_code", False),
+                casing=self.trials.get("casing"),
+                tokenizer=self.trials.get("tokenizer"),
+            ).tokenizer
+        return self.tokenizers[step.run]
 
     @cached_property
     def _rows(self) -> list[Row]:
@@ -140,6 +152,9 @@ class Scoring:
         gone = []
         for name, rows in self._by_name(self.protocol).items():
             run, number = names.run_and_step(name) or ("", 0)
+            if run in last and Path(last[run].reference).is_dir():
+                with suppress(ModelError):  # whoever scored it was told
+                    rows = [row for row in rows if row.tokenizer == self._tokenizer_of(last[run])]
             if name not in present and len(rows) == 1 and run in last and number < last[run].step:
                 gone.append(Scored(last[run].earlier(number), _with_seeds(rows[0], requested)))
         return gone

@@ -42,7 +42,7 @@ SPLIT = Option(help="Split of the scores.", choices=SCORED)
 
 
 def series(
-    runs: Annotated[str | Path | Sequence[str], RUNS],
+    runs: Annotated[str | Path | Sequence[str | Path], RUNS],
     tasks: Annotated[str | Sequence[str], TASKS] = "all",
     *,
     protocol: Annotated[str, PROTOCOL] = "sketch",
@@ -99,22 +99,22 @@ def series(
         finding.check_required(checkpoints, require)
     with wrong:
         names = names_of(tasks, trials.get("suite"))
+        scoring = Scoring(names, protocol, split, Path(output), trials)
+        given = {name for name in trials.keys() - PLAIN if trials[name] is not None}
+        for name in () if run else sorted(given | ({"budget"} if budget else set())):
+            raise SettingsError(
+                f"{opt(name)} has no effect where nothing is scored", fix="remove it."
+            )
     for name in (protocol, full or protocol):
         with wrong:
             protocols.load_protocol_file(name)
     with wrong:
         seconds = None if budget is None else budget_seconds(budget)
     with wrong:
-        lines = rows_of(beside, output)
-    for name in [*trials.keys() - PLAIN, *["budget"] * (budget is not None)] * (not run):
-        wrong.add(
-            SettingsError(f"{opt(name)} has no effect where nothing is scored", fix="remove it.")
-        )
-    with wrong:
         if not run:
             Store(Path(output)).check_exists()
+        lines = rows_of(beside, output)
     wrong.stop()
-    scoring = Scoring(names, protocol, split, Path(output), trials)
     score = scoring.score if run else scoring.read
     if seconds is not None and run:
         scored = conduct.within(
@@ -139,7 +139,7 @@ def series(
 
 
 def watch(
-    runs: Annotated[str | Path | Sequence[str], RUNS],
+    runs: Annotated[str | Path | Sequence[str | Path], RUNS],
     tasks: Annotated[str | Sequence[str], TASKS] = "all",
     *,
     protocol: Annotated[str, PROTOCOL] = "sketch",
