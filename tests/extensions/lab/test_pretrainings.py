@@ -14,10 +14,12 @@ import torch
 from safetensors.torch import load_file
 from transformers import TrainerCallback
 
+import blurb
 from blurb.corpora import demo
 from blurb.extensions.lab.pretraining import pretrain as pretraining
 from blurb.extensions.lab.pretraining.pretrain import pretrain
 from blurb.extensions.lab.pretraining.request import PretrainingCorpus
+from blurb.messages import SettingsError
 from tests.cli.in_process import blurb as command, done, refused
 from tests.extensions.lab.conftest import SMALL
 
@@ -172,6 +174,14 @@ def test_nothing_is_written_for_bad_input(tmp_path: Path, more: list[str], told:
     (tmp_path / "a.txt").write_text("one two three\n")
     assert told in refused(["pretrain", "out", *more], tmp_path)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("text", ["", [""], ["a.txt", ""]])
+def test_an_empty_name_of_a_text_is_not_the_working_folder(
+    text: str | list[str], tmp_path: Path
+) -> None:
+    with pytest.raises(SettingsError, match="There is no text"):
+        blurb.pretrain(tmp_path / "out", text)
 
 
 @pytest.mark.costly

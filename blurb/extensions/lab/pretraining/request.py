@@ -159,7 +159,7 @@ def corpus(
     :param version: of pretraining, that of what goes on
     :raises DataError: if a text cannot be read or nothing of it is left
     """
-    if not text:
+    if not text or "" in (*text, *mix):
         raise SettingsError(
             "There is no text",
             fix=f"add {opt('text', 'FILE')}, or {opt('text', 'train')} with {opt('data')}.",
