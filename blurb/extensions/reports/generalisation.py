@@ -92,7 +92,7 @@ class Generalisation(RecordTable):
 
 
 def generalisation(
-    rows: Annotated[Sequence[RowReference], Argument(complete="rows_anywhere")],
+    rows: Annotated[str | Sequence[RowReference], Argument(complete="rows_anywhere")],
     *,
     data: Annotated[Path | str | None, Option(help="Folder of the datasets.", path="dir")] = None,
     raw: Annotated[

@@ -102,7 +102,7 @@ class Transfer(RecordTable):
 
 
 def transfer(
-    rows: Annotated[Sequence[RowReference], Argument(complete="rows_anywhere")],
+    rows: Annotated[str | Sequence[RowReference], Argument(complete="rows_anywhere")],
     *,
     data: Annotated[Path | str | None, Option(help="Folder of the datasets.", path="dir")] = None,
     suite: Annotated[str | None, SUITE] = None,
