@@ -152,10 +152,12 @@ class Scoring:
         gone = []
         for name, rows in self._by_name(self.protocol).items():
             run, number = names.run_and_step(name) or ("", 0)
-            if run in last and Path(last[run].reference).is_dir():
-                with suppress(ModelError):  # whoever scored it was told
+            if name in present or run not in last or number >= last[run].step:
+                continue
+            with suppress(ModelError):  # whoever scored it was told
+                if Path(last[run].reference).is_dir():
                     rows = [row for row in rows if row.tokenizer == self._tokenizer_of(last[run])]
-            if name not in present and len(rows) == 1 and run in last and number < last[run].step:
+            if len(rows) == 1:
                 gone.append(Scored(last[run].earlier(number), _with_seeds(rows[0], requested)))
         return gone
 

@@ -100,11 +100,11 @@ def series(
     with wrong:
         names = names_of(tasks, trials.get("suite"))
         scoring = Scoring(names, protocol, split, Path(output), trials)
-        given = {name for name in trials.keys() - PLAIN if trials[name] is not None}
-        for name in () if run else sorted(given | ({"budget"} if budget else set())):
-            raise SettingsError(
-                f"{opt(name)} has no effect where nothing is scored", fix="remove it."
-            )
+        unread = [name for name in sorted(trials.keys() - PLAIN) if trials[name] is not None]
+        unread += [] if budget is None else ["budget"]
+        if unread and not run:
+            told = f"{opt(unread[0])} has no effect where nothing is scored"
+            raise SettingsError(told, fix="remove it.")
     for name in (protocol, full or protocol):
         with wrong:
             protocols.load_protocol_file(name)
