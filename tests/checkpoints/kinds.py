@@ -34,7 +34,8 @@ from transformers import (
     T5Tokenizer,
 )
 
-from tests.checkpoints.vocabularies import byte_level, trained, unigram, wordpiece
+from tests.checkpoints.texts import texts
+from tests.checkpoints.vocabularies import byte_level, marked, trained, unigram, wordpiece
 
 SIZES: dict[str, Any] = {
     "hidden_size": 32,
@@ -166,7 +167,12 @@ def bertweet(folder: Path) -> None:
     """A tokenizer without a fast version: its two files, written by hand as the original checkpoint has them."""
     tokenizer = Tokenizer(models.BPE(end_of_word_suffix="</w>"))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    trainer = trainers.BpeTrainer(vocab_size=350, end_of_word_suffix="</w>", show_progress=False)
+    trainer = trainers.BpeTrainer(
+        vocab_size=350,
+        special_tokens=marked("{}</w>", "".join(texts())),
+        end_of_word_suffix="</w>",
+        show_progress=False,
+    )
     model = trained(tokenizer, trainer)
     # Pieces inside a word end in @@, the last one has no mark; the dictionary holds ids from 4 on by its order.
     subtokens = dict.fromkeys(

@@ -17,20 +17,25 @@ def trained(tokenizer: Tokenizer, trainer: Any) -> dict[str, Any]:
     return json.loads(tokenizer.to_str())["model"]
 
 
+def marked(mark: str, text: str) -> list[str]:
+    """All letters of a text with the mark of one inside or at the end of a word, in order.
+
+    A trainer that meets them itself numbers them in an order drawn anew each time, and settles ties by the numbers.
+    """
+    return [mark.format(letter) for letter in sorted({*text} - {" "})]
+
+
 def wordpiece(special: Sequence[str], lowercase: bool, unknown: str = "[UNK]") -> dict[str, int]:
     """WordPiece: the id of every piece, the special tokens first."""
     tokenizer = Tokenizer(models.WordPiece(unk_token=unknown))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=lowercase)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    inner = marked("##{}", tokenizer.normalizer.normalize_str("".join(texts())))
     trainer = trainers.WordPieceTrainer(
-        vocab_size=350, special_tokens=list(special), show_progress=False
+        vocab_size=350, special_tokens=[*special, *inner], show_progress=False
     )
-    model = trained(tokenizer, trainer)
-    # Sorted, as the trainer draws the order of equals anew each time.
-    return {
-        piece: index
-        for index, piece in enumerate([*special, *sorted(set(model["vocab"]) - set(special))])
-    }
+    pieces = sorted(set(trained(tokenizer, trainer)["vocab"]) - set(special))
+    return {piece: index for index, piece in enumerate([*special, *pieces])}
 
 
 def byte_level(special: Sequence[str]) -> dict[str, Any]:
