@@ -82,15 +82,12 @@ def numbers(
     )
     if isinstance(row, Published) and row.printed is not None:
         score = Value(row.printed)
-    kinds = row.type_means()
-    types = {kind: value for kind, value in types.items() if kind in kinds}
-    score, twelve = (
-        (score if row.score is not None else None),
-        (twelve if row.blurb_12 is not None else None),
-    )
-    values = {name: each.value for name, each in known.items()} | types
+    values = {name: each.value for name, each in known.items()} | {
+        kind: types[kind] for kind in row.type_means() if kind in types
+    }
+    means = ((SCORE, score, row.score), (TWELVE, twelve, row.blurb_12))
     return values | {
-        name: value for name, value in ((SCORE, score), (TWELVE, twelve)) if value is not None
+        name: value for name, value, shown in means if value is not None and shown is not None
     }
 
 

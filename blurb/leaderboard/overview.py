@@ -6,7 +6,6 @@ Numbers are whole at 80 columns; names give way.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -22,7 +21,7 @@ from blurb.leaderboard.ranking import Ranked, RankedRow
 from blurb.leaderboard.terminal import SHORT
 from blurb.results import published
 from blurb.results.row import DEMO, Row
-from blurb.results.score import DATASETS, SCORE, skill_percent
+from blurb.results.score import DATASETS, SCORE, TYPE_OF, skill_percent
 from blurb.terminal.output import Name, break_lines
 
 MEANS = (SCORE, tasks.TWELVE, *tasks.TYPES)
@@ -113,13 +112,8 @@ def without_means(row: RankedRow) -> bool:
 
 def beside_means(row: RankedRow) -> list[str]:
     """Its datasets that are in no mean of the overview: a user's own, or of a task type that is not whole."""
-    means = {name for name, kind in _type_columns().items() if kind in row.values}
+    means = {name for name, kind in TYPE_OF.items() if kind in row.values}
     return [name for name in row.values if name not in (*MEANS, *means)]
-
-
-@lru_cache(maxsize=1)
-def _type_columns() -> dict[str, str]:
-    return {task.name: task.type for task in tasks.all() if task.paper_order}
 
 
 def _dataset_table(names: Sequence[str], rows: Sequence[RankedRow]) -> Table:
@@ -228,12 +222,11 @@ def _columns_that_fit(rows: Sequence[RankedRow], width: int) -> list[str]:
     """The datasets and means shown, the most general first."""
     present = {name for row in rows for name in row.values}
     means = [name for name in MEANS if name in present]
-    types = {task.name: task.type for task in tasks.all()}
     own = sorted(present - {*DATASETS, *MEANS})
     loose = [
         name
         for name in (*own, *DATASETS)
-        if name in present and (name in own or types[name] not in means)
+        if name in present and (name in own or TYPE_OF[name] not in means)
     ]
     room = width - NAME - sum(map(_column_width, means))
     chosen: list[str] = []

@@ -176,10 +176,10 @@ def compare_rows(
     """
     requested = _ComparisonRequest(split, with_units, across, variances or {}, draws, examples)
     there = {
-        *first.means(split),
-        *other.means(split),
-        *_means_of_other_splits(first, split),
-        *_means_of_other_splits(other, split),
+        name
+        for row in (first, other)
+        for name in row.datasets
+        if _shown_mean(row, name, split) is not None
     }
     names = [task.name for task in tasks.all() if task.name in there]
     names += sorted(there - set(names))  # tasks that are not installed here
@@ -277,15 +277,6 @@ def _shown_mean(row: Row, name: str, split: Split) -> float | None:
     dataset = row.datasets.get(name)
     mean = None if dataset is None else dataset.mean(split)
     return mean if dataset is None or mean is not None else dataset.means.get("test")
-
-
-def _means_of_other_splits(row: Row, split: Split) -> dict[str, float]:
-    """Means without runs from a split other than `split`: shown but never compared."""
-    return (
-        {}
-        if split == "test"
-        else {name: one.means["test"] for name, one in row.datasets.items() if one.means}
-    )
 
 
 def _hint_at_single_runs(name: str, first: Row, other: Row, requested: _ComparisonRequest) -> str:

@@ -151,11 +151,7 @@ def standing(row: Row, claimed: bool = False, together: bool = False) -> Standin
         kind.beside_papers
         and plain in OF_PAPERS
         and configuration.protocol_hash[:SHORT] == _hash_of_shipped(plain)[:SHORT]
-        and not any(
-            dataset.limit(name)
-            for dataset in row.datasets.values()
-            for name in ("max_train", "max_eval")
-        )
+        and not (row.capped or any(row.limits("max_train").values()))
         and not (
             configuration.from_file or configuration.overrides or configuration.suite != "blurb"
         )

@@ -25,12 +25,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from blurb import tasks
+from blurb.grouping import by_key
 from blurb.messages import UnknownName
 from blurb.store.record import Record
-from blurb.tasks import TYPES, UNREGISTERED, Split, Task
+from blurb.tasks import TYPES, UNREGISTERED, Split
 
-DATASETS = tuple(task.name for task in tasks.all() if task.paper_order)
-"""The thirteen datasets in the order of the paper's Table 6."""
+TYPE_OF = {task.name: task.type for task in tasks.all() if task.paper_order}
+"""The thirteen datasets in the order of the paper's Table 6 -> the task type of each."""
+DATASETS = tuple(TYPE_OF)
 SETTINGS = ("head", "pooling", "word_pooling", "tagging", "relation_input")
 """Settings that change the network; empty if they do not apply to a trial."""
 LIMITS = ("max_train", "max_eval", "eval_seed")
@@ -185,31 +187,19 @@ SCORE = "score"
 """Its name among those of datasets."""
 
 
-@cache
-def datasets_by_type() -> Mapping[str, list[Task]]:
-    """The thirteen datasets by task type, both in the paper's order."""
-    return {
-        kind: [task for task in tasks.all() if task.type == kind and task.paper_order]
-        for kind in TYPES
-    }
-
-
 def type_means(scores: Mapping[str, float]) -> dict[str, float]:
     """Mean of each complete task type.
 
     :param scores: dataset -> score, on any scale
     :raises UnknownName: if a key is not one of the thirteen
     """
-    groups = datasets_by_type()
-    known = [task.name for group in groups.values() for task in group]
     for name in scores:
-        if name not in known:
-            raise UnknownName("dataset of BLURB", name, known)
-    whole = {
-        kind: group for kind, group in groups.items() if all(task.name in scores for task in group)
-    }
+        if name not in DATASETS:
+            raise UnknownName("dataset of BLURB", name, DATASETS)
     return {
-        kind: sum(scores[task.name] for task in group) / len(group) for kind, group in whole.items()
+        kind: sum(scores[name] for name in weights) / len(weights)
+        for kind, weights in type_weights().items()
+        if weights.keys() <= scores.keys()
     }
 
 
@@ -236,20 +226,18 @@ def blurb_12(scores: Mapping[str, float]) -> float | None:
 
 @cache
 def type_weights() -> Mapping[str, dict[str, float]]:
-    """Task type -> weight of each of its datasets in the mean of the type."""
-    return {
-        kind: {task.name: 1 / len(group) for task in group}
-        for kind, group in datasets_by_type().items()
-    }
+    """Task type -> weight of each of its datasets in the mean of the type, both in the paper's order."""
+    groups = by_key((kind, name) for name, kind in TYPE_OF.items())
+    return {kind: dict.fromkeys(groups[kind], 1 / len(groups[kind])) for kind in TYPES}
 
 
 @cache
 def dataset_weights() -> Mapping[str, float]:
     """The weight of each dataset in the score; the weights sum to 1."""
     return {
-        task.name: 1 / len(TYPES) / len(group)
-        for group in datasets_by_type().values()
-        for task in group
+        name: 1 / len(TYPES) / len(weights)
+        for weights in type_weights().values()
+        for name in weights
     }
 
 
