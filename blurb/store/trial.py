@@ -192,11 +192,9 @@ class Provenance:
 
 
 T = TypeVar("T")
-AS_IT_IS: Mapping[Any, tuple[type, ...]] = {kind: (kind,) for kind in (NoneType, bool, int, str)}
-ANYTHING = {Any: (NoneType, bool, int, float, str, list, dict)}
-IN_JSON = {
-    **AS_IT_IS,
-    **ANYTHING,
+IN_JSON: Mapping[Any, tuple[type, ...]] = {
+    **{kind: (kind,) for kind in (NoneType, bool, int, str)},
+    Any: (NoneType, bool, int, float, str, list, dict),
     float: (int, float),
     Path: (str,),
     Literal: (str,),
