@@ -94,10 +94,11 @@ def _show_decision(decision: Decision, given: tuple[str, str, Path] | None) -> N
     for note in decision.notes:
         click.echo(note)
     rows = [forms.cells(finding) for finding in decision.findings]
-    print_rows(forms.COLUMNS[:-1], [row[:-1] for row in rows], "table", numbers=forms.COLUMNS[1:6])
-    for line in group_reasons((row[0], row[-1]) for row in rows):
-        click.echo(line)
-    for line in group_reasons((finding.name, finding.hint) for finding in decision.findings):
+    print_rows(forms.COLUMNS[:-1], [row[:-1] for row in rows], numbers=forms.COLUMNS[1:6])
+    for line in (
+        *group_reasons((row[0], row[-1]) for row in rows),
+        *group_reasons((finding.name, finding.hint) for finding in decision.findings),
+    ):
         click.echo(line)
     if decision.paired:
         click.echo(PAIRED)

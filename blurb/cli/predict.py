@@ -91,9 +91,9 @@ def command(
         )
         answers = model.of_examples(splits["test"].to_list())
     else:
-        lost = [number for number, given in inputs or () if not _text_of(given).strip()]
-        kept = [each for each in inputs or () if each[0] not in lost] or inputs or ()
-        if len(kept) < len(inputs or ()):
+        lost = [number for number, given in inputs if not _text_of(given).strip()]
+        kept = [each for each in inputs if each[0] not in lost] or inputs
+        if len(kept) < len(inputs):
             notify(
                 f"{file or '--text'}: left out, as the text is empty: {', '.join(map(str, lost))}."
             )

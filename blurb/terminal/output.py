@@ -136,7 +136,7 @@ def print_sentence(text: str) -> None:
 def print_rows(
     columns: Sequence[str],
     rows: Sequence[Sequence[object]],
-    form: str,
+    form: str = "table",
     numbers: Sequence[str] = (),
     stderr: bool = False,
 ) -> None:
@@ -194,6 +194,28 @@ def print_rows(
     for row in cells:
         table.add_row(*map(Name, row))
     out.print(table)
+
+
+def print_facts(facts: Mapping[str, object]) -> None:
+    """Prints what is known of something, a line each; the names of sizes, which are in bytes, end in `bytes`."""
+    lines = {
+        name.removesuffix("_bytes").replace("bytes", "size").replace("_", " "): _fact_as_text(
+            value, name.endswith("bytes")
+        )
+        for name, value in facts.items()
+    }
+    width = max(map(len, lines), default=0)
+    for name, text in lines.items():
+        click.echo(f"  {name:{width}}  {text}")
+
+
+def _fact_as_text(value: object, size: bool) -> str:
+    """A fact as text: sizes in MB, `none` where there is no number."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value / 1e6:,.1f} MB" if size else f"{value:,}"
+    return "none" if value is None else str(value)
 
 
 class Column(NamedTuple):

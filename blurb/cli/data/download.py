@@ -58,7 +58,7 @@ def download_originals(
         if task.source
         for file in task.source.downloads
     ]
-    print_rows(("dataset", "file", "MB", "licence"), rows, "table", numbers=("MB",))
+    print_rows(("dataset", "file", "MB", "licence"), rows, numbers=("MB",))
     for task in others:
         click.echo(f"{task.title} must be downloaded by hand ({_by_hand(task)}).")
     if not ours:
@@ -184,7 +184,7 @@ def get_datasets(
     chosen = load_real(selection, suite)
     folder = data or data_home()
     originals = raw or folder.with_name("originals")
-    print_rows(("dataset", "licence"), [(task.name, task.licence) for task in chosen], "table")
+    print_rows(("dataset", "licence"), [(task.name, task.licence) for task in chosen])
     _ask_for_licences(accept_licences)
     outcomes = []
     for task in chosen:
@@ -194,7 +194,7 @@ def get_datasets(
                 downloads.get(task, originals, folder, partial(_fetch_file, shown, originals))
             )
     lines = [(got.task.name, got.verdict, got.needs) for got in outcomes]
-    print_rows(("dataset", "verdict", "what it still needs"), lines, "table")
+    print_rows(("dataset", "verdict", "what it still needs"), lines)
     present = [got.task.name for got in outcomes if not got.needs]
     if present:
         named = (option_to_paste("--data", data) if data else "") + _paste_suite(suite)
