@@ -19,13 +19,12 @@ import blurb
 from blurb import metrics
 from blurb.messages import BlurbError, StoreError, tell_damage, with_effect
 from blurb.results.row import Published, Row
-from blurb.results.score import DATASETS, SCORE, dataset_weights, type_weights, weights_of_12
+from blurb.results.score import SCORE, mean_weights
 from blurb.statistics import bootstrap
 from blurb.statistics.welch import half_width
 from blurb.store.record import score_bounds
 from blurb.system import cache
 from blurb.system.files import write_whole
-from blurb.tasks import TWELVE
 
 RESAMPLES = 2_000
 """Number of resamples; enough for the digits shown in a table."""
@@ -77,17 +76,12 @@ def numbers(
     known = {
         name: replace(each, value=within(each.value, {name: 1.0})) for name, each in known.items()
     }
-    types, score, twelve = averages(
-        {name: each for name, each in known.items() if name in DATASETS}
-    )
+    means = averages(known)
     if isinstance(row, Published) and row.printed is not None:
-        score = Value(row.printed)
-    values = {name: each.value for name, each in known.items()} | {
-        kind: types[kind] for kind in row.type_means() if kind in types
-    }
-    means = ((SCORE, score, row.score), (TWELVE, twelve, row.blurb_12))
-    return values | {
-        name: value for name, value, shown in means if value is not None and shown is not None
+        means[SCORE] = Value(row.printed)
+    shown = row.overall_means()
+    return {name: each.value for name, each in known.items()} | {
+        name: value for name, value in means.items() if name in shown
     }
 
 
@@ -168,17 +162,13 @@ def _load_clusters(row: Row, task: str, dropped: Collection[str]) -> bootstrap.C
         return None
 
 
-def averages(known: Mapping[str, Known]) -> tuple[dict[str, Value], Value | None, Value | None]:
-    """The complete task-type means; the score, and the mean without BioASQ, if all their datasets are present."""
-    types = {}
-    for kind, shares in type_weights().items():
-        if (value := _weighted_average(known, shares)) is not None:
-            types[str(kind)] = value
-    return (
-        types,
-        _weighted_average(known, dataset_weights()),
-        _weighted_average(known, weights_of_12()),
-    )
+def averages(known: Mapping[str, Known]) -> dict[str, Value]:
+    """The task-type means, the score, and the mean without BioASQ, of which all datasets are present."""
+    return {
+        name: value
+        for name, shares in mean_weights().items()
+        if (value := _weighted_average(known, shares)) is not None
+    }
 
 
 def _weighted_average(known: Mapping[str, Known], shares: Mapping[str, float]) -> Value | None:

@@ -17,7 +17,7 @@ from blurb.records import Count, Probability
 from blurb.results import predictions
 from blurb.results.comparability import Reason, Use, find_obstacles, is_passed
 from blurb.results.row import Row
-from blurb.results.score import SCORE, dataset_weights, type_weights
+from blurb.results.score import SCORE, dataset_weights, mean_weights, type_weights
 from blurb.statistics import bootstrap, pooled
 from blurb.statistics.welch import WelchComparison, combine_tests, holm, welch_test
 from blurb.store.record import score_bounds
@@ -109,7 +109,7 @@ class ScoreComparison:
         known = self.comparison.interval
         if known is None:
             return None
-        shares = {**type_weights(), SCORE: dataset_weights()}.get(self.name, {self.name: 1.0})
+        shares = mean_weights().get(self.name, {self.name: 1.0})
         widest = sum(
             share * (score_bounds(name)[1] - score_bounds(name)[0])
             for name, share in shares.items()

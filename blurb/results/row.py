@@ -21,6 +21,7 @@ from blurb.results import comparability
 from blurb.results.comparability import Reason, Use
 from blurb.results.score import (
     DATASETS,
+    SCORE,
     DatasetScores,
     Spread,
     blurb_12,
@@ -252,6 +253,11 @@ class Row:
         """The means of all complete task types, unless their datasets rest on two states of the data."""
         means = type_means(self.blurb_means())
         return {kind: mean for kind, mean in means.items() if not self._mixed(type_weights()[kind])}
+
+    def overall_means(self) -> dict[str, float]:
+        """The means over datasets that it has: of complete task types, `score` and `blurb-12`."""
+        means = {**self.type_means(), SCORE: self.score, tasks.TWELVE: self.blurb_12}
+        return {name: mean for name, mean in means.items() if mean is not None}
 
     def _mixed(self, names: Iterable[str]) -> bool:
         """Whether some of these datasets are the release and others, of which it is known, are not."""

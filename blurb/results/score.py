@@ -263,6 +263,12 @@ def weights_of_12() -> Mapping[str, float]:
     return {name: 1 / len(TYPES) / len(names) for names in groups.values() for name in names}
 
 
+@cache
+def mean_weights() -> Mapping[str, Mapping[str, float]]:
+    """Name of a mean -> weight of each of its datasets: the task types, `score` and `blurb-12`."""
+    return {**type_weights(), SCORE: dataset_weights(), tasks.TWELVE: weights_of_12()}
+
+
 class Spread(NamedTuple):
     """How far the score varies over seeds.
 

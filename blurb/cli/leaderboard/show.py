@@ -62,7 +62,7 @@ SCORES = Rule(
 
 
 def _value_of(name: str, row: Row) -> float | None:
-    return row.score if name == SCORE else row.type_means().get(name)
+    return row.overall_means().get(name)
 
 
 class PublishedRecord(TypedDict):
