@@ -134,6 +134,6 @@ def _read_rows(requests: list[Request], tell: Tell = tell_damage) -> list[Row | 
     cells = []
     for request in requests:
         (learner,) = request.sources
-        wanted = request.row_key(learner)
+        wanted = request.row(learner).key
         cells.append(next((row for row in rows if row.key == wanted), None))
     return cells

@@ -236,17 +236,18 @@ def _all_matched(
                 matched[split].append(_match_answers(task, each, form, folder, split, reading))
         for answers, path in matched[split]:
             if adding and (lost := answers.unanswered):
-                what = f"{lost:,} of {len(answers.units):,} requests of {answers.formulation.task.name} have no line"
-                fix = "ask them again (send.py asks only these), and give all files of the answers."
-                wrong.add(DataError(what, path, fix=fix))
-            # Replies are tied to their requests by id, other answers are not.
-            if adding and refuse_gold and answers.is_gold and answers.replies is None:
-                what = (
-                    f"all {len(answers.units):,} answers are equal to the gold answers of {split}"
-                )
                 wrong.add(
                     DataError(
-                        what,
+                        f"{lost:,} of {len(answers.units):,} requests of {answers.formulation.task.name} have no line",
+                        path,
+                        fix="ask them again (send.py asks only these), and give all files of the answers.",
+                    )
+                )
+            # Replies are tied to their requests by id, other answers are not.
+            if adding and refuse_gold and answers.is_gold and answers.replies is None:
+                wrong.add(
+                    DataError(
+                        f"all {len(answers.units):,} answers are equal to the gold answers of {split}",
                         path,
                         fix=f"if they are predictions, add {opt('gold-as-predictions')}.",
                     )

@@ -54,8 +54,9 @@ def _check_target(path: str | Path, place: Path, option: str, other: str | None)
     ]
     if own or (other and not place.is_dir()):
         whose = f"of the store {own[0].parent}" if own else f"the file of {other} as well"
-        what = f"{path} is {whose}, and would be replaced"
-        raise SettingsError(what, fix=f"choose another place for {option}.")
+        raise SettingsError(
+            f"{path} is {whose}, and would be replaced", fix=f"choose another place for {option}."
+        )
 
 
 def click_command(

@@ -76,8 +76,9 @@ def command(
     )
     own = model.task.name
     if alone and (seed is not None or resolve_name(task or own, [own]) != own):
-        what = f"{trial} is one model of {own}"
-        raise SettingsError(what, fix=f"remove {opt('task')} and {opt('seed')}.")
+        raise SettingsError(
+            f"{trial} is one model of {own}", fix=f"remove {opt('task')} and {opt('seed')}."
+        )
     made = None if record is None else record.provenance.configuration
     if made is not None and made.note:
         click.echo(f"The model was trained under {made.protocol}: {made.note}.", err=True)

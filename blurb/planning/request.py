@@ -94,10 +94,6 @@ class Request(TrialOptions):
         """What a model had met before (`TRAINED_ON`), as far as its kind tells."""
         return "" if source.is_checkpoint and not source.name.startswith(scratch.PREFIX) else "none"
 
-    def row_key(self, source: ModelSource) -> str:
-        """The key of that row."""
-        return self.row(source).key
-
 
 def make_request(options: RunOptions) -> tuple[Request, Engine, Rules | None]:
     """Returns the request of `blurb run`, the engine for its trials, and the rules of its check.

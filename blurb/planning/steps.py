@@ -141,8 +141,9 @@ def check_used(models: Sequence[Model], given: Mapping[str, Any]) -> None:
     for name, value in given.items():
         if value not in (None, False) and name not in used:
             shown = ", ".join(one if isinstance(one, str) else type(one).__name__ for one in models)
-            flag = opt(name.replace("_", "-"))
-            raise SettingsError(f"{shown} has no use for {flag}", fix="remove it.")
+            raise SettingsError(
+                f"{shown} has no use for {opt(name.replace('_', '-'))}", fix="remove it."
+            )
 
 
 def _used_options(model: Model) -> Collection[str]:
@@ -242,8 +243,12 @@ def check_row_names(given: Iterable[str]) -> None:
         with errors:
             names.check(name, "The model name")
         if count > 1:
-            fix = f"run them separately, each with its own {opt('name')}."
-            errors.add(SettingsError(f"Two models have the name '{name}'", fix=fix))
+            errors.add(
+                SettingsError(
+                    f"Two models have the name '{name}'",
+                    fix=f"run them separately, each with its own {opt('name')}.",
+                )
+            )
     errors.stop()
 
 

@@ -164,9 +164,11 @@ def add(path: Path, numbers: Printed) -> None:
     key = numbers.source, numbers.version, numbers.model
     with leases.held(path.with_name(f".{path.name}.lease")):
         if path.exists() and any((row.source, row.version, row.model) == key for row in read(path)):
-            edition = f"{numbers.source} ({numbers.version})" if numbers.version else numbers.source
-            fix = f"Use another {opt('version')}, or remove its lines from the file first."
-            raise DataError(f"already has {numbers.model} of {edition}.", path, fix=fix)
+            raise DataError(
+                f"already has {numbers.model} of {numbers.row.edition}.",
+                path,
+                fix=f"Use another {opt('version')}, or remove its lines from the file first.",
+            )
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         if path.exists():
