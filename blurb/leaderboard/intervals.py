@@ -92,11 +92,7 @@ def _known_datasets(
     for task, mean in row.means().items():
         dropped = without.get(task, ())
         values = row.values(task) if resamples or dropped else []
-        if not values:
-            if not dropped:
-                known[task] = Known(Value(mean))
-            continue
-        columns = _load_clusters(row, task, dropped)
+        columns = _load_clusters(row, task, dropped) if values else None
         if columns is None and dropped:
             continue
         # The mean is that of the tables: equal to a rounding error, and printed the same everywhere.
@@ -106,7 +102,7 @@ def _known_datasets(
             known[task] = Known(
                 Value(mean, *spread.interval, "both" if len(values) > 1 else "units"), spread
             )
-        elif resamples:  # no predictions, or every seed was scored on other units
+        elif values and resamples:  # no predictions, or every seed was scored on other units
             known[task] = run_numbers(task, values, resamples)
         else:
             known[task] = Known(Value(mean))

@@ -54,7 +54,7 @@ def overview_table(
     table.add_column("rank", justify="right", no_wrap=True)
     table.add_column("row", overflow="fold", min_width=12)
     for name in shown:
-        table.add_column(heading(name), justify="right", no_wrap=True)
+        table.add_column(SHORT.get(name, name), justify="right", no_wrap=True)
     parts = [_part_of_row(ranked, sorted_by) for ranked in ranks]
     part = parts[0] if len(set(parts)) == 1 else ""
     for ranked, its in zip(ranks, parts, strict=True):
@@ -88,11 +88,6 @@ def own_first(ranks: Sequence[Ranked], by: str) -> list[Ranked]:
 
 def _part_of_row(ranked: Ranked, column: str) -> str:
     return ranked.part if column in ranked.entry.values else NOTHING
-
-
-def heading(name: str) -> str:
-    """The heading of a score, mean or dataset."""
-    return SHORT.get(name, name)
 
 
 def datasets(rows: Sequence[RankedRow], width: int) -> list[Table]:
@@ -154,19 +149,14 @@ def has_skill(row: RankedRow) -> bool:
 
 
 def _mean_skill(row: RankedRow, name: str) -> float | None:
-    return (
-        None
-        if row.row.suite == DEMO or row.row.capped
-        else skill_percent(name, row.values[name].mean)
-    )
+    known = name in row.values and row.row.suite != DEMO and not row.row.capped
+    return skill_percent(name, row.values[name].mean) if known else None
 
 
 def _with_skill(row: RankedRow, name: str) -> str:
     """`76.31   88 %`, `0.00  < 0 %`: how far below the best simple baseline says nothing."""
-    if name not in row.values:
-        return ""
     part = _mean_skill(row, name)
-    return f"{row.values[name].mean:.2f}" + (
+    return _number_cell(row, name) + (
         "" if part is None else f"{'< 0' if round(part) < 0 else round(part):>5} %"
     )
 
@@ -238,7 +228,7 @@ def _columns_that_fit(rows: Sequence[RankedRow], width: int) -> list[str]:
 
 
 def _column_width(name: str) -> int:
-    return max(len(heading(name)), len("100.00")) + 1
+    return max(len(SHORT.get(name, name)), len("100.00")) + 1
 
 
 def _rows_near(ranks: Sequence[Ranked], mine: Sequence[RankedRow]) -> list[Ranked]:

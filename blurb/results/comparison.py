@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Annotated, NamedTuple, TypedDict
 
 from blurb import tasks
+from blurb.grouping import by_key
 from blurb.messages import format_p, format_signed
 from blurb.records import Count, Probability
 from blurb.results import predictions
@@ -322,14 +323,11 @@ def _compare_mean(
 
 def sentences(lines: Iterable[ScoreComparison], first: str, other: str, level: float) -> list[str]:
     """The verdicts with the names of the rows: `cand is lower than base on gad, hoc.`"""
-    groups: dict[str, list[str]] = {"higher": [], "lower": []}
-    for line in lines:
-        if (verdict := line.verdict(level)) in groups:
-            groups[verdict].append(line.name)
+    groups = by_key((line.verdict(level), line.name) for line in lines)
     return [
-        f"{first} is {verdict} than {other} on {', '.join(names)}."
-        for verdict, names in groups.items()
-        if names
+        f"{first} is {verdict} than {other} on {', '.join(groups[verdict])}."
+        for verdict in (Verdict.HIGHER, Verdict.LOWER)
+        if verdict in groups
     ]
 
 

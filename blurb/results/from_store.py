@@ -98,11 +98,11 @@ def _make_row(
             planned_seeds=tuple(sorted(seeds)),
             facts={PLUGINS: plugins},
         )
-    shares = {
-        task: max(row.unread.get(hash_, 0.0) for hash_ in seeds.values())
+    unread = {
+        task: share
         for task, seeds in row.trials.items()
+        if (share := max(row.unread.get(hash_, 0.0) for hash_ in seeds.values()))
     }
-    unread = {task: share for task, share in shares.items() if share}
     said = [UNREAD.format(f"{share:.0%}") + f" ({task})" for task, share in sorted(unread.items())]
     # On how its seeds were planned, and on its learning rates, with the datasets if it is not all of them.
     if row.design:

@@ -161,4 +161,4 @@ def _seeds_cell(row: Row) -> str:
     )
     if len(set(counts.values())) <= 1:
         return str(next(iter(counts.values()), ""))
-    return " ".join(f"{name}:{count}" for name, count in counts.items())
+    return schema.cell_of(counts)

@@ -341,8 +341,9 @@ class Row:
     @property
     def run_counts(self) -> list[int]:
         """The distinct numbers of runs of its datasets, smallest first."""
-        counts = (one.finished for one in self.datasets.values() if one.mean() is not None)
-        return sorted({count for count in counts if count})
+        return sorted(
+            {one.finished for one in self.datasets.values() if one.mean() is not None} - {0}
+        )
 
     @property
     def data(self) -> str:
@@ -360,8 +361,11 @@ class Row:
 
     def limits(self, setting: str) -> dict[str, int]:
         """The known values of `max_train` or `max_eval`, by dataset."""
-        found = {name: one.limit(setting) for name, one in self.datasets.items()}
-        return {name: limit for name, limit in found.items() if limit is not None}
+        return {
+            name: limit
+            for name, one in self.datasets.items()
+            if (limit := one.limit(setting)) is not None
+        }
 
     @property
     def note(self) -> str:

@@ -62,8 +62,11 @@ def read_lines(
             errors.add(
                 at.error(f"schema version {line['schema'] or 'none'} among rows of {version}.")
             )
-    same = [(at, line) for at, line in rows if line["schema"] == version]
-    return [(at, {key: undo_neutral(cell) for key, cell in line.items()}) for at, line in same]
+    return [
+        (at, {key: undo_neutral(cell) for key, cell in line.items()})
+        for at, line in rows
+        if line["schema"] == version
+    ]
 
 
 def schema_remedy(version: str) -> str:

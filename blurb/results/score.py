@@ -109,11 +109,10 @@ class DatasetScores:
 
     def scores(self, split: Split = "test") -> dict[int, float]:
         """The score of each seed that has the split, times 100."""
-        figures = {seed: run.figures.get(split, {}) for seed, run in sorted(self.runs.items())}
         return {
-            seed: known[self.metric].value
-            for seed, known in figures.items()
-            if self.metric in known
+            seed: figures[self.metric].value
+            for seed, run in sorted(self.runs.items())
+            if self.metric in (figures := run.figures.get(split, {}))
         }
 
     def of_seeds(self, seeds: Collection[int]) -> DatasetScores:
