@@ -222,16 +222,11 @@ def end(folder: Path) -> None:
         folder.rmdir()
 
 
-def end_if_done(folder: Path) -> bool:
-    """Ends a sweep if all its jobs are done; returns whether it ended."""
-    try:
-        jobs = read(folder)
-    except StoreError:
-        return not (folder / JOBS).exists()  # another process was quicker
-    if all(map(has_nothing_left, jobs)):
-        end(folder)
-        return True
-    return False
+def end_if_done(folder: Path) -> None:
+    """Ends a sweep if all its jobs are done."""
+    with contextlib.suppress(StoreError):  # another process was quicker
+        if all(map(has_nothing_left, read(folder))):
+            end(folder)
 
 
 def has_nothing_left(job: Job) -> bool:

@@ -56,7 +56,7 @@ class TrialStanding:
     @property
     def left(self) -> float:
         """Predicted seconds until it is done."""
-        if self.state == "done" or self.state == "failed":
+        if self.state in ("done", "failed"):
             return 0.0
         news = self.holder.news if self.holder else {}
         total = news.get("total") or 0.0
@@ -84,8 +84,9 @@ def read(store: Store, tell: Tell = tell_damage) -> list[TrialStanding]:
                 folder = f"{store.root}/{store.folder(row.model)}/{task}"
                 for seed, hash_ in sorted(seeds.items()):
                     place = f"{folder}/{hash_}"
-                    standing = TrialStanding(row.model, task, seed, place, "to run", key, text)
-                    requested[place] = standing
+                    requested[place] = TrialStanding(
+                        row.model, task, seed, place, "to run", key, text
+                    )
     for job in sweeps.jobs_of(store.root, tell_of_sweep):
         model, task = job.source.name, job.trial.task
         place = f"{store.root}/{store.folder(model)}/{task}/{job.path.name}"

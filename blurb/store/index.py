@@ -70,11 +70,11 @@ def find_facts(store: Store, keys: Iterable[str]) -> dict[str, TrialFacts]:
     ):
         table.execute("BEGIN")  # one lock for all: one a query takes as long as the query
         stored = [(key, table.execute(FIND, (key,)).fetchone()) for key in keys]
-    valid = {}
-    for key, entry in stored:
-        if entry and entry[0] == _stamp(_state(f"{store.root}/{key}"), entry[1] or b""):
-            valid[key] = TrialFacts(entry[0], *json.loads(entry[1]))
-    return valid
+    return {
+        key: TrialFacts(entry[0], *json.loads(entry[1]))
+        for key, entry in stored
+        if entry and entry[0] == _stamp(_state(f"{store.root}/{key}"), entry[1] or b"")
+    }
 
 
 def read_facts(store: Store, keys: Iterable[str], tell: Tell) -> dict[str, TrialFacts]:

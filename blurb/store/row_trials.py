@@ -216,12 +216,12 @@ def _recover_row(store: Store, row: RowTrials) -> RowTrials:
         except StoreError:
             continue
         if row.is_of(trial, made):
-            one = {
-                "trials": {trial.task: {trial.seed: trial.hash}},
-                "families": {trial.task: trial.family},
-            }
-            code = {trial.task: trial.plugins} if trial.plugins else {}
-            recovered = replace(row, **one, plugins=code).over(recovered)  # type: ignore[arg-type]
+            recovered = replace(
+                row,
+                trials={trial.task: {trial.seed: trial.hash}},
+                families={trial.task: trial.family},
+                plugins={trial.task: trial.plugins} if trial.plugins else {},
+            ).over(recovered)
     return recovered
 
 
