@@ -85,8 +85,10 @@ def click_command(
         declared: dict[str, Parameter] = {}
         for source in (*sources, function):
             declared |= source if isinstance(source, Mapping) else option_parameters(source)
-        listed = [click_parameter(each) for each in declared.values() if each.name not in but]
-        listed.sort(key=lambda parameter: isinstance(parameter, click.Option))
+        listed = sorted(
+            (click_parameter(each) for each in declared.values() if each.name not in but),
+            key=lambda parameter: isinstance(parameter, click.Option),
+        )
         if prints is not None:
             listed.append(FormatOption(prints, csv, formats))
         lists = issubclass(cls, click.Group) and prints is not None

@@ -109,10 +109,7 @@ def _look_at(store: Store, trial: TrialStanding, names: dict[str, frozenset[str]
         except OSError:
             names[folder] = frozenset()
     present, lease_name = names[folder], f".{hash_}{LEASE}"
-    if hash_ in present and lease_name not in present:
-        return replace(trial, state="done")
-    lease = store.lease(trial.path)
-    if lease_name in present and leases.seems_held(lease) is not False:
+    if lease_name in present and leases.seems_held(lease := store.lease(trial.path)) is not False:
         return replace(trial, state="running", holder=leases.read(lease))
     if hash_ in present:
         return replace(trial, state="done")

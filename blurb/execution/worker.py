@@ -100,11 +100,7 @@ def _execute_held(
     def report_news(news: TrialProgress) -> None:
         # For others.
         lease.news = {
-            "epoch": news.epoch,
-            "epochs": news.epochs,
-            "done": news.done,
-            "total": news.total,
-            "dev": news.dev,
+            name: getattr(news, name) for name in ("epoch", "epochs", "done", "total", "dev")
         }
         if lease.lost:  # what is to come would be dropped
             lease.check()

@@ -27,6 +27,7 @@ from blurb.results import tables
 from blurb.results.row import Row
 from blurb.row_files.references import row_of
 from blurb.store import row_trials as rows
+from blurb.store.store import Store
 from blurb.store.trial import Configuration
 from blurb.tasks import Task
 from blurb.training import devices
@@ -115,7 +116,7 @@ def make_request(options: RunOptions) -> tuple[Request, Engine, Rules | None]:
         with errors:
             steps.check_writable("leaderboard", table.parent)
     with errors:
-        tables.check_places(options.output, options.leaderboard)
+        tables.check(Store(Path(options.output)), table)
     with errors:
         rules = _read_rules(options, chosen)
     with errors:

@@ -22,7 +22,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from blurb import tasks
 from blurb.grouping import by_key
@@ -173,6 +173,18 @@ def in_order(datasets: Mapping[str, DatasetScores]) -> list[tuple[str, DatasetSc
     """Datasets in the paper's order, then others by name."""
     order = {name: place for place, name in enumerate(DATASETS)}
     return sorted(datasets.items(), key=lambda one: (order.get(one[0], len(order)), one[0]))
+
+
+def cells_of_settings(settings: Mapping[str, Any], plugins: str) -> dict[str, str]:
+    """The settings of a trial as tables have them: `SETTINGS`, `LIMITS` and `PLUGINS`.
+
+    :param plugins: as `plugins_text` writes them
+    """
+    return {
+        **{axis: str(settings.get(axis, "")) for axis in SETTINGS},
+        **{limit: str(settings.get(limit) or "") for limit in LIMITS},
+        PLUGINS: plugins,
+    }
 
 
 def plugins_text(hashes: Mapping[str, str]) -> str:

@@ -84,10 +84,9 @@ def download_originals(
         click.secho(message, fg="red", err=True)
     files = [file for task in wrong if task.source for file in task.source.downloads]
     unpinned = [file.path for file in files if not file.sha256 and (out / file.path).is_file()]
-    doubtful = [] if again else unpinned
-    if doubtful:
+    if unpinned and not again:
         click.secho(
-            f"No hash is pinned for {', '.join(doubtful)}: the files may be damaged or of another version. Add --again "
+            f"No hash is pinned for {', '.join(unpinned)}: the files may be damaged or of another version. Add --again "
             "to download them again.",
             fg="yellow",
             err=True,
