@@ -53,7 +53,7 @@ def ablate(options: AblateOptions, plot: Picture | None = None) -> Ablation | No
             )
     if options.suite == "demo":
         grid = grid.unpublished()  # the paper's numbers are not of synthetic data
-    of_axis = dict.fromkeys(grid.cells[0].settings, f"{opt('axis', options.axis)}")
+    of_axis = dict.fromkeys(grid.cells[0].settings, opt("axis", options.axis))
     request = make_request_of_cells(options, chosen, common, {**options.shorthands, **of_axis})
     requests = [replace(request, overrides={**common, **cell.settings}) for cell in grid.cells]
     prepared = [trials.prepare(request) for request in requests]
@@ -77,10 +77,7 @@ def ablate(options: AblateOptions, plot: Picture | None = None) -> Ablation | No
     ) -> tuple[list[Row | None], list[dict[str, str]], tuple[Path, Path]]:
         rows = _read_rows(requests, tell)
         lines = ablations.lines(grid, rows, names)
-        parts = [part for row in rows if row for part in row.note.split("; ") if part not in title]
-        notes = "; ".join(dict.fromkeys(parts))
-        caption = f"{title}. {notes[0].upper()}{notes[1:]}" if notes else title
-        return rows, lines, ablations.write(grid, lines, out, caption)
+        return rows, lines, ablations.write(grid, lines, out, _table_caption(title, rows))
 
     outcomes = run_trials(planned, expected, lambda: rebuild(lambda text: None), cell)
     rows, lines, files = rebuild()
@@ -123,6 +120,13 @@ def _check_cells_differ(grid: ablations.Grid, finals: list[Sequence[Job]]) -> No
             raise SettingsError(
                 f"Some cells of axis '{grid.axis}' are identical on {first.trial.task} with {first.source.name}."
             )
+
+
+def _table_caption(title: str, rows: Sequence[Row | None]) -> str:
+    """The title, and the notes of the rows on what it does not say."""
+    parts = [part for row in rows if row for part in row.note.split("; ") if part not in title]
+    notes = "; ".join(dict.fromkeys(parts))
+    return f"{title}. {notes[0].upper()}{notes[1:]}" if notes else title
 
 
 def _read_rows(requests: list[Request], tell: Tell) -> list[Row | None]:

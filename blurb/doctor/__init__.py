@@ -170,8 +170,9 @@ def examine(path: Path | None = None) -> Diagnosis:
         kind = _kind_of_folder(path) if path.is_dir() else _kind_of_file(path)
         with errors:
             READERS[kind](path, errors, facts)
-    faults = list_faults(errors.errors, path or "plug-ins", FIXES[kind])
-    return Diagnosis(kind, str(path or ""), faults, facts)
+    return Diagnosis(
+        kind, str(path or ""), list_faults(errors.errors, path or "plug-ins", FIXES[kind]), facts
+    )
 
 
 def _kind_of_file(path: Path) -> Subject:

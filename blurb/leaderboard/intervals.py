@@ -240,8 +240,12 @@ def _with_bar(places: list[int]) -> Iterator[int]:
 
             from blurb.terminal.output import make_console
 
-            what = "intervals (kept for the next time)"
-            yield from track(places[done:], what, console=make_console(stderr=True), transient=True)
+            yield from track(
+                places[done:],
+                "intervals (kept for the next time)",
+                console=make_console(stderr=True),
+                transient=True,
+            )
             return
         yield place
 

@@ -154,8 +154,7 @@ def _used_options(model: Model) -> Collection[str]:
     if reference.startswith(scratch.PREFIX):
         return ("casing",)
     place = folder_or_id(reference)
-    own_revision = isinstance(place, Path) or place[1]
-    return {*OF_MODEL} - {"revision"} if own_revision else OF_MODEL
+    return {*OF_MODEL} - {"revision"} if isinstance(place, Path) or place[1] else OF_MODEL
 
 
 def load_source(

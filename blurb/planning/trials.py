@@ -87,12 +87,19 @@ def job(
         plugins=plugins.identity(task, concerning, kind),
         learner=learners.in_trial(kind),
     )
-    asked = request.configuration(source)
     return Job(
-        trial, source, asked, origin, request.store, request.device, request.track or "", plugins.typed(),
-        keep=request.keep_model if kind.save else "none", resume=request.resume_trials,
+        trial,
+        source,
+        request.configuration(source),
+        origin,
+        request.store,
+        request.device,
+        request.track or "",
+        plugins.typed(),
+        keep=request.keep_model if kind.save else "none",
+        resume=request.resume_trials,
         checkpointing=checkpointing,
-    )  # fmt: skip
+    )
 
 
 def seeds_of(request: Request, source: ModelSource, task: Task) -> tuple[int, ...]:
@@ -135,11 +142,11 @@ def prepare(request: Request) -> Planned:
         that cannot work together, or unreadable data
     """
     errors = ErrorCollector()
-    kinds = [request.learner(source) for source in request.sources]
     searched: list[Job] = []
     final: list[Job] = []
     refusals = []
-    for source, kind in zip(request.sources, kinds, strict=True):
+    for source in request.sources:
+        kind = request.learner(source)
         for task in request.tasks:
             try:
                 # Every point of the grid with the first seed; none keeps its model.

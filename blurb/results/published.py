@@ -70,8 +70,11 @@ class Printed:
     def row(self) -> Published:
         """The numbers as a row."""
         ablation = ABLATIONS.get(self.model, "") if self.source == PAPER[0] else ""
-        note = NOTES.get((self.source, self.model), "")
-        remarks = (DOUBTS[self.certainty], note, ablation and f"ablation: {ablation}")
+        remarks = (
+            DOUBTS[self.certainty],
+            NOTES.get((self.source, self.model), ""),
+            ablation and f"ablation: {ablation}",
+        )
         return Published(
             self.model,
             Configuration("", "", {}, "", "blurb"),

@@ -92,9 +92,8 @@ def download_originals(
             err=True,
         )
     if got:
-        click.echo(
-            f"Next: blurb data prepare{option_to_paste('--raw', out)}{_paste_suite(suite)} --out DATA"
-        )
+        given = option_to_paste("--raw", out) + option_to_paste("--suite", suite, "blurb")
+        click.echo(f"Next: blurb data prepare{given} --out DATA")
     if errors or others or wrong:
         raise SystemExit(2 if errors else 1)
 
@@ -106,10 +105,6 @@ def load_real(selection: str, suite: str) -> list[Task]:
             "The data of the suite demo comes with blurb", fix=f"run it: {opt('suite', 'demo')}."
         )
     return load_selection(selection, suite)
-
-
-def _paste_suite(suite: str) -> str:
-    return "" if suite == "blurb" else option_to_paste("--suite", suite)
 
 
 def _by_hand(task: Task) -> str:
@@ -196,7 +191,7 @@ def get_datasets(
     print_rows(("dataset", "verdict", "what it still needs"), lines)
     present = [got.task.name for got in outcomes if not got.needs]
     if present:
-        named = (option_to_paste("--data", data) if data else "") + _paste_suite(suite)
+        named = option_to_paste("--data", data) + option_to_paste("--suite", suite, "blurb")
         click.echo(f"{folder} has {len(present)} of {len(chosen)}. Next: blurb run MODEL{named}")
     if len(present) < len(chosen):
         raise SystemExit(1)
