@@ -250,7 +250,7 @@ def _add_model(job: Job, store: Store, lease: leases.Lease, reporter: Reporter) 
     :raises SettingsError: in another environment or on other predictions, unless it may replace the trial
     """
     path = job.path
-    before, now = store.read(path).provenance.environment, describe_environment(job.device)
+    before, now = store.read(path).provenance.environment, describe_environment(job.place)
     changed = [
         f"{name} {before.get(name)}, now {now[name]}"
         for name in ALIKE
