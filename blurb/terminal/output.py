@@ -231,8 +231,7 @@ class Column(NamedTuple):
 
     def cell(self, of: Any) -> object:
         """The cell of a line; "" for None."""
-        source = self.source or self.title
-        value = records.follow(source, of) if isinstance(source, str) else source(of)
+        value = records.From(self.source or self.title)(of)
         written = self.number and not isinstance(value, str)
         return "" if value is None else format(value, self.number) if written else value
 
@@ -245,13 +244,8 @@ def print_records(
     :param table: without columns nothing is printed of a table
     """
     if form != "table":
-        lines = [records.of(record, source) for source in sources]
-        click.echo(
-            render_rows_as(
-                records.record_columns(record), [list(line.values()) for line in lines], form
-            ),
-            nl=False,
-        )
+        lines = [list(records.of(record, source).values()) for source in sources]
+        print_rows(records.record_columns(record), lines, form)
     elif table:
         print_rows(
             [column.title for column in table],
