@@ -28,7 +28,7 @@ from blurb.leaderboard.intervals import averages, run_numbers
 from blurb.protocols import protocol
 from blurb.results import groups
 from blurb.results.row import Origin, Row
-from blurb.results.score import SCORE, DatasetScores, Figure, Run
+from blurb.results.score import DatasetScores, Figure, Run
 from blurb.store.trial import Configuration
 
 SEEDS = (1, 2, 3, 4, 5)
@@ -49,7 +49,6 @@ def entry(name: str, seeds: tuple[int, ...] = SEEDS, level: float | None = None)
     names = [task.name for task in tasks.all() if task.paper_order]
     scores = {task: {seed: rng.gauss(level, 0.6) for seed in seeds} for task in names}
     known = {task: run_numbers(task, list(values.values())) for task, values in scores.items()}
-    types, score, _ = averages(known)
     datasets = {
         task: PageDataset(
             known[task].value,
@@ -104,8 +103,9 @@ def entry(name: str, seeds: tuple[int, ...] = SEEDS, level: float | None = None)
         "baseline" if name.startswith("baseline:") else "encoder",
         "1",
     )
-    values = {**types, **({} if score is None else {SCORE: score})}
-    return PageRow(row, values, groups.standing(row), "standard bf16", datasets, provenance)
+    return PageRow(
+        row, averages(known), groups.standing(row), "standard bf16", datasets, provenance
+    )
 
 
 def curve(rng: random.Random, level: float) -> tuple[float, ...]:

@@ -53,7 +53,7 @@ def ablate(options: AblateOptions, plot: Picture | None = None) -> Ablation | No
             )
     if options.suite == "demo":
         grid = grid.unpublished()  # the paper's numbers are not of synthetic data
-    of_axis = dict.fromkeys(grid.cells[0].settings, f"{opt('axis', options.axis)}")
+    of_axis = dict.fromkeys(grid.cells[0].settings, opt("axis", options.axis))
     request = make_request_of_cells(options, chosen, common, {**options.shorthands, **of_axis})
     requests = [replace(request, overrides={**common, **cell.settings}) for cell in grid.cells]
     prepared = [trials.prepare(request) for request in requests]
@@ -70,25 +70,19 @@ def ablate(options: AblateOptions, plot: Picture | None = None) -> Ablation | No
             f"{key}={job.configuration.overrides.get(key, '')}" for key in grid.cells[0].settings
         )
 
-    def rebuild(tell: Tell = tell_damage) -> tuple[list[dict[str, str]], tuple[Path, Path]]:
-        results = _read_rows(requests, tell)
-        lines = ablations.lines(grid, results, [task.name for task in chosen])
-        parts = [
-            part for row in results if row for part in row.note.split("; ") if part not in title
-        ]
-        notes = "; ".join(dict.fromkeys(parts))
-        return lines, ablations.write(
-            grid, lines, out, f"{title}. {notes[0].upper()}{notes[1:]}" if notes else title
-        )
+    names = [task.name for task in chosen]
+
+    def rebuild(
+        tell: Tell = tell_damage,
+    ) -> tuple[list[Row | None], list[dict[str, str]], tuple[Path, Path]]:
+        rows = _read_rows(requests, tell)
+        lines = ablations.lines(grid, rows, names)
+        return rows, lines, ablations.write(grid, lines, out, _table_caption(title, rows))
 
     outcomes = run_trials(planned, expected, lambda: rebuild(lambda text: None), cell)
-    lines, files = rebuild()
+    rows, lines, files = rebuild()
     if plot is not None:
-        names = [task.name for task in chosen]
-        scores = [
-            {name: row.values(name) for name in names} if row else {}
-            for row in _read_rows(requests)
-        ]
+        scores = [{name: row.values(name) for name in names} if row else {} for row in rows]
         plot.write(grid, scores, names, title)
     return Ablation(lines, files, [outcome for outcome in outcomes if outcome.status == "failed"])
 
@@ -128,12 +122,14 @@ def _check_cells_differ(grid: ablations.Grid, finals: list[Sequence[Job]]) -> No
             )
 
 
-def _read_rows(requests: list[Request], tell: Tell = tell_damage) -> list[Row | None]:
+def _table_caption(title: str, rows: Sequence[Row | None]) -> str:
+    """The title, and the notes of the rows on what it does not say."""
+    parts = [part for row in rows if row for part in row.note.split("; ") if part not in title]
+    notes = "; ".join(dict.fromkeys(parts))
+    return f"{title}. {notes[0].upper()}{notes[1:]}" if notes else title
+
+
+def _read_rows(requests: list[Request], tell: Tell) -> list[Row | None]:
     """The row of each request in the store, None if it has none."""
-    rows = from_store.read(Store(requests[0].store), tell)
-    cells = []
-    for request in requests:
-        (learner,) = request.sources
-        wanted = request.row_key(learner)
-        cells.append(next((row for row in rows if row.key == wanted), None))
-    return cells
+    rows = {row.key: row for row in from_store.read(Store(requests[0].store), tell)}
+    return [rows.get(request.row(source).key) for request in requests for source in request.sources]

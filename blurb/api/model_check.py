@@ -119,9 +119,10 @@ def check_model(
         *_tokenizer_notes(tokenizer, unknown),
         *_encoder_notes(checked, tokenizer, encoder),
     ]
-    every = [task for task in tasks.all() if task.paper_order]
     if short := [
-        task.name for task in every if (facts["longest_input"] or task.max_length) < task.max_length
+        task.name
+        for task in tasks.all()
+        if task.paper_order and (facts["longest_input"] or task.max_length) < task.max_length
     ]:
         surprises.append(
             f"Inputs of {', '.join(short)} are cut to {facts['longest_input']} sub-tokens, the maximum of the encoder, "

@@ -11,6 +11,7 @@ from blurb.messages import DataError, SettingsError
 from blurb.records import html_of, make_frame
 from blurb.results import from_store, leaderboard_csv
 from blurb.results.row import Row
+from blurb.results.score import TYPE_OF
 from blurb.row_files.references import file_rows, pick_row, trial_of
 from blurb.store.record import PREDICTIONS, read_predictions
 from blurb.store.store import Store
@@ -119,10 +120,9 @@ class Results:
 
     def _repr_html_(self) -> str:
         figures = [(row, row.means(), row.type_means()) for row in self.rows]
-        whole = {task.name: task.type for task in tasks.all() if task.paper_order}
         # Datasets whose score is in no mean of the table have columns of their own.
         alone = dict.fromkeys(
-            name for _, means, types in figures for name in means if whole.get(name) not in types
+            name for _, means, types in figures for name in means if TYPE_OF.get(name) not in types
         )
         columns = ("row", *tasks.TYPES, "score", *alone)
         lines = [

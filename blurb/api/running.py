@@ -63,7 +63,7 @@ def _execute_locked(options: RunOptions) -> Results:
     trials.check_engine_is_there(planned, engine)
     # Damage that this run may repair is not reported; the rest is, at the end.
     outcomes = run_trials(planned, expected, lambda: rebuild(lambda damage: None), engine=engine)
-    wanted = [planned[0].request.row_key(source) for source in request.sources]
+    wanted = [planned[0].request.row(source).key for source in request.sources]
     everything = rebuild()
     rows, others = (
         tuple(row for row in everything if (row.key in wanted) is mine) for mine in (True, False)

@@ -155,15 +155,16 @@ def score(
     if add is not None and split != "test":
         raise SettingsError(f"A trial needs predictions on test; leave out {opt('split')}.")
     if add is None:
-        of_trials = {
-            "dev": dev is not None,
-            "trained-on": trained_on,
-            "seed": seed,
-            "gold-as-predictions": gold_as_predictions,
-            "output": Path(output) != Path("runs"),
-        }
         _refuse_given(
-            of_trials, f"{{}} is of the trial that {opt('add')} stores", f"give {opt('add')}, too."
+            {
+                "dev": dev is not None,
+                "trained-on": trained_on,
+                "seed": seed,
+                "gold-as-predictions": gold_as_predictions,
+                "output": Path(output) != Path("runs"),
+            },
+            f"{{}} is of the trial that {opt('add')} stores",
+            f"give {opt('add')}, too.",
         )
     suite = load_suite(suite).name
     unused = {"scheme": scheme, "map": names, "column": column, "file-format": file_format}
@@ -172,11 +173,13 @@ def score(
         [] if dev is None else _pair_tasks(task, dev, unused, suite),
     )
     kinds = [each.task_type for each, _ in pairs]
-    in_vain = {
-        "scheme": scheme and not any("tags" in kind.columns for kind in kinds),
-        "map": names and not any(kind.has_labels for kind in kinds),
-    }
-    _refuse_given(in_vain, "These tasks have no use for {}")
+    _refuse_given(
+        {
+            "scheme": scheme and not any("tags" in kind.columns for kind in kinds),
+            "map": names and not any(kind.has_labels for kind in kinds),
+        },
+        "These tasks have no use for {}",
+    )
     names_of_test = [each.name for each, _ in pairs]
     if alone := [each.name for each, _ in dev_pairs if each.name not in names_of_test]:
         raise SettingsError(f"{', '.join(alone)}: there are predictions on dev and none on test.")
@@ -192,8 +195,11 @@ def score(
     if add is not None:
         neighbours = {answers.formulation.task.name: answers for answers, _ in matched["dev"]}
         given_answers = [answers for answers, _ in matched[split]]
-        every = [*given_answers, *neighbours.values()]
-        seeds = {each.replies.manifest.seed for each in every if each.replies is not None}
+        seeds = {
+            each.replies.manifest.seed
+            for each in (*given_answers, *neighbours.values())
+            if each.replies is not None
+        }
         if len(seeds) > 1 and seed is None:
             raise SettingsError(
                 "The shots of these answers were drawn with several seeds",
@@ -236,17 +242,18 @@ def _all_matched(
                 matched[split].append(_match_answers(task, each, form, folder, split, reading))
         for answers, path in matched[split]:
             if adding and (lost := answers.unanswered):
-                what = f"{lost:,} of {len(answers.units):,} requests of {answers.formulation.task.name} have no line"
-                fix = "ask them again (send.py asks only these), and give all files of the answers."
-                wrong.add(DataError(what, path, fix=fix))
-            # Replies are tied to their requests by id, other answers are not.
-            if adding and refuse_gold and answers.is_gold and answers.replies is None:
-                what = (
-                    f"all {len(answers.units):,} answers are equal to the gold answers of {split}"
-                )
                 wrong.add(
                     DataError(
-                        what,
+                        f"{lost:,} of {len(answers.units):,} requests of {answers.formulation.task.name} have no line",
+                        path,
+                        fix="ask them again (send.py asks only these), and give all files of the answers.",
+                    )
+                )
+            # Replies are tied to their requests by id, other answers are not.
+            if adding and refuse_gold and answers.is_gold and answers.replies is None:
+                wrong.add(
+                    DataError(
+                        f"all {len(answers.units):,} answers are equal to the gold answers of {split}",
                         path,
                         fix=f"if they are predictions, add {opt('gold-as-predictions')}.",
                     )

@@ -127,10 +127,12 @@ class Group(click.Group):
         self, context: click.Context, arguments: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = arguments[0]
-        if name in self.own_commands(context) or name.startswith("-") or context.resilient_parsing:
-            return self._extended(context, super().resolve_command(context, arguments))
-        known = self.list_commands(context)
-        if name in known:
+        if (
+            name in self.own_commands(context)  # which read no entry points
+            or name.startswith("-")
+            or context.resilient_parsing
+            or name in (known := self.list_commands(context))
+        ):
             return self._extended(context, super().resolve_command(context, arguments))
         added.check_present(f"{self.prefix}{name}")
         if fault := added.faults.get(f"{self.prefix}{name}"):
@@ -149,13 +151,8 @@ class Group(click.Group):
         name, command, rest = resolved
         if command is None:
             return resolved
-        own = {
-            option
-            for parameter in command.params
-            for option in (*parameter.opts, *parameter.secondary_opts)
-        }
         words = [word.partition("=")[0] for word in map(str, rest) if word.startswith("-")]
-        others = [word for word in words if word not in own]
+        others = [word for word in words if word not in _names_of_options(command)]
         if (others or context.resilient_parsing) and not isinstance(command, click.Group):
             path = f"{self.prefix}{name}"
             for word in others:
@@ -226,14 +223,14 @@ def with_options(path: str, command: click.Command) -> click.Command:
     return extended
 
 
+def _names_of_options(command: click.Command) -> set[str]:
+    return {name for each in command.params for name in (*each.opts, *each.secondary_opts)}
+
+
 def _takes_option(option: click.Option, command: click.Command) -> bool:
     """Whether a command has no such option already, and its function takes the value."""
-    own = {
-        name
-        for parameter in command.params
-        for name in (*parameter.opts, *parameter.secondary_opts)
-    }
-    if own & {*option.opts, *option.secondary_opts} or command.callback is None:
+    own = _names_of_options(command)
+    if command.callback is None or own & {*option.opts, *option.secondary_opts}:
         return False
     taken = inspect.signature(command.callback).parameters.values()
     return not option.expose_value or any(

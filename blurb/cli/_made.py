@@ -54,8 +54,9 @@ def _check_target(path: str | Path, place: Path, option: str, other: str | None)
     ]
     if own or (other and not place.is_dir()):
         whose = f"of the store {own[0].parent}" if own else f"the file of {other} as well"
-        what = f"{path} is {whose}, and would be replaced"
-        raise SettingsError(what, fix=f"choose another place for {option}.")
+        raise SettingsError(
+            f"{path} is {whose}, and would be replaced", fix=f"choose another place for {option}."
+        )
 
 
 def click_command(
@@ -84,8 +85,10 @@ def click_command(
         declared: dict[str, Parameter] = {}
         for source in (*sources, function):
             declared |= source if isinstance(source, Mapping) else option_parameters(source)
-        listed = [click_parameter(each) for each in declared.values() if each.name not in but]
-        listed.sort(key=lambda parameter: isinstance(parameter, click.Option))
+        listed = sorted(
+            (click_parameter(each) for each in declared.values() if each.name not in but),
+            key=lambda parameter: isinstance(parameter, click.Option),
+        )
         if prints is not None:
             listed.append(FormatOption(prints, csv, formats))
         lists = issubclass(cls, click.Group) and prints is not None

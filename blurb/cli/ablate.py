@@ -38,7 +38,6 @@ def command(
     print_rows(
         ablations.titles(),
         [ablations.readable(line) for line in done.lines],
-        "table",
         numbers=[column.replace("_", " ") for column in ablations.NUMBERS],
     )
     drawn = f"   plot: {plot.path}" if plot else ""

@@ -13,7 +13,7 @@ from blurb import records
 from blurb.api.comparing import check
 from blurb.cli._exit import gate_exit_code, mark_as_gate, report_unwritten
 from blurb.cli._made import click_command
-from blurb.messages import format_signed, group_reasons
+from blurb.messages import format_signed, group_reasons, option_to_paste
 from blurb.options import Option
 from blurb.regression import Decision, Outcome, forms
 from blurb.results.comparison import PAIRED
@@ -94,10 +94,11 @@ def _show_decision(decision: Decision, given: tuple[str, str, Path] | None) -> N
     for note in decision.notes:
         click.echo(note)
     rows = [forms.cells(finding) for finding in decision.findings]
-    print_rows(forms.COLUMNS[:-1], [row[:-1] for row in rows], "table", numbers=forms.COLUMNS[1:6])
-    for line in group_reasons((row[0], row[-1]) for row in rows):
-        click.echo(line)
-    for line in group_reasons((finding.name, finding.hint) for finding in decision.findings):
+    print_rows(forms.COLUMNS[:-1], [row[:-1] for row in rows], numbers=forms.COLUMNS[1:6])
+    for line in (
+        *group_reasons((row[0], row[-1]) for row in rows),
+        *group_reasons((finding.name, finding.hint) for finding in decision.findings),
+    ):
         click.echo(line)
     if decision.paired:
         click.echo(PAIRED)
@@ -115,9 +116,10 @@ def _show_decision(decision: Decision, given: tuple[str, str, Path] | None) -> N
     below = [name for name in fell if name != SCORE]
     if given is not None and below and decision.with_examples:
         candidate, baseline, output = given
-        store = "" if str(output) == "runs" else f" --output {quote(str(output))}"
-        what = f"{quote(candidate)} {quote(baseline)} --task {below[0]} --split {decision.rules.split}{store}"
-        click.echo(f"The examples: blurb diff {what}")
+        click.echo(
+            f"The examples: blurb diff {quote(candidate)} {quote(baseline)} --task {below[0]} "
+            f"--split {decision.rules.split}{option_to_paste('--output', output, 'runs')}"
+        )
     elif given is not None and below:
         click.echo(
             "A table alone has no examples; check the rows of two stores to see which changed."

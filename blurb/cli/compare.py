@@ -114,9 +114,10 @@ def command(
             # A mean has the reason of one of its datasets, so datasets suffice.
             names = {line.name for line in compared.lines}
             unknown = [line for line in compared.lines if line.p is None and line.part not in names]
-            for text in group_reasons((line.name, line.reason) for line in unknown):
-                click.echo(text)
-            for text in group_reasons((line.name, line.unseen(level)) for line in compared.lines):
+            for text in (
+                *group_reasons((line.name, line.reason) for line in unknown),
+                *group_reasons((line.name, line.unseen(level)) for line in compared.lines),
+            ):
                 click.echo(text)
             _print_parts(compared.decomposition)
             if any(line.interval for line in compared.lines):
@@ -147,10 +148,10 @@ def _print_comparison(lines: Sequence[tuple[str, ...]]) -> None:
     place = TITLES.index("runs")
     counts = {line[place] for line in lines}
     if len(counts) > 1:
-        print_rows(TITLES, lines, "table", numbers=TITLES[1:9])
+        print_rows(TITLES, lines, numbers=TITLES[1:9])
         return
     titles, *rest = ((*line[:place], *line[place + 1 :]) for line in (TITLES, *lines))
-    print_rows(titles, rest, "table", numbers=titles[1:8])
+    print_rows(titles, rest, numbers=titles[1:8])
     click.echo(f"Runs: {counts.pop()} on each.")
 
 
@@ -169,7 +170,7 @@ def _print_parts(whole: Decomposition | None) -> None:
         share = "" if part.share is None else f"{part.share:.0%}"
         rows.append((name, format_signed(part.points), *(ends if intervals else ()), share))
     titles = ("part", "points", *(("low", "high") if intervals else ()), "share")
-    print_rows(titles, rows, "table", numbers=titles[1:])
+    print_rows(titles, rows, numbers=titles[1:])
     for sentence in whole.sentences:
         click.echo(sentence)
 

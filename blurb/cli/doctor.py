@@ -10,10 +10,10 @@ import click
 
 from blurb.cli._exit import PARTLY
 from blurb.cli._made import click_command
-from blurb.doctor import Diagnosis, Fact, examine
+from blurb.doctor import Diagnosis, examine
 from blurb.messages import count_noun
 from blurb.options import Argument
-from blurb.terminal.output import json_text
+from blurb.terminal.output import json_text, print_facts
 
 
 @click_command("doctor", prints=Diagnosis, csv=False)
@@ -33,15 +33,7 @@ def command(what: Annotated[Path | None, Argument()] = None, *, form: str) -> No
         click.echo(json_text(asdict(report)), nl=False)
     else:
         click.secho(f"{report.kind.capitalize()} {report.subject}".strip(), bold=True)
-        facts = {
-            name.removesuffix("_bytes").replace("bytes", "size").replace("_", " "): _fact_as_text(
-                value, name.endswith("bytes")
-            )
-            for name, value in report.facts.items()
-        }
-        width = max(map(len, facts), default=0)
-        for name, text in facts.items():
-            click.echo(f"  {name:{width}}  {text}")
+        print_facts(report.facts)
         for number, problem in enumerate(report.problems, 1):
             click.secho(f"{number}. {problem.where}", fg="yellow")
             click.echo(f"   {problem.what}\n   Fix: {problem.fix}")
@@ -51,12 +43,3 @@ def command(what: Annotated[Path | None, Argument()] = None, *, form: str) -> No
         if form != "json":
             click.echo(f"{count_noun(len(report.problems), 'problem')}.")
         raise SystemExit(PARTLY)
-
-
-def _fact_as_text(value: Fact, size: bool) -> str:
-    """A fact as text: sizes in MB, `none` where there is no number."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value / 1e6:,.1f} MB" if size else f"{value:,}"
-    return "none" if value is None else value

@@ -14,7 +14,7 @@ from blurb.cli._made import click_command
 from blurb.learners.building import ModelName, named_models
 from blurb.options import Argument, Option
 from blurb.planning.options import CASING, TRUST
-from blurb.terminal.output import Column, json_text, print_records
+from blurb.terminal.output import Column, json_text, print_facts, print_records
 
 
 @click_command("models", prints=list[ModelName], cls=Group)
@@ -64,10 +64,7 @@ def check(
         click.echo(json_text(asdict(checked)), nl=False)
     else:
         click.secho(checked.model, bold=True)
-        width = max(map(len, checked.facts))
-        for name, value in checked.facts.items():
-            text = "none" if value is None else f"{value:,}" if isinstance(value, int) else value
-            click.echo(f"  {name.replace('_', ' '):{width}}  {text}")
+        print_facts(checked.facts)
         for surprise in checked.surprises:
             click.secho(f"* {surprise}", fg="yellow")
         for each in checked.tries:

@@ -39,14 +39,12 @@ def command(*, form: str, **given: Any) -> None:
     ]
     titles = [TITLES[place] for place in known]
     print_rows(
-        titles,
-        [tuple(line[place] for place in known) for line in cells],
-        "table",
-        numbers=titles[1:],
+        titles, [tuple(line[place] for place in known) for line in cells], numbers=titles[1:]
     )
-    for text in group_reasons((line["name"], line["reason"]) for line in planned.lines):
-        click.echo(text)
-    for text in _explain_numbers(planned.lines, given["detect"], given["sd"], given["power"]):
+    for text in (
+        *group_reasons((line["name"], line["reason"]) for line in planned.lines),
+        *_explain_numbers(planned.lines, given["detect"], given["sd"], given["power"]),
+    ):
         click.echo(text)
 
 

@@ -76,8 +76,9 @@ def command(
     )
     own = model.task.name
     if alone and (seed is not None or resolve_name(task or own, [own]) != own):
-        what = f"{trial} is one model of {own}"
-        raise SettingsError(what, fix=f"remove {opt('task')} and {opt('seed')}.")
+        raise SettingsError(
+            f"{trial} is one model of {own}", fix=f"remove {opt('task')} and {opt('seed')}."
+        )
     made = None if record is None else record.provenance.configuration
     if made is not None and made.note:
         click.echo(f"The model was trained under {made.protocol}: {made.note}.", err=True)
@@ -91,9 +92,9 @@ def command(
         )
         answers = model.of_examples(splits["test"].to_list())
     else:
-        lost = [number for number, given in inputs or () if not _text_of(given).strip()]
-        kept = [each for each in inputs or () if each[0] not in lost] or inputs or ()
-        if len(kept) < len(inputs or ()):
+        lost = [number for number, given in inputs if not _text_of(given).strip()]
+        kept = [each for each in inputs if each[0] not in lost] or inputs
+        if len(kept) < len(inputs):
             notify(
                 f"{file or '--text'}: left out, as the text is empty: {', '.join(map(str, lost))}."
             )

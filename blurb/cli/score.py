@@ -54,7 +54,7 @@ def _print_remarks(scores: Sequence[Score]) -> None:
         rows = [
             [score.task.name, *(score.faults.get(fault, 0) for fault in faults)] for score in faulty
         ]
-        print_rows(["dataset", *titles], rows, "table", titles)
+        print_rows(["dataset", *titles], rows, numbers=titles)
         print_sentence(
             "".join(
                 f"{title}: {FAULTS[fault]}.\n" for title, fault in zip(titles, faults, strict=True)

@@ -137,15 +137,15 @@ def _show_status(trials: Sequence[TrialStanding], output: Path) -> None:
             configuration = own[0].configuration if row else "search"
             lines.append((model, configuration, *(number or "" for number in count.values())))
     if lines:
-        print_rows(("model", "row", *STATES), lines, "table", STATES)
+        print_rows(("model", "row", *STATES), lines, numbers=STATES)
     if running:
         click.secho("Running", bold=True)
         columns = ("trial", "where", "since (UTC)", "how far")
-        print_rows(columns, [_running_cells(trial) for trial in running], "table")
+        print_rows(columns, [_running_cells(trial) for trial in running])
     if failed:
         click.secho("Failed", bold=True)
         reasons = [(_name_trial(trial), trial.message) for trial in failed[:SHOWN]]
-        print_rows(("trial", "reason"), reasons, "table")
+        print_rows(("trial", "reason"), reasons)
         if len(failed) > SHOWN:
             click.echo(f"... and {len(failed) - SHOWN} more")
         joined = all(trial.joined for trial in failed)

@@ -170,8 +170,9 @@ def examine(path: Path | None = None) -> Diagnosis:
         kind = _kind_of_folder(path) if path.is_dir() else _kind_of_file(path)
         with errors:
             READERS[kind](path, errors, facts)
-    faults = list_faults(errors.errors, path or "plug-ins", FIXES[kind])
-    return Diagnosis(kind, str(path or ""), faults, facts)
+    return Diagnosis(
+        kind, str(path or ""), list_faults(errors.errors, path or "plug-ins", FIXES[kind]), facts
+    )
 
 
 def _kind_of_file(path: Path) -> Subject:
@@ -246,15 +247,24 @@ def _check_packages(errors: ErrorCollector, facts: dict[str, Fact]) -> None:
         try:
             present = facts["python"] if name == "python" else metadata.version(name)
         except metadata.PackageNotFoundError:
-            message = f"It is not installed; blurb needs {requested}."
-            errors.add(SettingsError(message, where=name, fix=f"pip install '{requested}'"))
+            errors.add(
+                SettingsError(
+                    f"It is not installed; blurb needs {requested}.",
+                    where=name,
+                    fix=f"pip install '{requested}'",
+                )
+            )
             continue
         if name in ("torch", "transformers", "datasets"):
             facts[name] = present
         if not requested.specifier.contains(str(present), prereleases=True):
-            message = f"It is {present}; blurb needs {requested}."
-            fix = "Use it." if name == "python" else f"pip install '{requested}'"
-            errors.add(SettingsError(message, where=name, fix=fix))
+            errors.add(
+                SettingsError(
+                    f"It is {present}; blurb needs {requested}.",
+                    where=name,
+                    fix="Use it." if name == "python" else f"pip install '{requested}'",
+                )
+            )
 
 
 def _check_machine(errors: ErrorCollector, facts: dict[str, Fact]) -> None:
@@ -262,8 +272,13 @@ def _check_machine(errors: ErrorCollector, facts: dict[str, Fact]) -> None:
     home = cache.cache_home()
     parent = nearest_existing(home)
     if not parent.is_dir() or not os.access(parent, os.R_OK | os.W_OK | os.X_OK):
-        message = f"The cache cannot be written in {parent}."
-        errors.add(SettingsError(message, where=home, fix="Set BLURB_HOME to another folder."))
+        errors.add(
+            SettingsError(
+                f"The cache cannot be written in {parent}.",
+                where=home,
+                fix="Set BLURB_HOME to another folder.",
+            )
+        )
     facts |= {"cache": str(home), "cache_used_bytes": sum(one.size for one in cache.usage())}
     for name, place in (("cache", parent), ("working_folder", Path.cwd())):
         free = facts[f"{name}_free_bytes"] = shutil.disk_usage(place).free

@@ -125,8 +125,13 @@ def _read_trial(store: Store, path: Path, errors: ErrorCollector) -> None:
                 error.what, where=path, fix="Install the plug-in that has it, or delete the trial."
             ) from error
         if record.metrics["metrics_version"] != metrics.VERSION:
-            message = "Its scores were computed by metrics of another version."
-            errors.add(StoreError(message, where=path, fix="blurb rescore"))
+            errors.add(
+                StoreError(
+                    "Its scores were computed by metrics of another version.",
+                    where=path,
+                    fix="blurb rescore",
+                )
+            )
 
 
 def read_store(path: Path, errors: ErrorCollector, facts: Facts) -> None:
@@ -138,13 +143,22 @@ def read_store(path: Path, errors: ErrorCollector, facts: Facts) -> None:
     for file in sorted(path.glob("*/*/*.failed.json")):
         trial = file.with_name(file.name.removesuffix(".failed.json"))
         if not trial.exists() and not row_contents.is_running(store, trial):
-            message = f"The trial failed: {row_contents.reason(file) or 'nobody knows why'}"
-            fix = f"Run its blurb run command again. The traceback is in {file.name}."
-            errors.add(StoreError(message, where=trial, fix=fix))
+            errors.add(
+                StoreError(
+                    f"The trial failed: {row_contents.reason(file) or 'nobody knows why'}",
+                    where=trial,
+                    fix=f"Run its blurb run command again. The traceback is in {file.name}.",
+                )
+            )
     for left in stale_files.find_trial_leftovers(store):
         if left.kind == "temporary folder":
-            message = f"A process that was killed left it ({size_of(left.path) / 1e6:,.1f} MB)."
-            errors.add(StoreError(message, where=left.path, fix="blurb gc removes it."))
+            errors.add(
+                StoreError(
+                    f"A process that was killed left it ({size_of(left.path) / 1e6:,.1f} MB).",
+                    where=left.path,
+                    fix="blurb gc removes it.",
+                )
+            )
     trials = [trial for row in rows for trial in row_contents.trials(store, row)]
     facts |= {"rows": len(rows), "trials": len(trials)}
     for state in row_contents.STATES:

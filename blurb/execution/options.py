@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from blurb.options import option
 from blurb.protocols.settings import MOST_SEEDS
 
 Keep: TypeAlias = Literal["none", "best", "replace"]
-KEEP: tuple[Keep, ...] = ("none", "best", "replace")
 Checkpointing: TypeAlias = Literal["auto", "on", "off"]
-CHECKPOINTING: tuple[Checkpointing, ...] = ("auto", "on", "off")
 MOST_JOBS = 4_096
 """Trials at a time on one machine: a larger number is a typo."""
 
@@ -50,7 +48,7 @@ class TrialOptions:
         "Trials",
         "Keep the trained models for blurb predict. Finished trials without a model are trained again; where "
         "their predictions cannot be reproduced, 'best' fails and 'replace' replaces the trial.",
-        choices=KEEP,
+        choices=get_args(Keep),
         page="models.md",
     )
     resume_trials: bool = option(
@@ -65,7 +63,7 @@ class TrialOptions:
         "Machine",
         "Compute activations twice instead of keeping them, which takes less memory and a third more time; auto does "
         "so only where a single input does not fit otherwise.",
-        choices=CHECKPOINTING,
+        choices=get_args(Checkpointing),
         page="large-models.md",
     )
     jobs: int | str | None = option(

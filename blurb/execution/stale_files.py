@@ -6,7 +6,7 @@ import contextlib
 import re
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -49,7 +49,7 @@ class Leftover:
 def find(store: Store) -> list[Leftover]:
     """Files that can be removed now; none of a trial held by a living process."""
     found = [*find_trial_leftovers(store), *_stray_files(store)]
-    return [Leftover(one.kind, one.path, one.trial, size_of(one.path)) for one in found]
+    return [replace(one, size=size_of(one.path)) for one in found]
 
 
 def remove(store: Store | None, found: Sequence[Leftover]) -> list[Leftover]:

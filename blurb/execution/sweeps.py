@@ -127,13 +127,13 @@ def read(folder: Path, allow: Collection[str] | None = None) -> list[Job]:
 
 def numbered(folder: Path, allow: Collection[str] | None = None) -> list[Job | None]:
     """The jobs by number; None for a dropped one."""
-    content = read_json(folder / JOBS)
+    file = folder / JOBS
+    content = read_json(file)
     if content.get("schema") != SCHEMA:
         raise StoreError(
-            f"{folder / JOBS} has schema version {content.get('schema')!r}, but this version of blurb reads {SCHEMA}",
+            f"{file} has schema version {content.get('schema')!r}, but this version of blurb reads {SCHEMA}",
             fix=f"use the version that wrote it ({content.get('blurb')}).",
         )
-    file = folder / JOBS
     try:
         # First: what is asked for depends on it.
         check_types(content, {**dict.fromkeys([*SHARED, "jobs"], list), "plugins": dict}, file)
@@ -165,12 +165,12 @@ def numbered(folder: Path, allow: Collection[str] | None = None) -> list[Job | N
                 dataclasses.replace(source, remote_code=False) for source in shared["source"]
             ]
         for line in filter(None, content["jobs"]):
-            check_types(line, JOB_FIELDS, folder / JOBS)
+            check_types(line, JOB_FIELDS, file)
         jobs = [
             None
             if line is None
             else Job(
-                from_json(Trial, line["trial"], folder / JOBS),
+                from_json(Trial, line["trial"], file),
                 store=folder.parent.parent,
                 plugins=plugins,
                 **{name: shared[name][line[name]] for name in SHARED},
@@ -183,7 +183,7 @@ def numbered(folder: Path, allow: Collection[str] | None = None) -> list[Job | N
         return jobs
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, SettingsError) as error:
         raise StoreError(
-            f"{folder / JOBS} is not a valid list of trials ({error})",
+            f"{file} is not a valid list of trials ({error})",
             fix="run the command that wrote it again.",
         ) from error
 
@@ -222,16 +222,11 @@ def end(folder: Path) -> None:
         folder.rmdir()
 
 
-def end_if_done(folder: Path) -> bool:
-    """Ends a sweep if all its jobs are done; returns whether it ended."""
-    try:
-        jobs = read(folder)
-    except StoreError:
-        return not (folder / JOBS).exists()  # another process was quicker
-    if all(has_nothing_left(job) for job in jobs):
-        end(folder)
-        return True
-    return False
+def end_if_done(folder: Path) -> None:
+    """Ends a sweep if all its jobs are done."""
+    with contextlib.suppress(StoreError):  # another process was quicker
+        if all(map(has_nothing_left, read(folder))):
+            end(folder)
 
 
 def has_nothing_left(job: Job) -> bool:
@@ -284,12 +279,10 @@ def hash_of(content: Mapping[str, Any]) -> str:
 
 def remember(digest: str) -> None:
     """Remembers for this user that a sweep may run; if that cannot be stored, workers will ask."""
-    try:
+    with contextlib.suppress(OSError):
         folder = cache.cache_home() / ALLOWED
         folder.mkdir(parents=True, exist_ok=True)
         (folder / digest).touch()
-    except OSError:
-        return
 
 
 def check_allowed(folder: Path, content: Mapping[str, Any], given: Collection[str] = ()) -> None:
@@ -348,8 +341,9 @@ def _leads_out(place: str, root: Path) -> bool:
     )
 
 
-OF_JOB = stored_types(Job)
-JOB_FIELDS = {name: OF_JOB[name] for name in ("device", "track", "predicted", "keep", "resume")}
+JOB_FIELDS = {
+    name: stored_types(Job)[name] for name in ("device", "track", "predicted", "keep", "resume")
+}
 """Fields that each job has of its own, and their types."""
 SHARED: Mapping[str, type] = {
     "source": ModelSource,

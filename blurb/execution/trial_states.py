@@ -56,7 +56,7 @@ class TrialStanding:
     @property
     def left(self) -> float:
         """Predicted seconds until it is done."""
-        if self.state == "done" or self.state == "failed":
+        if self.state in ("done", "failed"):
             return 0.0
         news = self.holder.news if self.holder else {}
         total = news.get("total") or 0.0
@@ -84,8 +84,9 @@ def read(store: Store, tell: Tell = tell_damage) -> list[TrialStanding]:
                 folder = f"{store.root}/{store.folder(row.model)}/{task}"
                 for seed, hash_ in sorted(seeds.items()):
                     place = f"{folder}/{hash_}"
-                    standing = TrialStanding(row.model, task, seed, place, "to run", key, text)
-                    requested[place] = standing
+                    requested[place] = TrialStanding(
+                        row.model, task, seed, place, "to run", key, text
+                    )
     for job in sweeps.jobs_of(store.root, tell_of_sweep):
         model, task = job.source.name, job.trial.task
         place = f"{store.root}/{store.folder(model)}/{task}/{job.path.name}"
@@ -108,10 +109,7 @@ def _look_at(store: Store, trial: TrialStanding, names: dict[str, frozenset[str]
         except OSError:
             names[folder] = frozenset()
     present, lease_name = names[folder], f".{hash_}{LEASE}"
-    if hash_ in present and lease_name not in present:
-        return replace(trial, state="done")
-    lease = store.lease(trial.path)
-    if lease_name in present and leases.seems_held(lease) is not False:
+    if lease_name in present and leases.seems_held(lease := store.lease(trial.path)) is not False:
         return replace(trial, state="running", holder=leases.read(lease))
     if hash_ in present:
         return replace(trial, state="done")

@@ -100,11 +100,7 @@ def _execute_held(
     def report_news(news: TrialProgress) -> None:
         # For others.
         lease.news = {
-            "epoch": news.epoch,
-            "epochs": news.epochs,
-            "done": news.done,
-            "total": news.total,
-            "dev": news.dev,
+            name: getattr(news, name) for name in ("epoch", "epochs", "done", "total", "dev")
         }
         if lease.lost:  # what is to come would be dropped
             lease.check()
@@ -254,7 +250,7 @@ def _add_model(job: Job, store: Store, lease: leases.Lease, reporter: Reporter) 
     :raises SettingsError: in another environment or on other predictions, unless it may replace the trial
     """
     path = job.path
-    before, now = store.read(path).provenance.environment, describe_environment(job.device)
+    before, now = store.read(path).provenance.environment, describe_environment(job.place)
     changed = [
         f"{name} {before.get(name)}, now {now[name]}"
         for name in ALIKE

@@ -19,13 +19,12 @@ import blurb
 from blurb import metrics
 from blurb.messages import BlurbError, StoreError, tell_damage, with_effect
 from blurb.results.row import Published, Row
-from blurb.results.score import DATASETS, SCORE, dataset_weights, type_weights, weights_of_12
+from blurb.results.score import SCORE, mean_weights
 from blurb.statistics import bootstrap
 from blurb.statistics.welch import half_width
 from blurb.store.record import score_bounds
 from blurb.system import cache
 from blurb.system.files import write_whole
-from blurb.tasks import TWELVE
 
 RESAMPLES = 2_000
 """Number of resamples; enough for the digits shown in a table."""
@@ -77,20 +76,12 @@ def numbers(
     known = {
         name: replace(each, value=within(each.value, {name: 1.0})) for name, each in known.items()
     }
-    types, score, twelve = averages(
-        {name: each for name, each in known.items() if name in DATASETS}
-    )
+    means = averages(known)
     if isinstance(row, Published) and row.printed is not None:
-        score = Value(row.printed)
-    kinds = row.type_means()
-    types = {kind: value for kind, value in types.items() if kind in kinds}
-    score, twelve = (
-        (score if row.score is not None else None),
-        (twelve if row.blurb_12 is not None else None),
-    )
-    values = {name: each.value for name, each in known.items()} | types
-    return values | {
-        name: value for name, value in ((SCORE, score), (TWELVE, twelve)) if value is not None
+        means[SCORE] = Value(row.printed)
+    shown = row.overall_means()
+    return {name: each.value for name, each in known.items()} | {
+        name: value for name, value in means.items() if name in shown
     }
 
 
@@ -101,11 +92,7 @@ def _known_datasets(
     for task, mean in row.means().items():
         dropped = without.get(task, ())
         values = row.values(task) if resamples or dropped else []
-        if not values:
-            if not dropped:
-                known[task] = Known(Value(mean))
-            continue
-        columns = _load_clusters(row, task, dropped)
+        columns = _load_clusters(row, task, dropped) if values else None
         if columns is None and dropped:
             continue
         # The mean is that of the tables: equal to a rounding error, and printed the same everywhere.
@@ -115,7 +102,7 @@ def _known_datasets(
             known[task] = Known(
                 Value(mean, *spread.interval, "both" if len(values) > 1 else "units"), spread
             )
-        elif resamples:  # no predictions, or every seed was scored on other units
+        elif values and resamples:  # no predictions, or every seed was scored on other units
             known[task] = run_numbers(task, values, resamples)
         else:
             known[task] = Known(Value(mean))
@@ -171,17 +158,13 @@ def _load_clusters(row: Row, task: str, dropped: Collection[str]) -> bootstrap.C
         return None
 
 
-def averages(known: Mapping[str, Known]) -> tuple[dict[str, Value], Value | None, Value | None]:
-    """The complete task-type means; the score, and the mean without BioASQ, if all their datasets are present."""
-    types = {}
-    for kind, shares in type_weights().items():
-        if (value := _weighted_average(known, shares)) is not None:
-            types[str(kind)] = value
-    return (
-        types,
-        _weighted_average(known, dataset_weights()),
-        _weighted_average(known, weights_of_12()),
-    )
+def averages(known: Mapping[str, Known]) -> dict[str, Value]:
+    """The task-type means, the score, and the mean without BioASQ, of which all datasets are present."""
+    return {
+        name: value
+        for name, shares in mean_weights().items()
+        if (value := _weighted_average(known, shares)) is not None
+    }
 
 
 def _weighted_average(known: Mapping[str, Known], shares: Mapping[str, float]) -> Value | None:
@@ -257,8 +240,12 @@ def _with_bar(places: list[int]) -> Iterator[int]:
 
             from blurb.terminal.output import make_console
 
-            what = "intervals (kept for the next time)"
-            yield from track(places[done:], what, console=make_console(stderr=True), transient=True)
+            yield from track(
+                places[done:],
+                "intervals (kept for the next time)",
+                console=make_console(stderr=True),
+                transient=True,
+            )
             return
         yield place
 

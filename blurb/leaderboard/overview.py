@@ -6,7 +6,6 @@ Numbers are whole at 80 columns; names give way.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -22,7 +21,7 @@ from blurb.leaderboard.ranking import Ranked, RankedRow
 from blurb.leaderboard.terminal import SHORT
 from blurb.results import published
 from blurb.results.row import DEMO, Row
-from blurb.results.score import DATASETS, SCORE, skill_percent
+from blurb.results.score import DATASETS, SCORE, TYPE_OF, skill_percent
 from blurb.terminal.output import Name, break_lines
 
 MEANS = (SCORE, tasks.TWELVE, *tasks.TYPES)
@@ -55,7 +54,7 @@ def overview_table(
     table.add_column("rank", justify="right", no_wrap=True)
     table.add_column("row", overflow="fold", min_width=12)
     for name in shown:
-        table.add_column(heading(name), justify="right", no_wrap=True)
+        table.add_column(SHORT.get(name, name), justify="right", no_wrap=True)
     parts = [_part_of_row(ranked, sorted_by) for ranked in ranks]
     part = parts[0] if len(set(parts)) == 1 else ""
     for ranked, its in zip(ranks, parts, strict=True):
@@ -91,11 +90,6 @@ def _part_of_row(ranked: Ranked, column: str) -> str:
     return ranked.part if column in ranked.entry.values else NOTHING
 
 
-def heading(name: str) -> str:
-    """The heading of a score, mean or dataset."""
-    return SHORT.get(name, name)
-
-
 def datasets(rows: Sequence[RankedRow], width: int) -> list[Table]:
     """One line per dataset with score and skill of each row; as many tables as the rows need at this width."""
     there = {name for row in rows for name in row.values}
@@ -113,13 +107,8 @@ def without_means(row: RankedRow) -> bool:
 
 def beside_means(row: RankedRow) -> list[str]:
     """Its datasets that are in no mean of the overview: a user's own, or of a task type that is not whole."""
-    means = {name for name, kind in _type_columns().items() if kind in row.values}
+    means = {name for name, kind in TYPE_OF.items() if kind in row.values}
     return [name for name in row.values if name not in (*MEANS, *means)]
-
-
-@lru_cache(maxsize=1)
-def _type_columns() -> dict[str, str]:
-    return {task.name: task.type for task in tasks.all() if task.paper_order}
 
 
 def _dataset_table(names: Sequence[str], rows: Sequence[RankedRow]) -> Table:
@@ -160,19 +149,14 @@ def has_skill(row: RankedRow) -> bool:
 
 
 def _mean_skill(row: RankedRow, name: str) -> float | None:
-    return (
-        None
-        if row.row.suite == DEMO or row.row.capped
-        else skill_percent(name, row.values[name].mean)
-    )
+    known = name in row.values and row.row.suite != DEMO and not row.row.capped
+    return skill_percent(name, row.values[name].mean) if known else None
 
 
 def _with_skill(row: RankedRow, name: str) -> str:
     """`76.31   88 %`, `0.00  < 0 %`: how far below the best simple baseline says nothing."""
-    if name not in row.values:
-        return ""
     part = _mean_skill(row, name)
-    return f"{row.values[name].mean:.2f}" + (
+    return _number_cell(row, name) + (
         "" if part is None else f"{'< 0' if round(part) < 0 else round(part):>5} %"
     )
 
@@ -228,12 +212,11 @@ def _columns_that_fit(rows: Sequence[RankedRow], width: int) -> list[str]:
     """The datasets and means shown, the most general first."""
     present = {name for row in rows for name in row.values}
     means = [name for name in MEANS if name in present]
-    types = {task.name: task.type for task in tasks.all()}
     own = sorted(present - {*DATASETS, *MEANS})
     loose = [
         name
         for name in (*own, *DATASETS)
-        if name in present and (name in own or types[name] not in means)
+        if name in present and (name in own or TYPE_OF[name] not in means)
     ]
     room = width - NAME - sum(map(_column_width, means))
     chosen: list[str] = []
@@ -245,7 +228,7 @@ def _columns_that_fit(rows: Sequence[RankedRow], width: int) -> list[str]:
 
 
 def _column_width(name: str) -> int:
-    return max(len(heading(name)), len("100.00")) + 1
+    return max(len(SHORT.get(name, name)), len("100.00")) + 1
 
 
 def _rows_near(ranks: Sequence[Ranked], mine: Sequence[RankedRow]) -> list[Ranked]:

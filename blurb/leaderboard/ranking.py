@@ -133,32 +133,22 @@ def in_parts(
             (present[i] for i in part.places),
             key=lambda entry: (-entry.values[column].mean, by_number(entry.name)),
         )
-        ranked += [
-            Ranked(place, one, part.title)
-            for place, one in (
-                _ranks_of(rows, column) if more else _joint_ranks(rows, column, task, without)
-            )
-        ]
+        ranks = _ranks_of(rows, column) if more else _joint_ranks(rows, column, task, without)
+        ranked += [Ranked(rank, row, part.title) for rank, row in zip(ranks, rows, strict=True)]
         ranked += [Ranked(None, present[i], part.title) for i in part.unranked]
     return ranked + [
         Ranked(None, entry, entry.standing.title) for entry in entries if column not in entry.values
     ]
 
 
-def _ranks_of(entries: Sequence[RankedRow], column: str) -> list[tuple[RankRange, RankedRow]]:
-    def bounds(entry: RankedRow) -> tuple[float, float]:
-        value = entry.values[column]
-        return value.interval or (value.mean, value.mean)
-
-    lows, highs = (
-        (sorted(ends) for ends in zip(*map(bounds, entries), strict=True)) if entries else ([], [])
-    )
-    places: list[tuple[RankRange, RankedRow]] = []
-    for entry in entries:
-        low, high = bounds(entry)
-        better, worse = len(lows) - bisect_right(lows, high), bisect_left(highs, low)
-        places.append((RankRange(1 + better, len(entries) - worse), entry))
-    return places
+def _ranks_of(entries: Sequence[RankedRow], column: str) -> list[RankRange]:
+    values = [entry.values[column] for entry in entries]
+    bounds = [value.interval or (value.mean, value.mean) for value in values]
+    lows, highs = (sorted(each[side] for each in bounds) for side in (0, 1))
+    return [
+        RankRange(1 + len(lows) - bisect_right(lows, high), len(highs) - bisect_left(highs, low))
+        for low, high in bounds
+    ]
 
 
 def _joint_ranks(
@@ -166,7 +156,7 @@ def _joint_ranks(
     column: str,
     task: str,
     without: Mapping[str, Collection[str]] | None,
-) -> list[tuple[RankRange, RankedRow]]:
+) -> list[RankRange]:
     values = [entry.values[column] for entry in entries]
     resamples = intervals.RESAMPLES if any(value.interval for value in values) else 1
     draws = np.array(
@@ -175,14 +165,13 @@ def _joint_ranks(
             for entry, value in zip(entries, values, strict=True)
         ]
     )
-    ranges = [
+    return [
         RankRange(
             1 + int(((draws > own).mean(1) >= SURE).sum()),
             len(draws) - int(((draws < own).mean(1) >= SURE).sum()),
         )
         for own in draws
     ]
-    return list(zip(ranges, entries, strict=True))
 
 
 class Board(Protocol):

@@ -151,13 +151,11 @@ def lines(
             if result is not None:
                 made = result.configuration
                 line |= {
+                    "model": result.model,
+                    "weights": short_weights(result.weights),
                     "protocol": made.protocol,
                     "overrides": made.overrides_text,
                     "precision": made.precision,
-                }
-                line |= {
-                    "model": result.model,
-                    "weights": short_weights(result.weights),
                     "data": result.data,
                 }
             table.append({"schema": str(SCHEMA), "axis": grid.axis, **line})

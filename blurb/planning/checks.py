@@ -37,14 +37,25 @@ def check_engine(options: RunOptions, engine: Engine, errors: ErrorCollector) ->
     """Adds an error for each request that the engine cannot fulfil."""
     if options.print_script and not engine.hands_over:
         others = [name for name, kind in engines.engines.usable().items() if kind.hands_over]
-        what = f"{opt('print')} shows the script of an engine that submits one: add"
-        errors.add(SettingsError(f"{what} {opt('engine', ' or '.join(others))}."))
+        errors.add(
+            SettingsError(
+                f"{opt('print')} shows the script of an engine that submits one: add "
+                f"{opt('engine', ' or '.join(others))}."
+            )
+        )
     if options.check is not None and engine.hands_over:
-        what = f"{opt('check')} needs the results, which submitted jobs bring later: then run blurb check."
-        errors.add(SettingsError(what))
+        errors.add(
+            SettingsError(
+                f"{opt('check')} needs the results, which submitted jobs bring later: then run blurb check."
+            )
+        )
     if options.precision == "auto" and engine.elsewhere:
-        what = f"The trials run on other machines, whose hardware is not known here: say {opt('precision', 'bf16')}, "
-        errors.add(SettingsError(f"{what}fp32 or fp16."))
+        errors.add(
+            SettingsError(
+                "The trials run on other machines, whose hardware is not known here: say "
+                f"{opt('precision', 'bf16')}, fp32 or fp16."
+            )
+        )
     with errors:
         if engine.elsewhere:
             devices.check_name(options.device)
@@ -66,22 +77,23 @@ def check_combination(options: RunOptions, errors: ErrorCollector) -> None:
             tracking.check(options.track)
     if options.dummy_tokens and options.relation_input not in (None, *DUMMIES):
         other = opt("relation-input", options.relation_input)
-        what = f"{opt('dummy-tokens')} cannot be combined with {other}; remove one."
-        errors.add(SettingsError(what))
+        errors.add(
+            SettingsError(f"{opt('dummy-tokens')} cannot be combined with {other}; remove one.")
+        )
     given = [opt(name) for name in ("protocol", "seeds") if getattr(options, name) is not None]
     if options.budget is not None:
         with errors:
             budget_seconds(options.budget)
             if given:
-                what, fix = (
+                raise SettingsError(
                     f"{opt('budget')} chooses the protocol and its seeds",
-                    f"remove {given[0]}",
+                    fix=f"remove {given[0]} or {opt('budget')}.",
                 )
-                raise SettingsError(what, fix=f"{fix} or {opt('budget')}.")
     for name in ("rules", "across"):
         if getattr(options, name) and options.check is None:
-            what = f"{opt(name)} needs {opt('check')} with the row to compare with."
-            errors.add(SettingsError(what))
+            errors.add(
+                SettingsError(f"{opt(name)} needs {opt('check')} with the row to compare with.")
+            )
 
 
 OF_KINDS = {"resume_trials": "resumes", "checkpointing": "searches", "keep_model": "save"}
@@ -93,8 +105,12 @@ def check_models(
 ) -> None:
     """Adds the faults that references and the files of their folders show before anything is loaded."""
     if not models:
-        fix = f"name a MODEL, or a table of them with {opt('models', 'FILE')}."
-        errors.add(SettingsError("There is no model to run", fix=fix))
+        errors.add(
+            SettingsError(
+                "There is no model to run",
+                fix=f"name a MODEL, or a table of them with {opt('models', 'FILE')}.",
+            )
+        )
     if options.name and len(models) > 1:
         errors.add(SettingsError(f"{opt('name')} needs exactly one MODEL."))
     for named in models:
@@ -187,8 +203,9 @@ def check_together(request: Request, options: RunOptions, engine: Engine) -> Non
         given = getattr(options, name) != RUN[name].default
         if given and not any(getattr(kind, fact) for kind in kinds):
             nouns = " and ".join(dict.fromkeys(kind.rows.noun for kind in kinds))
-            what = f"{opt(name.replace('_', '-'))} has no effect on {nouns}"
-            raise SettingsError(what, fix="remove it.")
+            raise SettingsError(
+                f"{opt(name.replace('_', '-'))} has no effect on {nouns}", fix="remove it."
+            )
     searched = any(kind.searches for kind in kinds) and any(
         request.protocol.grid(request.overrides, task.name) for task in request.tasks
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from blurb.execution.engines import DEFAULT
-from blurb.execution.options import KEEP, Checkpointing, Keep, TrialOptions
+from blurb.execution.options import Checkpointing, Keep, TrialOptions
 from blurb.inputs.relations import DUMMIES
 from blurb.messages import DataError, ErrorCollector, SettingsError, opt
 from blurb.names import checkpoints_by_number
@@ -20,12 +20,10 @@ from blurb.results.across import ACROSS
 from blurb.table_files import head_of, table_of
 
 if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
     from blurb.regression import Rules
     from blurb.row_files.references import RowReference
-
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 else:
     PreTrainedModel = PreTrainedTokenizerBase = Any
 Model: TypeAlias = str | Path | PreTrainedModel
@@ -87,7 +85,6 @@ def read_models(path: Path) -> list[NamedModel]:
 
 
 __all__ = [
-    "KEEP",
     "Checkpointing",
     "Given",
     "Keep",

@@ -27,6 +27,7 @@ from blurb.results import tables
 from blurb.results.row import Row
 from blurb.row_files.references import row_of
 from blurb.store import row_trials as rows
+from blurb.store.store import Store
 from blurb.store.trial import Configuration
 from blurb.tasks import Task
 from blurb.training import devices
@@ -94,10 +95,6 @@ class Request(TrialOptions):
         """What a model had met before (`TRAINED_ON`), as far as its kind tells."""
         return "" if source.is_checkpoint and not source.name.startswith(scratch.PREFIX) else "none"
 
-    def row_key(self, source: ModelSource) -> str:
-        """The key of that row."""
-        return self.row(source).key
-
 
 def make_request(options: RunOptions) -> tuple[Request, Engine, Rules | None]:
     """Returns the request of `blurb run`, the engine for its trials, and the rules of its check.
@@ -119,7 +116,7 @@ def make_request(options: RunOptions) -> tuple[Request, Engine, Rules | None]:
         with errors:
             steps.check_writable("leaderboard", table.parent)
     with errors:
-        tables.check_places(options.output, options.leaderboard)
+        tables.check(Store(Path(options.output)), table)
     with errors:
         rules = _read_rules(options, chosen)
     with errors:

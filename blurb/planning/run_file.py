@@ -83,8 +83,13 @@ def read(path: Path) -> dict[str, Any]:
         if ":" in name or not given <= {*engines.get(name.strip()).of_file}:
             code["engine"] = engine
     for key, value in code.items():
-        what = f"a file runs no code, and {key} = {value} would"
-        errors.add(SettingsError(what, where=path, fix=f"type --{key.replace('_', '-')} instead."))
+        errors.add(
+            SettingsError(
+                f"a file runs no code, and {key} = {value} would",
+                where=path,
+                fix=f"type --{key.replace('_', '-')} instead.",
+            )
+        )
     errors.stop()
     return values
 
@@ -133,11 +138,12 @@ def write(options: RunOptions) -> str:
         if value != defaults[name]
     ]
     settings = parse_overrides(options.settings)
-    lines += (
-        ["", "[set]", *(f"{name} = {_toml_value(value)}" for name, value in settings.items())]
-        if settings
-        else []
-    )
+    if settings:
+        lines += [
+            "",
+            "[set]",
+            *(f"{name} = {_toml_value(value)}" for name, value in settings.items()),
+        ]
     return "\n".join([*lines, ""])
 
 

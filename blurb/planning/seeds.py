@@ -83,8 +83,12 @@ class Aim:
                 )
             )
         if self.detect is self.seeds is self.hours is None:
-            fix = f"give {opt('detect', 'POINTS')}, or what you can afford: {opt('seeds')} or {opt('hours')}."
-            errors.add(SettingsError("Say which difference the seeds are to find", fix=fix))
+            errors.add(
+                SettingsError(
+                    "Say which difference the seeds are to find",
+                    fix=f"give {opt('detect', 'POINTS')}, or what you can afford: {opt('seeds')} or {opt('hours')}.",
+                )
+            )
         errors.stop()
 
 

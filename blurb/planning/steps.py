@@ -141,8 +141,9 @@ def check_used(models: Sequence[Model], given: Mapping[str, Any]) -> None:
     for name, value in given.items():
         if value not in (None, False) and name not in used:
             shown = ", ".join(one if isinstance(one, str) else type(one).__name__ for one in models)
-            flag = opt(name.replace("_", "-"))
-            raise SettingsError(f"{shown} has no use for {flag}", fix="remove it.")
+            raise SettingsError(
+                f"{shown} has no use for {opt(name.replace('_', '-'))}", fix="remove it."
+            )
 
 
 def _used_options(model: Model) -> Collection[str]:
@@ -153,8 +154,7 @@ def _used_options(model: Model) -> Collection[str]:
     if reference.startswith(scratch.PREFIX):
         return ("casing",)
     place = folder_or_id(reference)
-    own_revision = isinstance(place, Path) or place[1]
-    return {*OF_MODEL} - {"revision"} if own_revision else OF_MODEL
+    return {*OF_MODEL} - {"revision"} if isinstance(place, Path) or place[1] else OF_MODEL
 
 
 def load_source(
@@ -242,8 +242,12 @@ def check_row_names(given: Iterable[str]) -> None:
         with errors:
             names.check(name, "The model name")
         if count > 1:
-            fix = f"run them separately, each with its own {opt('name')}."
-            errors.add(SettingsError(f"Two models have the name '{name}'", fix=fix))
+            errors.add(
+                SettingsError(
+                    f"Two models have the name '{name}'",
+                    fix=f"run them separately, each with its own {opt('name')}.",
+                )
+            )
     errors.stop()
 
 

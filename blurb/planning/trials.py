@@ -87,12 +87,19 @@ def job(
         plugins=plugins.identity(task, concerning, kind),
         learner=learners.in_trial(kind),
     )
-    asked = request.configuration(source)
     return Job(
-        trial, source, asked, origin, request.store, request.device, request.track or "", plugins.typed(),
-        keep=request.keep_model if kind.save else "none", resume=request.resume_trials,
+        trial,
+        source,
+        request.configuration(source),
+        origin,
+        request.store,
+        request.device,
+        request.track or "",
+        plugins.typed(),
+        keep=request.keep_model if kind.save else "none",
+        resume=request.resume_trials,
         checkpointing=checkpointing,
-    )  # fmt: skip
+    )
 
 
 def seeds_of(request: Request, source: ModelSource, task: Task) -> tuple[int, ...]:
@@ -135,11 +142,11 @@ def prepare(request: Request) -> Planned:
         that cannot work together, or unreadable data
     """
     errors = ErrorCollector()
-    kinds = [request.learner(source) for source in request.sources]
     searched: list[Job] = []
     final: list[Job] = []
     refusals = []
-    for source, kind in zip(request.sources, kinds, strict=True):
+    for source in request.sources:
+        kind = request.learner(source)
         for task in request.tasks:
             try:
                 # Every point of the grid with the first seed; none keeps its model.
@@ -210,16 +217,16 @@ def _after_search(plan: Planned) -> list[Job]:
     """The final trials with the winning settings and their predicted times."""
     request, store = plan.request, Store(plan.request.store)
     axes = {**request.protocol.search, **request.protocol.adapter_search}
-    best: dict[tuple[str, str], tuple[float, Mapping[str, Any]]] = {}
-    for searched in plan.searched:
-        if not store.is_done(searched.path):  # failed trials are skipped
-            continue
-        score = store.read(searched.path).score("dev")
-        key = (searched.source.name, searched.trial.task)
-        if key not in best or score > best[key][0]:  # the first if tied
-            settings = searched.trial.settings  # without what does not concern the task
-            best[key] = (score, {axis: settings[axis] for axis in axes if axis in settings})
-    winners = {key: point for key, (_, point) in best.items()}
+    tried = by_key(
+        ((each.source.name, each.trial.task), each)
+        for each in plan.searched
+        if store.is_done(each.path)  # failed trials are skipped
+    )
+    winners: dict[tuple[str, str], Mapping[str, Any]] = {}
+    for key, points in tried.items():
+        best = max(points, key=lambda each: store.read(each.path).score("dev"))  # the first if tied
+        settings = best.trial.settings  # without what does not concern the task
+        winners[key] = {axis: settings[axis] for axis in axes if axis in settings}
     final = [
         job
         for source in request.sources

@@ -100,10 +100,10 @@ class Decision:
     @property
     def tested(self) -> bool:
         """Whether a test decided anything."""
-        judged = [
-            finding for finding in self.findings if finding.outcome is not Outcome.CANNOT_JUDGE
-        ]
-        return any(finding.p_drop is not None for finding in judged)
+        return any(
+            finding.p_drop is not None and finding.outcome is not Outcome.CANNOT_JUDGE
+            for finding in self.findings
+        )
 
     @property
     def outcome(self) -> Outcome:

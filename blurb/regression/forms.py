@@ -26,8 +26,6 @@ from blurb.results.across import ACROSS
 from blurb.results.comparison import PAIRED
 from blurb.tasks import SCORED
 
-TESTS = {False: "runs", True: "paired over test units"}
-"""The unit of the test, by whether it is paired."""
 MARKS = {
     Outcome.PASS: "pass",
     Outcome.REGRESSION: "REGRESSION",
@@ -305,8 +303,8 @@ def junit_document(decision: Decision) -> bytes:
 def _suite_properties(decision: Decision) -> dict[str, Any]:
     """The properties of the whole suite."""
     rules, turn = decision.rules, decision.turn
-    known = {
-        "test": TESTS[decision.paired],
+    known: dict[str, Any] = {
+        "test": "paired over test units" if decision.paired else "runs",
         "baseline": decision.baseline,
         "split": rules.split,
         "rule": rules.rule,

@@ -62,9 +62,13 @@ def decide_check(candidate: Row, baseline: Row, rules: Rules, turn: Turn | None 
         for name, p in zip(required, drops, strict=True)
     ]
     if SCORE not in required and rules.overall != Limit():
-        why = "the score needs all thirteen datasets in both rows"
         findings.insert(
-            0, DatasetDecision(_empty_comparison(SCORE), Outcome.CANNOT_JUDGE, reasons=(why,))
+            0,
+            DatasetDecision(
+                _empty_comparison(SCORE),
+                Outcome.CANNOT_JUDGE,
+                reasons=("the score needs all thirteen datasets in both rows",),
+            ),
         )
     remarks = tuple(comparability.remarks(candidate, baseline)) if findings else ()
     return Decision(

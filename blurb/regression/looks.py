@@ -125,9 +125,8 @@ def _one_a_checkpoint(
 
     :param known: weights to leave out
     """
-    most: dict[
-        tuple[str, str], tuple[int, str]
-    ] = {}  # checkpoint and dataset -> degrees and name of the look
+    # Checkpoint and dataset -> degrees and name of the look.
+    most: dict[tuple[str, str], tuple[int, str]] = {}
     for name, look in looks.items():
         for dataset, squares in look.runs.items():
             key = (look.weights or name, dataset)

@@ -31,8 +31,9 @@ class Variances(NamedTuple):
 
 def squares_of(row: Row, names: Sequence[str], split: Split) -> dict[str, Squares]:
     """The variance between the runs of a row, for each dataset with several runs."""
-    found = {name: Squares.of(row.values(name, split)) for name in names}
-    return {name: squares for name, squares in found.items() if squares.degrees}
+    return {
+        name: squares for name in names if (squares := Squares.of(row.values(name, split))).degrees
+    }
 
 
 def series_variances(
@@ -44,11 +45,11 @@ def series_variances(
     """
     if candidate.kind.paired or (turn is not None and turn.refused):
         return Variances({}, "")
-    sides = {
-        what: squares_of(row, names, rules.split)
-        for what, row in (("the candidate", candidate), ("the baseline", baseline))
+    series = {
+        "the candidate": squares_of(candidate, names, rules.split),
+        "the baseline": squares_of(baseline, names, rules.split),
+        **({} if turn is None else turn.series),
     }
-    series = {**sides, **({} if turn is None else turn.series)}
     groups = {
         name: {what: there[name] for what, there in series.items() if name in there}
         for name in names

@@ -257,7 +257,8 @@ def remarks(first: Row, other: Row) -> list[str]:
         texts.append(f"precision: {precisions[0]} / {precisions[1]}")
     datasets = by_key(
         ((obstacle.of, obstacle.reason is Reason.UNKNOWN), name)
-        for name in (name for name in first.datasets if name in other.datasets)
+        for name in first.datasets
+        if name in other.datasets
         for obstacle in find_obstacles(first, other, Use.CHECK, name)[len(apart) :]
     )
     for (of, unknown), names in datasets.items():
@@ -285,14 +286,13 @@ def note(
     :param most_train: dataset -> maximum number of training examples, 0 for all
     :param most_eval: dataset -> maximum number of dev and test examples, 0 for all
     """
-    parts = [words]
-    if set(seeds.values()) == {1}:
-        parts.append(ONE_SEED)
-    parts += [
+    parts = (
+        words,
+        ONE_SEED if set(seeds.values()) == {1} else "",
         _limited_to("training examples", most_train),
         _limited_to("dev and test examples", most_eval),
-    ]
-    return "; ".join(part for part in parts if part)
+    )
+    return "; ".join(filter(None, parts))
 
 
 def _limited_to(what: str, most: Mapping[str, int]) -> str:

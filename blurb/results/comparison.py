@@ -12,12 +12,13 @@ from enum import StrEnum
 from typing import Annotated, NamedTuple, TypedDict
 
 from blurb import tasks
+from blurb.grouping import by_key
 from blurb.messages import format_p, format_signed
 from blurb.records import Count, Probability
 from blurb.results import predictions
 from blurb.results.comparability import Reason, Use, find_obstacles, is_passed
 from blurb.results.row import Row
-from blurb.results.score import SCORE, dataset_weights, type_weights
+from blurb.results.score import SCORE, dataset_weights, mean_weights, type_weights
 from blurb.statistics import bootstrap, pooled
 from blurb.statistics.welch import WelchComparison, combine_tests, holm, welch_test
 from blurb.store.record import score_bounds
@@ -109,7 +110,7 @@ class ScoreComparison:
         known = self.comparison.interval
         if known is None:
             return None
-        shares = {**type_weights(), SCORE: dataset_weights()}.get(self.name, {self.name: 1.0})
+        shares = mean_weights().get(self.name, {self.name: 1.0})
         widest = sum(
             share * (score_bounds(name)[1] - score_bounds(name)[0])
             for name, share in shares.items()
@@ -176,10 +177,10 @@ def compare_rows(
     """
     requested = _ComparisonRequest(split, with_units, across, variances or {}, draws, examples)
     there = {
-        *first.means(split),
-        *other.means(split),
-        *_means_of_other_splits(first, split),
-        *_means_of_other_splits(other, split),
+        name
+        for row in (first, other)
+        for name in row.datasets
+        if _shown_mean(row, name, split) is not None
     }
     names = [task.name for task in tasks.all() if task.name in there]
     names += sorted(there - set(names))  # tasks that are not installed here
@@ -279,15 +280,6 @@ def _shown_mean(row: Row, name: str, split: Split) -> float | None:
     return mean if dataset is None or mean is not None else dataset.means.get("test")
 
 
-def _means_of_other_splits(row: Row, split: Split) -> dict[str, float]:
-    """Means without runs from a split other than `split`: shown but never compared."""
-    return (
-        {}
-        if split == "test"
-        else {name: one.means["test"] for name, one in row.datasets.items() if one.means}
-    )
-
-
 def _hint_at_single_runs(name: str, first: Row, other: Row, requested: _ComparisonRequest) -> str:
     """Why two single runs get no verdict, with the p-value for these two runs."""
     both = _scored_units(name, first, other, requested)
@@ -331,14 +323,11 @@ def _compare_mean(
 
 def sentences(lines: Iterable[ScoreComparison], first: str, other: str, level: float) -> list[str]:
     """The verdicts with the names of the rows: `cand is lower than base on gad, hoc.`"""
-    groups: dict[str, list[str]] = {"higher": [], "lower": []}
-    for line in lines:
-        if (verdict := line.verdict(level)) in groups:
-            groups[verdict].append(line.name)
+    groups = by_key((line.verdict(level), line.name) for line in lines)
     return [
-        f"{first} is {verdict} than {other} on {', '.join(names)}."
-        for verdict, names in groups.items()
-        if names
+        f"{first} is {verdict} than {other} on {', '.join(groups[verdict])}."
+        for verdict in (Verdict.HIGHER, Verdict.LOWER)
+        if verdict in groups
     ]
 
 

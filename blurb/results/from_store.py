@@ -11,7 +11,7 @@ from blurb.names import by_number
 from blurb.results import comparability
 from blurb.results.groups import UNREAD
 from blurb.results.row import Row, label_rows
-from blurb.results.score import LIMITS, PLUGINS, SETTINGS, DatasetScores, Figure, Run, plugins_text
+from blurb.results.score import PLUGINS, DatasetScores, Figure, Run, cells_of_settings, plugins_text
 from blurb.store import index, row_trials
 from blurb.store.index import TrialFacts
 from blurb.store.record import Record, SplitFigures
@@ -79,11 +79,7 @@ def _make_row(
                 verdict=facts.verdict,
                 data_hash=facts.data[:12],
                 metrics_version=str(facts.metrics["metrics_version"]),
-                settings={
-                    **{axis: str(facts.settings.get(axis, "")) for axis in SETTINGS},
-                    **{limit: str(facts.settings.get(limit) or "") for limit in LIMITS},
-                    PLUGINS: plugins,
-                },
+                settings=cells_of_settings(facts.settings, plugins),
                 family=row.families[task],
                 trial=hash_,
                 record=Record(f"{store.root}/{folder}/{task}/{hash_}"),
@@ -98,11 +94,11 @@ def _make_row(
             planned_seeds=tuple(sorted(seeds)),
             facts={PLUGINS: plugins},
         )
-    shares = {
-        task: max(row.unread.get(hash_, 0.0) for hash_ in seeds.values())
+    unread = {
+        task: share
         for task, seeds in row.trials.items()
+        if (share := max(row.unread.get(hash_, 0.0) for hash_ in seeds.values()))
     }
-    unread = {task: share for task, share in shares.items() if share}
     said = [UNREAD.format(f"{share:.0%}") + f" ({task})" for task, share in sorted(unread.items())]
     # On how its seeds were planned, and on its learning rates, with the datasets if it is not all of them.
     if row.design:

@@ -18,8 +18,7 @@ from blurb.messages import make_distinct
 from blurb.protocols import protocol
 from blurb.results.comparability import SHORT, is_latest
 from blurb.results.row import Row
-from blurb.results.score import SCORE, DatasetScores, dataset_weights, type_weights, weights_of_12
-from blurb.tasks import TWELVE
+from blurb.results.score import DatasetScores, mean_weights
 
 OF_PAPERS = ("standard", "paper", "linkbert")
 """Protocols of which the rows may stand beside published ones."""
@@ -97,13 +96,7 @@ class RankingPart(NamedTuple):
 
 def datasets_of(column: str) -> tuple[str, ...]:
     """The datasets of a column: of a mean, or the one itself."""
-    if column == SCORE:
-        return tuple(dataset_weights())
-    if column == TWELVE:
-        return tuple(weights_of_12())
-    return tuple(
-        {str(kind): shares for kind, shares in type_weights().items()}.get(column, (column,))
-    )
+    return tuple(mean_weights().get(column, (column,)))
 
 
 def standing(row: Row, claimed: bool = False, together: bool = False) -> Standing:
@@ -151,11 +144,7 @@ def standing(row: Row, claimed: bool = False, together: bool = False) -> Standin
         kind.beside_papers
         and plain in OF_PAPERS
         and configuration.protocol_hash[:SHORT] == _hash_of_shipped(plain)[:SHORT]
-        and not any(
-            dataset.limit(name)
-            for dataset in row.datasets.values()
-            for name in ("max_train", "max_eval")
-        )
+        and not (row.capped or any(row.limits("max_train").values()))
         and not (
             configuration.from_file or configuration.overrides or configuration.suite != "blurb"
         )

@@ -121,13 +121,8 @@ def columns_of(rows: Iterable[Row]) -> tuple[str, ...]:
 def figures_of(row: Row) -> dict[str, float]:
     """The numbers of a row by column, with all their digits."""
     own = {name: mean for name, mean in row.means().items() if name not in COLUMNS}
-    figures: dict[str, float] = {**row.blurb_means(), **row.type_means(), **own}
-    if row.blurb_12 is not None:
-        figures[TWELVE] = row.blurb_12
-    if row.score is None:
-        return figures
-    figures["score"] = row.score
-    if (spread := row.spread) is not None:
+    figures = {**row.blurb_means(), **row.overall_means(), **own}
+    if row.score is not None and (spread := row.spread) is not None:
         freedom = spread.degrees_of_freedom
         half = 0.0 if freedom is None else t_critical(freedom) * spread.error
         low, high = (min(HIGHEST, max(LOWEST, end)) for end in (row.score - half, row.score + half))
@@ -166,4 +161,4 @@ def _seeds_cell(row: Row) -> str:
     )
     if len(set(counts.values())) <= 1:
         return str(next(iter(counts.values()), ""))
-    return " ".join(f"{name}:{count}" for name, count in counts.items())
+    return schema.cell_of(counts)

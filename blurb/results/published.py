@@ -70,8 +70,11 @@ class Printed:
     def row(self) -> Published:
         """The numbers as a row."""
         ablation = ABLATIONS.get(self.model, "") if self.source == PAPER[0] else ""
-        note = NOTES.get((self.source, self.model), "")
-        remarks = (DOUBTS[self.certainty], note, ablation and f"ablation: {ablation}")
+        remarks = (
+            DOUBTS[self.certainty],
+            NOTES.get((self.source, self.model), ""),
+            ablation and f"ablation: {ablation}",
+        )
         return Published(
             self.model,
             Configuration("", "", {}, "", "blurb"),
@@ -164,9 +167,11 @@ def add(path: Path, numbers: Printed) -> None:
     key = numbers.source, numbers.version, numbers.model
     with leases.held(path.with_name(f".{path.name}.lease")):
         if path.exists() and any((row.source, row.version, row.model) == key for row in read(path)):
-            edition = f"{numbers.source} ({numbers.version})" if numbers.version else numbers.source
-            fix = f"Use another {opt('version')}, or remove its lines from the file first."
-            raise DataError(f"already has {numbers.model} of {edition}.", path, fix=fix)
+            raise DataError(
+                f"already has {numbers.model} of {numbers.row.edition}.",
+                path,
+                fix=f"Use another {opt('version')}, or remove its lines from the file first.",
+            )
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         if path.exists():

@@ -39,10 +39,13 @@ def read_lines(
     :param columns: in which seeds of a dataset must be alike
     """
     if "metric" not in head_of(path)[0]:
-        what = (
-            "not a results.csv, as the column 'metric' is missing. (A leaderboard.csv has no runs.)"
+        errors.add(
+            DataError(
+                "not a results.csv, as the column 'metric' is missing. (A leaderboard.csv has no runs.)",
+                path,
+                1,
+            )
         )
-        errors.add(DataError(what, path, 1))
         return []
     seen: dict[tuple[str, ...], FileLine] = {}
     lines = []
@@ -70,11 +73,12 @@ def check_alike(
             hint = (
                 " Run blurb rescore on the older one." if differing == ["metrics_version"] else ""
             )
-            what = (
-                f"{line['model']} on {line['task']}: cannot average seed {line['seed']} and seed {other['seed']} in "
-                f"{before.path}:{before.number}, as they differ in {', '.join(differing)}.{hint}"
+            errors.add(
+                at.error(
+                    f"{line['model']} on {line['task']}: cannot average seed {line['seed']} and seed {other['seed']} "
+                    f"in {before.path}:{before.number}, as they differ in {', '.join(differing)}.{hint}"
+                )
             )
-            errors.add(at.error(what))
 
 
 def _checked_line(at: FileLine, line: Line, seen: dict[tuple[str, ...], FileLine]) -> Line:

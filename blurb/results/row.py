@@ -21,6 +21,7 @@ from blurb.results import comparability
 from blurb.results.comparability import Reason, Use
 from blurb.results.score import (
     DATASETS,
+    SCORE,
     DatasetScores,
     Spread,
     blurb_12,
@@ -253,6 +254,11 @@ class Row:
         means = type_means(self.blurb_means())
         return {kind: mean for kind, mean in means.items() if not self._mixed(type_weights()[kind])}
 
+    def overall_means(self) -> dict[str, float]:
+        """The means over datasets that it has: of complete task types, `score` and `blurb-12`."""
+        means = {**self.type_means(), SCORE: self.score, tasks.TWELVE: self.blurb_12}
+        return {name: mean for name, mean in means.items() if mean is not None}
+
     def _mixed(self, names: Iterable[str]) -> bool:
         """Whether some of these datasets are the release and others, of which it is known, are not."""
         hashed = [
@@ -335,8 +341,9 @@ class Row:
     @property
     def run_counts(self) -> list[int]:
         """The distinct numbers of runs of its datasets, smallest first."""
-        counts = (one.finished for one in self.datasets.values() if one.mean() is not None)
-        return sorted({count for count in counts if count})
+        return sorted(
+            {one.finished for one in self.datasets.values() if one.mean() is not None} - {0}
+        )
 
     @property
     def data(self) -> str:
@@ -354,8 +361,11 @@ class Row:
 
     def limits(self, setting: str) -> dict[str, int]:
         """The known values of `max_train` or `max_eval`, by dataset."""
-        found = {name: one.limit(setting) for name, one in self.datasets.items()}
-        return {name: limit for name, limit in found.items() if limit is not None}
+        return {
+            name: limit
+            for name, one in self.datasets.items()
+            if (limit := one.limit(setting)) is not None
+        }
 
     @property
     def note(self) -> str:

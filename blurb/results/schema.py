@@ -62,8 +62,11 @@ def read_lines(
             errors.add(
                 at.error(f"schema version {line['schema'] or 'none'} among rows of {version}.")
             )
-    same = [(at, line) for at, line in rows if line["schema"] == version]
-    return [(at, {key: undo_neutral(cell) for key, cell in line.items()}) for at, line in same]
+    return [
+        (at, {key: undo_neutral(cell) for key, cell in line.items()})
+        for at, line in rows
+        if line["schema"] == version
+    ]
 
 
 def schema_remedy(version: str) -> str:
@@ -184,14 +187,11 @@ def cell_of(values: Mapping[str, object]) -> str:
 def per_dataset(row: Row, value: Callable[[DatasetScores], str | None]) -> str:
     """`1` if all datasets with a score have that value, else the value per dataset: `bc2gm:2000 jnlpba:2000`."""
     values = {
-        name: known
-        for name, one in in_order(row.datasets)
-        if one.mean() is not None and (known := value(one))
+        name: value(one) or "" for name, one in in_order(row.datasets) if one.mean() is not None
     }
-    scored = sum(one.mean() is not None for one in row.datasets.values())
-    if len(set(values.values())) == 1 and len(values) == scored:
+    if len(set(values.values())) == 1:
         return next(iter(values.values()))
-    return cell_of(values)
+    return cell_of({name: known for name, known in values.items() if known})
 
 
 def value_of(cell: str, task: str) -> str:

@@ -22,15 +22,17 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from blurb import tasks
+from blurb.grouping import by_key
 from blurb.messages import UnknownName
 from blurb.store.record import Record
-from blurb.tasks import TYPES, UNREGISTERED, Split, Task
+from blurb.tasks import TYPES, UNREGISTERED, Split
 
-DATASETS = tuple(task.name for task in tasks.all() if task.paper_order)
-"""The thirteen datasets in the order of the paper's Table 6."""
+TYPE_OF = {task.name: task.type for task in tasks.all() if task.paper_order}
+"""The thirteen datasets in the order of the paper's Table 6 -> the task type of each."""
+DATASETS = tuple(TYPE_OF)
 SETTINGS = ("head", "pooling", "word_pooling", "tagging", "relation_input")
 """Settings that change the network; empty if they do not apply to a trial."""
 LIMITS = ("max_train", "max_eval", "eval_seed")
@@ -107,11 +109,10 @@ class DatasetScores:
 
     def scores(self, split: Split = "test") -> dict[int, float]:
         """The score of each seed that has the split, times 100."""
-        figures = {seed: run.figures.get(split, {}) for seed, run in sorted(self.runs.items())}
         return {
-            seed: known[self.metric].value
-            for seed, known in figures.items()
-            if self.metric in known
+            seed: figures[self.metric].value
+            for seed, run in sorted(self.runs.items())
+            if self.metric in (figures := run.figures.get(split, {}))
         }
 
     def of_seeds(self, seeds: Collection[int]) -> DatasetScores:
@@ -174,6 +175,18 @@ def in_order(datasets: Mapping[str, DatasetScores]) -> list[tuple[str, DatasetSc
     return sorted(datasets.items(), key=lambda one: (order.get(one[0], len(order)), one[0]))
 
 
+def cells_of_settings(settings: Mapping[str, Any], plugins: str) -> dict[str, str]:
+    """The settings of a trial as tables have them: `SETTINGS`, `LIMITS` and `PLUGINS`.
+
+    :param plugins: as `plugins_text` writes them
+    """
+    return {
+        **{axis: str(settings.get(axis, "")) for axis in SETTINGS},
+        **{limit: str(settings.get(limit) or "") for limit in LIMITS},
+        PLUGINS: plugins,
+    }
+
+
 def plugins_text(hashes: Mapping[str, str]) -> str:
     """`head=ab12cd34`: the settings of plug-ins with the hashes of their code, as `PLUGINS` has them."""
     return " ".join(
@@ -185,31 +198,19 @@ SCORE = "score"
 """Its name among those of datasets."""
 
 
-@cache
-def datasets_by_type() -> Mapping[str, list[Task]]:
-    """The thirteen datasets by task type, both in the paper's order."""
-    return {
-        kind: [task for task in tasks.all() if task.type == kind and task.paper_order]
-        for kind in TYPES
-    }
-
-
 def type_means(scores: Mapping[str, float]) -> dict[str, float]:
     """Mean of each complete task type.
 
     :param scores: dataset -> score, on any scale
     :raises UnknownName: if a key is not one of the thirteen
     """
-    groups = datasets_by_type()
-    known = [task.name for group in groups.values() for task in group]
     for name in scores:
-        if name not in known:
-            raise UnknownName("dataset of BLURB", name, known)
-    whole = {
-        kind: group for kind, group in groups.items() if all(task.name in scores for task in group)
-    }
+        if name not in DATASETS:
+            raise UnknownName("dataset of BLURB", name, DATASETS)
     return {
-        kind: sum(scores[task.name] for task in group) / len(group) for kind, group in whole.items()
+        kind: sum(scores[name] for name in weights) / len(weights)
+        for kind, weights in type_weights().items()
+        if weights.keys() <= scores.keys()
     }
 
 
@@ -236,20 +237,18 @@ def blurb_12(scores: Mapping[str, float]) -> float | None:
 
 @cache
 def type_weights() -> Mapping[str, dict[str, float]]:
-    """Task type -> weight of each of its datasets in the mean of the type."""
-    return {
-        kind: {task.name: 1 / len(group) for task in group}
-        for kind, group in datasets_by_type().items()
-    }
+    """Task type -> weight of each of its datasets in the mean of the type, both in the paper's order."""
+    groups = by_key((kind, name) for name, kind in TYPE_OF.items())
+    return {kind: dict.fromkeys(groups[kind], 1 / len(groups[kind])) for kind in TYPES}
 
 
 @cache
 def dataset_weights() -> Mapping[str, float]:
     """The weight of each dataset in the score; the weights sum to 1."""
     return {
-        task.name: 1 / len(TYPES) / len(group)
-        for group in datasets_by_type().values()
-        for task in group
+        name: 1 / len(TYPES) / len(weights)
+        for weights in type_weights().values()
+        for name in weights
     }
 
 
@@ -273,6 +272,12 @@ def weights_of_12() -> Mapping[str, float]:
         for kind, names in type_weights().items()
     }
     return {name: 1 / len(TYPES) / len(names) for names in groups.values() for name in names}
+
+
+@cache
+def mean_weights() -> Mapping[str, Mapping[str, float]]:
+    """Name of a mean -> weight of each of its datasets: the task types, `score` and `blurb-12`."""
+    return {**type_weights(), SCORE: dataset_weights(), tasks.TWELVE: weights_of_12()}
 
 
 class Spread(NamedTuple):

@@ -39,11 +39,6 @@ def place(store: Path | str, leaderboard: Path | str | None) -> Path:
     return Path(store) / DEFAULT if leaderboard is None else Path(leaderboard)
 
 
-def check_places(store: Path | str, leaderboard: Path | str | None) -> None:
-    """Raises a StoreError or DataError for a store of another schema, and for tables that could not be written."""
-    check(Store(Path(store)), place(store, leaderboard))
-
-
 def results_beside(leaderboard: Path) -> Path:
     """The long table of a wide one: `results.csv` for `leaderboard.csv`, `mine-results.csv` for `mine.csv`."""
     if leaderboard.name == DEFAULT:

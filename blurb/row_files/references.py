@@ -178,8 +178,11 @@ def pick_row(rows: Sequence[Row], requested: str, where: str) -> Row:
     :param where: place of the rows, for messages
     """
     if not rows:
-        fix = f"blurb run and blurb score --add make rows.{_describe_folder(requested)}"
-        raise SettingsError("no finished row yet", fix=fix, where=where)
+        raise SettingsError(
+            "no finished row yet",
+            fix=f"blurb run and blurb score --add make rows.{_describe_folder(requested)}",
+            where=where,
+        )
     fits = last_of_a_run(fitting(rows, requested))
     if not fits:
         raise unknown_row(rows, requested, f"row (in {where})")

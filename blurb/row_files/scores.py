@@ -19,7 +19,7 @@ from blurb.learners.base import Subset
 from blurb.protocols.settings import example_limits
 from blurb.results.row import Answers, Origin, Row
 from blurb.results.schema import MODEL
-from blurb.results.score import LIMITS, PLUGINS, SETTINGS, DatasetScores, Figure, Run, plugins_text
+from blurb.results.score import DatasetScores, Figure, Run, cells_of_settings, plugins_text
 from blurb.row_files.reading import RowFiles, run_losses, run_predictions
 from blurb.row_files.writing import ENDING, RunRecord
 from blurb.scoring import matching, values
@@ -57,21 +57,20 @@ def claimed_scores(row: RowFiles) -> FiledRow:
         task: [] for task in about["planned"] if tasks.known_task(task)
     }
     runs = unscored | by_key((run["task"], run) for run in about["runs"])
-    configuration = Configuration(
-        about["protocol"],
-        about["protocol_hash"],
-        about["overrides"],
-        about["precision"],
-        about["suite"],
-    )
     names: dict[str, Any] = {name: dict(about)[name] for name in MODEL}
-    datasets = {
-        task: _claimed_dataset(task, its, about["planned"].get(task)) for task, its in runs.items()
-    }
     return FiledRow(
         **names,
-        configuration=configuration,
-        datasets=datasets,
+        configuration=Configuration(
+            about["protocol"],
+            about["protocol_hash"],
+            about["overrides"],
+            about["precision"],
+            about["suite"],
+        ),
+        datasets={
+            task: _claimed_dataset(task, its, about["planned"].get(task))
+            for task, its in runs.items()
+        },
         origin=Origin.BOARD,
         key=row.folder.name,
         trained_on=about["trained_on"],
@@ -95,9 +94,6 @@ def _claimed_dataset(
 
 
 def _claimed_run(run: RunRecord, unscaled: frozenset[str]) -> Run:
-    settings = run["settings"]
-    shown = {name: str(settings.get(name, "")) for name in SETTINGS}
-    limits = {name: str(settings.get(name) or "") for name in LIMITS}
     return Run(
         figures={
             split: {
@@ -110,7 +106,7 @@ def _claimed_run(run: RunRecord, unscaled: frozenset[str]) -> Run:
         verdict=run["verdict"],
         data_hash=run["data"][:12],
         metrics_version=str(run["metrics_version"]),
-        settings={**shown, **limits, PLUGINS: plugins_text(run["plugins"])},
+        settings=cells_of_settings(run["settings"], plugins_text(run["plugins"])),
         trial=run["trial"],
     )
 

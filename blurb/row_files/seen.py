@@ -71,10 +71,10 @@ class Corpora:
             )
         if task.dummified:
             if self.raw is None:
-                what = (
-                    f"has dummies in place of its entities; {opt('raw', 'RAW')} gives their names."
+                raise SettingsError(
+                    f"has dummies in place of its entities; {opt('raw', 'RAW')} gives their names.",
+                    where=task.name,
                 )
-                raise SettingsError(what, where=task.name)
             try:
                 original = load_original(task, self.raw)
             except MissingRelease as error:
@@ -85,8 +85,9 @@ class Corpora:
         else:
             facts = matching.facts(task, self.data)
             if facts.missing:
-                what = f"has no {' and no '.join(facts.missing)} split here."
-                raise SettingsError(what, where=task.name)
+                raise SettingsError(
+                    f"has no {' and no '.join(facts.missing)} split here.", where=task.name
+                )
             rows = {name: read_split(task, self.data, name) for name in ("train", split)}
             hashes = frozenset({facts.hash})
         make: type[SeenStrings] = load_object(task.task_type.seen, f"strings of {task.type}")

@@ -10,12 +10,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from io import BytesIO
 from typing import Annotated, Any, Literal, TypedDict
 
 from blurb import __version__
 from blurb.messages import StoreError
 from blurb.results.row import Row
-from blurb.store.record import LOSS, PREDICTIONS, Record, read_predictions
+from blurb.store.record import LOSS, PREDICTIONS, Record, read_predictions, write_predictions
 from blurb.tasks import SCORED
 
 SCHEMA = 1
@@ -150,8 +151,6 @@ def _run_record(record: Record) -> RunRecord:
 
 def _predictions_bytes(records: Mapping[int, Record]) -> bytes:
     """The predictions of all seeds of a dataset as Parquet: seed, split, id, prediction, and loss where it is known."""
-    import pyarrow.parquet
-
     columns: dict[str, list[Any]] = {"seed": [], "split": [], "id": [], "prediction": [], LOSS: []}
     for seed, record in records.items():
         stored = read_predictions(record.path / PREDICTIONS)
@@ -162,11 +161,6 @@ def _predictions_bytes(records: Mapping[int, Record]) -> bytes:
             columns[name] += [stored[name][place] for place in places]
     if set(columns[LOSS]) == {None}:
         del columns[LOSS]
-    sink = pyarrow.BufferOutputStream()
-    arrays = {
-        name: pyarrow.array(part, pyarrow.float32() if name == LOSS else None)
-        for name, part in columns.items()
-    }
-    pyarrow.parquet.write_table(pyarrow.table(arrays), sink, compression="zstd")
-    content: bytes = sink.getvalue().to_pybytes()
-    return content
+    content = BytesIO()
+    write_predictions(content, columns)
+    return content.getvalue()

@@ -70,11 +70,11 @@ def find_facts(store: Store, keys: Iterable[str]) -> dict[str, TrialFacts]:
     ):
         table.execute("BEGIN")  # one lock for all: one a query takes as long as the query
         stored = [(key, table.execute(FIND, (key,)).fetchone()) for key in keys]
-    valid = {}
-    for key, entry in stored:
-        if entry and entry[0] == _stamp(_state(f"{store.root}/{key}"), entry[1] or b""):
-            valid[key] = TrialFacts(entry[0], *json.loads(entry[1]))
-    return valid
+    return {
+        key: TrialFacts(entry[0], *json.loads(entry[1]))
+        for key, entry in stored
+        if entry and entry[0] == _stamp(_state(f"{store.root}/{key}"), entry[1] or b"")
+    }
 
 
 def read_facts(store: Store, keys: Iterable[str], tell: Tell) -> dict[str, TrialFacts]:
@@ -83,13 +83,13 @@ def read_facts(store: Store, keys: Iterable[str], tell: Tell) -> dict[str, Trial
     :param tell: receives messages about damaged trials
     """
     keys = list(keys)
-    indexed = find_facts(store, keys)
-    read = {key: read_folder(store, key, tell) for key in keys if key not in indexed}
+    known = find_facts(store, keys)
+    read = {key: read_folder(store, key, tell) for key in keys if key not in known}
     entries = [(key, *entry) for key, entry in read.items() if entry is not None]
     if entries:
         _keep_entries(store, entries)
-    new = {key: TrialFacts(stamp, *json.loads(facts)) for key, stamp, facts in entries}
-    return {key: facts for key in keys if (facts := indexed.get(key) or new.get(key))}
+    known |= {key: TrialFacts(stamp, *json.loads(facts)) for key, stamp, facts in entries}
+    return {key: known[key] for key in keys if key in known}
 
 
 def _keep_entries(store: Store, entries: list[tuple[str, bytes, bytes]]) -> None:

@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from io import BytesIO
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, TypedDict, cast
@@ -254,13 +255,13 @@ def read_metrics(path: Path) -> Figures:
     return cast(Figures, content)
 
 
-def write_predictions(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
+def write_predictions(place: Path | BytesIO, columns: Mapping[str, Sequence[Any]]) -> None:
     """Writes `predictions.parquet`: split, id, doc_id, gold, prediction, majority, scores, loss; a row per example."""
     import pyarrow.parquet
 
     types = {LOSS: pyarrow.float32()}
     arrays = {name: pyarrow.array(values, types.get(name)) for name, values in columns.items()}
-    pyarrow.parquet.write_table(pyarrow.table(arrays), path, compression="zstd")
+    pyarrow.parquet.write_table(pyarrow.table(arrays), place, compression="zstd")
 
 
 def read_predictions(

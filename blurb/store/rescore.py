@@ -59,13 +59,12 @@ def figures(formulation: Formulation, columns: Mapping[str, Sequence[Any]]) -> F
         known = [i for i, name in enumerate(columns["split"]) if name == "dev"]
         gold, losses = ([columns[name][i] for i in known] for name in ("gold", LOSS))
         dev[formulation.loss] = formulation.mean_loss(gold, losses)
-    metric = next(iter(test))
     return {
         "metrics_version": metrics.VERSION,
         "majority": majority,
         "dev": dev,
         "test": test,
-        "metric": metric,
+        "metric": next(iter(test)),
     }
 
 

@@ -97,11 +97,10 @@ def _state_of_trial(store: Store, task: str, seed: int, path: Path, is_whole: bo
         return TrialState(task, seed, path, "running", size=size)
     if path.exists():
         try:
-            if is_whole:
-                return TrialState(task, seed, path, "done", size=size, record=Record(str(path)))
-            if damage := store.damage(path):
+            if not is_whole and (damage := store.damage(path)):
                 return TrialState(task, seed, path, "damaged", ", ".join(damage), size)
-            return TrialState(task, seed, path, "done", size=size, record=store.read(path))
+            record = Record(str(path)) if is_whole else store.read(path)
+            return TrialState(task, seed, path, "done", size=size, record=record)
         except StoreError as error:
             return TrialState(task, seed, path, "damaged", str(error), size)
     if failure_of(path).exists():

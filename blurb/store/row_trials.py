@@ -148,8 +148,13 @@ def read(store: Store, tell: Tell = tell_damage, near: str = "") -> list[RowTria
                 store.folder(row.model)  # it has to be known where its trials are
                 rows.append(row)
             except BlurbError as error:
-                fix = "run its blurb run command again to rebuild it, without training."
-                tell(with_effect(error, "Its row is left out", fix))
+                tell(
+                    with_effect(
+                        error,
+                        "Its row is left out",
+                        "run its blurb run command again to rebuild it, without training.",
+                    )
+                )
     return rows
 
 
@@ -179,8 +184,12 @@ def write(store: Store, row: RowTrials, tell: Tell = tell_damage, *, met: str = 
         except BlurbError:
             aside = own.with_suffix(".damaged")
             own.replace(aside)
-            done = f"renamed it to {aside.name} and rebuilt its row from the trials of the store."
-            tell(StoreError(f"could not be read; {done}", where=own))
+            tell(
+                StoreError(
+                    f"could not be read; renamed it to {aside.name} and rebuilt its row from the trials of the store.",
+                    where=own,
+                )
+            )
             before = _recover_row(store, row)
         row = row.over(before)
     row = replace(row, trained_on=row.trained_on or met)
@@ -207,12 +216,12 @@ def _recover_row(store: Store, row: RowTrials) -> RowTrials:
         except StoreError:
             continue
         if row.is_of(trial, made):
-            one = {
-                "trials": {trial.task: {trial.seed: trial.hash}},
-                "families": {trial.task: trial.family},
-            }
-            code = {trial.task: trial.plugins} if trial.plugins else {}
-            recovered = replace(row, **one, plugins=code).over(recovered)  # type: ignore[arg-type]
+            recovered = replace(
+                row,
+                trials={trial.task: {trial.seed: trial.hash}},
+                families={trial.task: trial.family},
+                plugins={trial.task: trial.plugins} if trial.plugins else {},
+            ).over(recovered)
     return recovered
 
 

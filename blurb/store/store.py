@@ -29,8 +29,6 @@ QUEUE = ".queue"
 NEW, OLD = "new", "old"
 """Endings of temporary folders: of a trial that is being written, and of one that is being replaced."""
 LEFT_OUT = "The trial is left out"
-ASIDE = (f"*.{NEW}", f"*.{OLD}")
-"""The ending after `.HASH.` in names of temporary folders."""
 FILES = ("spec.json", PROVENANCE, "metrics.json", PREDICTIONS, "history.csv", "log.txt")
 
 
@@ -229,8 +227,8 @@ def leftover_folders(path: Path) -> list[Path]:
     return sorted(
         {
             left
-            for ending in ASIDE
-            for left in path.parent.glob(f".{path.name}.{ending}")
+            for ending in (NEW, OLD)
+            for left in path.parent.glob(f".{path.name}.*.{ending}")
             if left.is_dir()
         }
     )

@@ -66,8 +66,11 @@ class Trial:
     @property
     def content(self) -> dict[str, Any]:
         """The content to store and to hash."""
-        found = {each.name: getattr(self, each.name) for each in fields(self)}
-        return {name: value for name, value in found.items() if value or name not in LATER}
+        return {
+            each.name: value
+            for each in fields(self)
+            if (value := getattr(self, each.name)) or each.name not in LATER
+        }
 
     @cached_property
     def hash(self) -> str:
@@ -192,11 +195,9 @@ class Provenance:
 
 
 T = TypeVar("T")
-AS_IT_IS: Mapping[Any, tuple[type, ...]] = {kind: (kind,) for kind in (NoneType, bool, int, str)}
-ANYTHING = {Any: (NoneType, bool, int, float, str, list, dict)}
-IN_JSON = {
-    **AS_IT_IS,
-    **ANYTHING,
+IN_JSON: Mapping[Any, tuple[type, ...]] = {
+    **{kind: (kind,) for kind in (NoneType, bool, int, str)},
+    Any: (NoneType, bool, int, float, str, list, dict),
     float: (int, float),
     Path: (str,),
     Literal: (str,),

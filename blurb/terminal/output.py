@@ -136,7 +136,7 @@ def print_sentence(text: str) -> None:
 def print_rows(
     columns: Sequence[str],
     rows: Sequence[Sequence[object]],
-    form: str,
+    form: str = "table",
     numbers: Sequence[str] = (),
     stderr: bool = False,
 ) -> None:
@@ -196,6 +196,28 @@ def print_rows(
     out.print(table)
 
 
+def print_facts(facts: Mapping[str, object]) -> None:
+    """Prints what is known of something, a line each; the names of sizes, which are in bytes, end in `bytes`."""
+    lines = {
+        name.removesuffix("_bytes").replace("bytes", "size").replace("_", " "): _fact_as_text(
+            value, name.endswith("bytes")
+        )
+        for name, value in facts.items()
+    }
+    width = max(map(len, lines), default=0)
+    for name, text in lines.items():
+        click.echo(f"  {name:{width}}  {text}")
+
+
+def _fact_as_text(value: object, size: bool) -> str:
+    """A fact as text: sizes in MB, `none` where there is no number."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value / 1e6:,.1f} MB" if size else f"{value:,}"
+    return "none" if value is None else str(value)
+
+
 class Column(NamedTuple):
     """A column of a table for people.
 
@@ -209,8 +231,7 @@ class Column(NamedTuple):
 
     def cell(self, of: Any) -> object:
         """The cell of a line; "" for None."""
-        source = self.source or self.title
-        value = records.follow(source, of) if isinstance(source, str) else source(of)
+        value = records.From(self.source or self.title)(of)
         written = self.number and not isinstance(value, str)
         return "" if value is None else format(value, self.number) if written else value
 
@@ -223,13 +244,8 @@ def print_records(
     :param table: without columns nothing is printed of a table
     """
     if form != "table":
-        lines = [records.of(record, source) for source in sources]
-        click.echo(
-            render_rows_as(
-                records.record_columns(record), [list(line.values()) for line in lines], form
-            ),
-            nl=False,
-        )
+        lines = [list(records.of(record, source).values()) for source in sources]
+        print_rows(records.record_columns(record), lines, form)
     elif table:
         print_rows(
             [column.title for column in table],

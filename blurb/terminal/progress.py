@@ -194,7 +194,7 @@ def show_estimate(estimate: Estimate, err: bool) -> None:
             (name, len(part.waiting), duration_of(part), format_size(part.memory))
             for name, part in by_task.items()
         ]
-        print_rows(COLUMNS, rows, "table", numbers=COLUMNS[1:], stderr=err)
+        print_rows(COLUMNS, rows, numbers=COLUMNS[1:], stderr=err)
     words = duration_of(estimate)
     before = {"unknown": "time ", QUICK: ""}.get(words, "about ")
     click.echo(
@@ -282,5 +282,5 @@ def list_trials(planned: Sequence[Planned], cells: Sequence[str] = ()) -> None:
     model = "cell" if cells else "model"
     columns = ("lr", "batch", "epochs", "length")
     titles = ("kind", model, "task", "seed", *columns, "state", "trial")
-    print_rows(titles, rows, "table", numbers=titles[3:8])
+    print_rows(titles, rows, numbers=titles[3:8])
     click.echo(f"{count_noun(len(rows), 'trial')}. Nothing was run or written.")

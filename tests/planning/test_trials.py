@@ -166,7 +166,7 @@ def test_an_override_is_in_the_trials_that_it_concerns_and_in_no_others(tmp_path
 
 def test_a_row_of_a_baseline_hangs_on_what_changes_its_answers_alone(tmp_path: Path) -> None:
     def key(source: ModelSource, precision: str = "fp32", **changes: Any) -> str:
-        return replace(request(tmp_path, source, **changes), precision=precision).row_key(source)
+        return replace(request(tmp_path, source, **changes), precision=precision).row(source).key
 
     for source, same in ((MAJORITY, True), (FIRST, False)):
         assert (key(source) == key(source, overrides={"lr": 0.5})) is same
@@ -211,7 +211,7 @@ def test_the_store_says_which_trials_make_which_row(tmp_path: Path) -> None:
     found = {row.model: row for row in rows.read(Store(tmp_path))}
     for source, seeds in ((FIRST, {1, 2}), (SECOND, {1, 2}), (MAJORITY, {1})):
         row = found.pop(source.name)
-        assert row.key == asked.row_key(source)
+        assert row.key == asked.row(source).key
         assert {task: set(trials) for task, trials in row.trials.items()} == {
             "gad": seeds,
             "ncbi-disease": seeds,

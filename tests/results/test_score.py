@@ -24,10 +24,10 @@ from blurb.results.score import (
     blurb_score,
     bounds,
     dataset_weights,
-    datasets_by_type,
     score_spread,
     skill_percent,
     type_means,
+    type_weights,
 )
 from blurb.row_files.references import row_of
 from blurb.store.trial import Configuration
@@ -81,8 +81,8 @@ def test_an_unknown_dataset_is_refused() -> None:
 def test_weights_are_those_of_the_formula() -> None:
     shares = dataset_weights()
     assert sum(shares.values()) == pytest.approx(1)
-    for group in datasets_by_type().values():
-        assert sum(shares[task.name] for task in group) == pytest.approx(1 / 6)
+    for weights in type_weights().values():
+        assert sum(shares[name] for name in weights) == pytest.approx(1 / 6)
     values = {name: float(i * i) for i, name in enumerate(NAMES)}
     assert blurb_score(values) == pytest.approx(sum(shares[name] * values[name] for name in NAMES))
 

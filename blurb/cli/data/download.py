@@ -58,7 +58,7 @@ def download_originals(
         if task.source
         for file in task.source.downloads
     ]
-    print_rows(("dataset", "file", "MB", "licence"), rows, "table", numbers=("MB",))
+    print_rows(("dataset", "file", "MB", "licence"), rows, numbers=("MB",))
     for task in others:
         click.echo(f"{task.title} must be downloaded by hand ({_by_hand(task)}).")
     if not ours:
@@ -84,18 +84,16 @@ def download_originals(
         click.secho(message, fg="red", err=True)
     files = [file for task in wrong if task.source for file in task.source.downloads]
     unpinned = [file.path for file in files if not file.sha256 and (out / file.path).is_file()]
-    doubtful = [] if again else unpinned
-    if doubtful:
+    if unpinned and not again:
         click.secho(
-            f"No hash is pinned for {', '.join(doubtful)}: the files may be damaged or of another version. Add --again "
+            f"No hash is pinned for {', '.join(unpinned)}: the files may be damaged or of another version. Add --again "
             "to download them again.",
             fg="yellow",
             err=True,
         )
     if got:
-        click.echo(
-            f"Next: blurb data prepare{option_to_paste('--raw', out)}{_paste_suite(suite)} --out DATA"
-        )
+        given = option_to_paste("--raw", out) + option_to_paste("--suite", suite, "blurb")
+        click.echo(f"Next: blurb data prepare{given} --out DATA")
     if errors or others or wrong:
         raise SystemExit(2 if errors else 1)
 
@@ -107,10 +105,6 @@ def load_real(selection: str, suite: str) -> list[Task]:
             "The data of the suite demo comes with blurb", fix=f"run it: {opt('suite', 'demo')}."
         )
     return load_selection(selection, suite)
-
-
-def _paste_suite(suite: str) -> str:
-    return "" if suite == "blurb" else option_to_paste("--suite", suite)
 
 
 def _by_hand(task: Task) -> str:
@@ -184,7 +178,7 @@ def get_datasets(
     chosen = load_real(selection, suite)
     folder = data or data_home()
     originals = raw or folder.with_name("originals")
-    print_rows(("dataset", "licence"), [(task.name, task.licence) for task in chosen], "table")
+    print_rows(("dataset", "licence"), [(task.name, task.licence) for task in chosen])
     _ask_for_licences(accept_licences)
     outcomes = []
     for task in chosen:
@@ -194,10 +188,10 @@ def get_datasets(
                 downloads.get(task, originals, folder, partial(_fetch_file, shown, originals))
             )
     lines = [(got.task.name, got.verdict, got.needs) for got in outcomes]
-    print_rows(("dataset", "verdict", "what it still needs"), lines, "table")
+    print_rows(("dataset", "verdict", "what it still needs"), lines)
     present = [got.task.name for got in outcomes if not got.needs]
     if present:
-        named = (option_to_paste("--data", data) if data else "") + _paste_suite(suite)
+        named = option_to_paste("--data", data) + option_to_paste("--suite", suite, "blurb")
         click.echo(f"{folder} has {len(present)} of {len(chosen)}. Next: blurb run MODEL{named}")
     if len(present) < len(chosen):
         raise SystemExit(1)

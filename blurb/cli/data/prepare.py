@@ -228,6 +228,8 @@ def verify_datasets(
         )
     if any(finding.errors for finding in findings):
         raise SystemExit(2)
-    bad = any(finding.verdict == "differs" for finding in findings)
-    if bad or (not allow_missing and any(finding.missing for finding in findings)):
+    if any(
+        finding.verdict == "differs" or (finding.missing and not allow_missing)
+        for finding in findings
+    ):
         raise SystemExit(1)

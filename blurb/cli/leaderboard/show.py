@@ -62,7 +62,7 @@ SCORES = Rule(
 
 
 def _value_of(name: str, row: Row) -> float | None:
-    return row.score if name == SCORE else row.type_means().get(name)
+    return row.overall_means().get(name)
 
 
 class PublishedRecord(TypedDict):
@@ -345,13 +345,13 @@ def _leaked_examples(
         )
     for task in tasks.select_tasks(name for name in names if tasks.known_task(name)):
         splits = {split: data_.read_split(task, folder, split) for split in LEAKING}
-        trials = [record.trial for row in rows for record in row.records_of(task.name).values()]
-        ways = {
-            tuple(sorted(formulations.bind(task, trial.settings).options.items())): trial
-            for trial in trials
-        }
-        for trial in ways.values():  # HoC by sentence and by abstract have units of other names
-            cut = formulations.bind(task, trial.settings)
+        cuts = [
+            formulations.bind(task, record.trial.settings)
+            for row in rows
+            for record in row.records_of(task.name).values()
+        ]
+        # HoC by sentence and by abstract have units of other names.
+        for cut in {tuple(sorted(each.options.items())): each for each in cuts}.values():
             leaked.setdefault(task.name, set()).update(
                 leaked_ids({split: cut.units(part) for split, part in splits.items()})
             )

@@ -74,9 +74,7 @@ class LocalEngine(Engine):
         with data_sources.handed_over(job.data for job in sweep.jobs) as folder, clean_start():
             self._work_in_lanes(turns, folder, gpus)
 
-    def _work_in_lanes(
-        self, turns: JobQueue, folder: Path | None, gpus: Sequence[str] = ()
-    ) -> None:
+    def _work_in_lanes(self, turns: JobQueue, folder: Path | None, gpus: Sequence[str]) -> None:
         """Has turns taken in lanes: threads with one worker process each, which is replaced if it dies or is spoilt."""
         jobs, workers = turns.jobs, self.trials_at_once(turns.jobs)
         lanes = min(workers, len(jobs))
@@ -86,15 +84,12 @@ class LocalEngine(Engine):
         stop = threading.Event()
 
         def worker_thread(lane: int) -> None:
-            reader, writer = _make_pipe()
-            pool = self._pool(workers, folder, writer, cores[lane::lanes])
+            reader, pool = _start_lane(workers, folder, cores[lane::lanes])
             try:
                 while not stop.is_set() and (index := turns.next(stop.wait)) is not None:
                     available.add(index)
                     try:
-                        running = pool.submit(
-                            _work_in_process, execute_job, on_gpu(jobs[index], gpus, lane)
-                        )
+                        running = pool.submit(_work_in_process, on_gpu(jobs[index], gpus, lane))
                         while wait([running], LISTEN).not_done:
                             _pass_on_news(reader, turns.reporter_of(index))
                         _pass_on_news(reader, turns.reporter_of(index))
@@ -111,8 +106,7 @@ class LocalEngine(Engine):
                         note_death(jobs[index], message)
                     if died:
                         pool.shutdown(wait=False)
-                        reader, writer = _make_pipe()
-                        pool = self._pool(workers, folder, writer, cores[lane::lanes])
+                        reader, pool = _start_lane(workers, folder, cores[lane::lanes])
                     available.discard(index)
                     turns.end(index, outcome)
             finally:
@@ -131,20 +125,6 @@ class LocalEngine(Engine):
                 while wait(worker_threads, 0.5).not_done:
                     _end_workers([jobs[index] for index in list(available)])
                 raise
-
-    def _pool(
-        self,
-        workers: int,
-        folder: Path | None = None,
-        told: Connection | None = None,
-        cores: Sequence[int] = (),
-    ) -> ProcessPoolExecutor:
-        return ProcessPoolExecutor(
-            1,
-            mp_context=multiprocessing.get_context("spawn"),
-            initializer=_start_worker,
-            initargs=(threads_of(workers), os.getpid(), folder, told, cores),
-        )
 
 
 MOST_ON_GPU = 6
@@ -171,9 +151,18 @@ GRACE = 5.0
 """Seconds that a worker has to clean up its files before it is killed."""
 
 
-def _make_pipe() -> tuple[Connection, Connection]:
-    """The receiving and the sending end; a killed worker breaks only its own pipe."""
-    return multiprocessing.get_context("spawn").Pipe(duplex=False)
+def _start_lane(
+    workers: int, folder: Path | None, cores: Sequence[int]
+) -> tuple[Connection, ProcessPoolExecutor]:
+    """A worker process, and the receiving end of its pipe; a killed worker breaks only its own."""
+    spawn = multiprocessing.get_context("spawn")
+    reader, writer = spawn.Pipe(duplex=False)
+    return reader, ProcessPoolExecutor(
+        1,
+        mp_context=spawn,
+        initializer=_start_worker,
+        initargs=(threads_of(workers), os.getpid(), folder, writer, cores),
+    )
 
 
 def _pass_on_news(heard: Connection, tell: Callable[[TrialProgress], None]) -> None:
@@ -183,9 +172,7 @@ def _pass_on_news(heard: Connection, tell: Callable[[TrialProgress], None]) -> N
             tell(heard.recv())
 
 
-def _work_in_process(
-    run: Callable[[Job, Callable[[TrialProgress], None]], TrialOutcome], job: Job
-) -> TrialOutcome:
+def _work_in_process(job: Job) -> TrialOutcome:
     """In a worker process: runs a job and reports its progress to the command."""
 
     def tell(news: TrialProgress) -> None:
@@ -194,7 +181,7 @@ def _work_in_process(
             for told in _told:
                 told.send(news)
 
-    return run(job, tell)
+    return execute_job(job, tell)
 
 
 _told: list[Connection] = []
@@ -226,7 +213,7 @@ def _end_workers(jobs: Sequence[Job]) -> None:
 
 
 def _start_worker(
-    threads: int, parent: int, folder: Path | None, told: Connection | None, cores: Sequence[int]
+    threads: int, parent: int, folder: Path | None, told: Connection, cores: Sequence[int]
 ) -> None:
     # Ctrl-C reaches the whole group: the command itself decides, and ends its workers by SIGTERM.
     for number in signals.SIGNALS:
@@ -239,7 +226,7 @@ def _start_worker(
     process.own_process()
     torch.set_num_threads(threads)
     data_sources.receive(folder)
-    _told[:] = [] if told is None else [told]
+    _told[:] = [told]
     # Only now: a worker that is ended while it imports has nothing to remove.
     signals.on_first([signal.SIGTERM], _raise_exit, signal.SIG_IGN)
 

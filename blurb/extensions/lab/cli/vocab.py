@@ -156,7 +156,7 @@ def _print(report: Vocabularies) -> None:
     count = len(report["terms"]) // len(models)
     by_term = [report["terms"][place::count] for place in range(count)]
     rows = [[own[0]["term"], *("-".join(each["pieces"]) for each in own)] for own in by_term]
-    print_rows(["term", *names], rows, "table")
+    print_rows(["term", *names], rows)
     if not datasets:
         return
     click.echo(
@@ -180,9 +180,9 @@ def _print(report: Vocabularies) -> None:
         ]
         longer.append([task, counts[0]["limit"], *shares])
     numbers = [*names, "Wiki+Books", "PubMed"]
-    print_rows(["task", *numbers], lengths, "table", numbers)
+    print_rows(["task", *numbers], lengths, numbers=numbers)
     click.echo("Inputs longer than the limit of training (sub-tokens)")
-    print_rows(["task", "limit", *names], longer, "table", numbers=["limit", *names])
+    print_rows(["task", "limit", *names], longer, numbers=["limit", *names])
 
 
 def _percent(value: float | None, digits: int) -> str:

@@ -151,7 +151,7 @@ def _show_tables(described: Sequence[Described]) -> None:
         if any(scores):
             cells = [f"{one['mean']:.2f}, {one['sd']:.2f}" if one else "-" for one in scores]
             rows.append([name, "score: mean, sd", *cells])
-    print_rows(("dataset", "label", *SPLITS), rows, "table", numbers=SPLITS)
+    print_rows(("dataset", "label", *SPLITS), rows, numbers=SPLITS)
     if ruled := [each for each in described if each["examples_per_word"] is not None]:
         columns = [
             Column("dataset", "task"),
@@ -174,7 +174,7 @@ def _show_tables(described: Sequence[Described]) -> None:
             published = present[0]["table_8"]
             rows.append([name, f"{mean:.1f}", *(published.values() if published else ("", ""))])
         numbers = ("here", "Wiki+Books", "PubMed")
-        print_rows(("dataset", *numbers), rows, "table", numbers)
+        print_rows(("dataset", *numbers), rows, numbers=numbers)
         click.echo(
             "Mean sub-tokens per input over all splits, and Table 8 of Gu et al. for its two vocabularies."
         )

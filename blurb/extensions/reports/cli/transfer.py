@@ -67,7 +67,7 @@ def _print_square(lines: list[TransferRecord]) -> None:
         [name, *(_cell(cells.get((name, other))) for other in tested)]
         for name in dict.fromkeys(line.trained_on for line in lines)
     ]
-    print_rows(titles, rows, "table", numbers=titles[1:])
+    print_rows(titles, rows, numbers=titles[1:])
     if broader := [line.tested_on for line in lines if line.broader]:
         click.echo(f"{', '.join(dict.fromkeys(broader))}: its label holds more than this entity.")
 

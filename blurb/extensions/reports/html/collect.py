@@ -36,7 +36,7 @@ from blurb.planning.ablations import COLUMNS, SCHEMA
 from blurb.results import comparability, comparison, groups, published
 from blurb.results.row import Origin, Row, label_rows
 from blurb.results.schema import undo_neutral
-from blurb.results.score import DATASETS, SCORE, DatasetScores, datasets_by_type
+from blurb.results.score import DATASETS, SCORE, DatasetScores, type_weights
 from blurb.store.record import Record
 from blurb.system.files import open_ordinary
 from blurb.table_files import table_of
@@ -57,11 +57,7 @@ def comparisons(entries: Sequence[PageRow], tasks: Sequence[str]) -> PairwiseCom
 
     :param entries: entries in the order of the page, the best first
     """
-    names = (
-        *tasks,
-        *(str(kind) for kind, group in datasets_by_type().items() if len(group) > 1),
-        SCORE,
-    )
+    names = (*tasks, *(kind for kind, weights in type_weights().items() if len(weights) > 1), SCORE)
     with_runs = [
         place
         for place, entry in enumerate(entries)

@@ -311,12 +311,12 @@ def test_no_folder_of_anybody_gets_onto_the_page(text: str, shown: str) -> None:
 
 def test_a_weak_part_names_the_whole() -> None:
     known = {name: intervals.run_numbers(name, [80.0, 81.0]) for name in NAMES}
-    types, score, _ = intervals.averages(known)
-    assert {value.basis for value in types.values()} == {"seeds"}
+    means = intervals.averages(known)
+    assert {value.basis for value in means.values()} == {"seeds"}
     known["gad"] = intervals.run_numbers("gad", [80.0])
-    types, score, _ = intervals.averages(known)
-    assert (types["relation"].low, types["relation"].basis) == (None, "")
-    assert score.low is None
+    means = intervals.averages(known)
+    assert (means["relation"].low, means["relation"].basis) == (None, "")
+    assert means["score"].low is None
 
 
 def test_a_task_that_a_table_names_is_never_loaded(tmp_path: Path) -> None:
