@@ -30,7 +30,7 @@ from blurb.scoring.bodies import TOOL
 from blurb.scoring.prompts import Prompts
 from blurb.store.trial import from_json
 from blurb.system.cache import cache_home
-from blurb.system.files import read_json, replacing_file, write_json
+from blurb.system.files import read_json, replacing_file, text_hash, write_json
 from blurb.tasks import SCORED, ScoredSplit, Split, Task
 
 MANIFEST, CACHE, DIGITS = "manifest.json", "requests", 8
@@ -84,16 +84,12 @@ class Manifest:
     @cached_property
     def digits(self) -> str:
         """The end of each `custom_id`."""
-        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[
-            :DIGITS
-        ]
+        return text_hash(json.dumps(asdict(self), sort_keys=True))[:DIGITS]
 
     @property
     def input_hash(self) -> str:
         """Hash of all that decides how an example is put, except the draw of the shots."""
-        return hashlib.sha256(
-            json.dumps([self.prompts_hash, self.shots, self.version]).encode()
-        ).hexdigest()
+        return text_hash(json.dumps([self.prompts_hash, self.shots, self.version]))
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -280,7 +280,7 @@ def label_lists(task: Task, file: AnswerFile, written: Reading) -> list[list[str
 
 def numbers(task: Task, file: AnswerFile, written: Reading) -> list[float]:
     """One number an example, near the scale of the gold scores."""
-    low, high = (float(str(task.metric_options[name])) for name in ("low", "high"))
+    low, high = task.scale
     reach = (high - low) / 2  # a regression may leave the scale a little; another scale does by far
     for answer in file.answers:
         if not written.any_scale and not low - reach <= answer.value <= high + reach:

@@ -217,6 +217,11 @@ def file_hash(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def text_hash(text: str) -> str:
+    """SHA-256 of a text in UTF-8, as hexadecimal digits."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 def seal_folder(folder: Path) -> None:
     """Writes the SHA-256 of all files of a folder into its `SEAL.json`; a kill leaves a folder without one."""
     write_json(folder / SEAL, {"sha256": _hash_files(folder)})

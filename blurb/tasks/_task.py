@@ -150,6 +150,11 @@ class Task:
         """Whether its files are where its task file says, not below the data folder."""
         return bool(self.file) and not self.suite
 
+    @property
+    def scale(self) -> tuple[float, float]:
+        """The lowest and the highest score, of a task whose examples have scores."""
+        return float(str(self.metric_options["low"])), float(str(self.metric_options["high"]))
+
     def expected(self, split: Split) -> int | None:
         """Expected size of a split, in `unit`; None if unknown."""
         return self.released.get(split, self.sizes.get(split))

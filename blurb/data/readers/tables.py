@@ -37,11 +37,11 @@ def read_gad(
     path: Path, task: Task, split: Split, errors: ErrorCollector = FIRST
 ) -> Iterator[Example]:
     """`index TAB sentence TAB label` with a header; the index starts at 0 in every file and names no document."""
-
-    def example(line: FileLine, cells: list[str]) -> Example:
-        return make_relation(task, f"{split}.{cells[0]}", cells[1], cells[2], line)
-
-    return make_examples(rows_of(path, 3, ("index", "sentence", "label"), errors), example, errors)
+    return make_examples(
+        rows_of(path, 3, ("index", "sentence", "label"), errors),
+        lambda line, cells: make_relation(task, f"{split}.{cells[0]}", cells[1], cells[2], line),
+        errors,
+    )
 
 
 def make_relation(task: Task, id_: str, text: str, label: str, line: FileLine) -> Example:

@@ -74,8 +74,7 @@ def _make_example(record: Record, task: Task, line: FileLine) -> Example:
         ]
         row[field] = labels if field == "labels" else labels[0]
     if "score" in row:
-        low, high = (float(str(task.metric_options[bound])) for bound in ("low", "high"))
-        row["score"] = check_score(row["score"], low, high, line)
+        row["score"] = check_score(row["score"], *task.scale, line)
     if "head" in columns:
         row.update(_find_entities(record, task, line))
     if "tags" in row:

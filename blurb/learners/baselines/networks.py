@@ -7,7 +7,6 @@ and `blurb.json`, sealed; no pickle.
 
 from __future__ import annotations
 
-import inspect
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -27,6 +26,7 @@ from blurb import formulations, tasks
 from blurb.checkpoints import Checkpoint, ModelSource
 from blurb.checkpoints.scratch import SPECIAL, train_wordpiece
 from blurb.formulations._base import Formulation
+from blurb.heads._spec import plugin_options
 from blurb.heads.bilstm import BiLSTMLayer
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.learners import building
@@ -257,20 +257,11 @@ def save(learner: FromScratch, folder: Path, trial: Mapping[str, Any]) -> None:
         "learner": kind,
         "model": f"baseline:{kind}",
         "max_length": learner.limit,
-        "options": options(learner),
+        "options": {name: getattr(learner, name) for name in plugin_options(type(learner))},
         "task": learner.formulation.task.declaration,
     }
     write_json(folder / ABOUT, {**about, **trial})
     seal_folder(folder)
-
-
-def options(learner: FromScratch) -> dict[str, Any]:
-    """The constructor's parameters with defaults, with their values."""
-    return {
-        each.name: getattr(learner, each.name)
-        for each in inspect.signature(type(learner)).parameters.values()
-        if each.default is not each.empty
-    }
 
 
 def load(
@@ -295,9 +286,9 @@ def load(
             Checkpoint(folder).tokenizer, load_file(folder / NETWORK), about["max_length"]
         )
     except (SafetensorError, OSError, RuntimeError, ValueError, TypeError) as error:
-        why = str(error).splitlines()[0]
         raise ModelError(
-            f"does not fit the task and options in {ABOUT} ({why}).", where=folder / NETWORK
+            f"does not fit the task and options in {ABOUT} ({str(error).splitlines()[0]}).",
+            where=folder / NETWORK,
         ) from error
     return learner, about
 
