@@ -182,8 +182,11 @@ class Checkpoint:
                 else [path for pattern in PATTERNS for path in sorted(self.folder.glob(pattern))]
             )
             if not files:
-                what = "no weights; expected model.safetensors or pytorch_model.bin"
-                raise ModelError(what, where=self.folder, fix=other_release(self.folder))
+                raise ModelError(
+                    "no weights; expected model.safetensors or pytorch_model.bin",
+                    where=self.folder,
+                    fix=other_release(self.folder),
+                )
             for path in files:
                 with errors:
                     check_header(self.folder, path)
@@ -199,8 +202,11 @@ class Checkpoint:
         elif with_tokenizer:
             with errors:
                 _ = self.outline if whole else None  # a model of pictures lacks none
-                what = f"no tokenizer (expected one of {', '.join(TOKENIZERS)})."
-                raise ModelError(what, where=self.folder, fix=fix)
+                raise ModelError(
+                    f"no tokenizer (expected one of {', '.join(TOKENIZERS)}).",
+                    where=self.folder,
+                    fix=fix,
+                )
 
     def check_structure(self) -> None:
         """Raises a ModelError for a folder that is no checkpoint: an adapter, a folder of checkpoints."""

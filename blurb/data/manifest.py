@@ -159,9 +159,9 @@ def update(folder: Path, name: str, made: Mapping[str, Any]) -> list[str]:
             with replacing_file(path) as aside:
                 aside.write_bytes(text.encode("utf-8", "replace"))
     except OSError as error:
-        why = error.strerror or error
         raise DataError(
-            f"cannot be written: {why}. The files of {name} are complete nevertheless.", path
+            f"cannot be written: {error.strerror or error}. The files of {name} are complete nevertheless.",
+            path,
         ) from error
     return warnings
 

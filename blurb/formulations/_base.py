@@ -18,6 +18,7 @@ import numpy.typing as npt
 from blurb import formulations, metrics
 from blurb.data.schema import Example, input_texts
 from blurb.inputs.features import Features, Ragged
+from blurb.inputs.texts import encode_texts
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.messages import SettingsError, opt
 from blurb.metrics import Counts
@@ -225,6 +226,13 @@ def log_loss(probabilities: Array) -> Array:
     return -np.log(np.clip(np.asarray(probabilities, np.float64), RAREST, 1 - RAREST))
 
 
+class OneText(Formulation):
+    """A text per unit; long ones are truncated at the end."""
+
+    def features(self, units: Sequence[Example], tokenizer: Tokenizer, max_length: int) -> Features:
+        return encode_texts([unit["text"] for unit in units], tokenizer, max_length)
+
+
 class Classification(Formulation):
     """One class per unit, for relations, questions and texts."""
 
@@ -256,8 +264,8 @@ class Classification(Formulation):
         ]
 
     def constants(self, train: Sequence[Example]) -> list[str]:
-        common = [label for label, _ in Counter(unit["label"] for unit in train).most_common()]
-        return common + [label for label in self.labels if label not in common]
+        common = dict(Counter(unit["label"] for unit in train).most_common())
+        return [*(common | dict.fromkeys(self.labels, 0))]
 
 
 def majority_score(task: Task, train: Sequence[Example], rows: Sequence[Example]) -> float:

@@ -141,7 +141,7 @@ class ModelName:
 
 def named_models() -> list[ModelName]:
     """Presets, encoders that start from scratch, baselines."""
-    models = [
+    presets = [
         ModelName(
             name,
             "preset",
@@ -152,11 +152,18 @@ def named_models() -> list[ModelName]:
         )
         for name, facts in preset_facts().items()
     ]
-    for name, size in scratch.SIZES.items():
-        what = f"random weights, {size['num_hidden_layers']} layers of {size['hidden_size']}"
-        models.append(ModelName(f"{scratch.PREFIX}{name}", "scratch", what, "", "data"))
-    models += [
+    from_scratch = [
+        ModelName(
+            f"{scratch.PREFIX}{name}",
+            "scratch",
+            f"random weights, {size['num_hidden_layers']} layers of {size['hidden_size']}",
+            "",
+            "data",
+        )
+        for name, size in scratch.SIZES.items()
+    ]
+    baselines = [
         ModelName(f"{PREFIX}{name}", kind.rows.name, kind.summary, "", "nothing")
         for name, kind in named_kinds().items()
     ]
-    return models
+    return [*presets, *from_scratch, *baselines]

@@ -34,7 +34,8 @@ def by_task(values: Mapping[str, Mapping[str, Any]]) -> Tables:
 
 def of(tables: Tables, baseline: str, task: Task) -> dict[str, Any]:
     """The settings of a baseline for a task: those of the task over those of its type."""
-    found: dict[str, Any] = {}
-    for part in ("", task.type, task.name):
-        found.update(tables.get((baseline, part), {}))
-    return found
+    return {
+        name: value
+        for part in ("", task.type, task.name)
+        for name, value in tables.get((baseline, part), {}).items()
+    }

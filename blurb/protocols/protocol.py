@@ -85,9 +85,11 @@ class Protocol:
     @property
     def tables(self) -> list[Mapping[str, Any]]:
         """All tables of settings; of a search, one for each value."""
-        grids = (self.search, self.adapter_search)
         searched = [
-            {axis: value} for grid in grids for axis, values in grid.items() for value in values
+            {axis: value}
+            for grid in (self.search, self.adapter_search)
+            for axis, values in grid.items()
+            for value in values
         ]
         return [
             self.everywhere,

@@ -80,8 +80,9 @@ def decode_answers(
             f"give the same {opt('data')}.",
         )
     if unknown := replies.by_id.keys() - {unit["id"] for unit in units}:
-        line = replies.by_id[min(unknown)].line
-        raise line.error(f"there is no example {min(unknown)[:40]!r} in {split} of {task.name}.")
+        raise replies.by_id[min(unknown)].line.error(
+            f"there is no example {min(unknown)[:40]!r} in {split} of {task.name}."
+        )
     faults[TWO_ANSWERS] += replies.twice
     given = [read(task, manifest, unit, replies.by_id.get(unit["id"]), faults) for unit in units]
     replies.unread = given.count(None) / len(units)

@@ -104,9 +104,9 @@ def _by_id(
                 fix="blurb data export writes the examples with their ids.",
             )
         if unit in places:
-            first = file.answers[places[unit]].line
             raise file.error(
-                f"the id {answer.id[:40]!r} occurs twice; the first is at line {first}.", answer
+                f"the id {answer.id[:40]!r} occurs twice; the first is at line {file.answers[places[unit]].line}.",
+                answer,
             )
         places[unit] = place
     missing = [unit["id"] for place, unit in enumerate(units) if place not in places]
@@ -208,8 +208,9 @@ def _cache_key(task: Task, paths: Mapping[Split, Path]) -> str:
         with contextlib.suppress(OSError):
             status = path.stat()
             stamps.append([str(path.absolute()), status.st_size, status.st_mtime_ns, status.st_ino])
-    declared = repr(sorted(asdict(task).items()))
-    content = json.dumps([__version__, plugins.formulation_hash(task), declared, stamps])
+    content = json.dumps(
+        [__version__, plugins.formulation_hash(task), repr(sorted(asdict(task).items())), stamps]
+    )
     return text_hash(content)[:32]
 
 

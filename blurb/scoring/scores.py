@@ -224,9 +224,15 @@ def replied(task: Task, replies: Replies, folder: Path, split: Split) -> Matched
     formulation, units = requests.requested_examples(task, folder, split, replies.manifest.limit)
     faults = Counter[str]()
     given = decode_answers(task, replies, units, split, faults)
-    facts = matching.facts(task, folder)
     return MatchedAnswers(
-        formulation, split, units, given, facts, "by id", faults=+faults, replies=replies
+        formulation,
+        split,
+        units,
+        given,
+        matching.facts(task, folder),
+        "by id",
+        faults=+faults,
+        replies=replies,
     )
 
 

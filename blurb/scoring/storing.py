@@ -67,10 +67,13 @@ def add(
         )
         _write_trial(store, trial, origin, answers.formulation, columns)
         trials[trial.task] = trial
-    hashes = {task: {seed: trial.hash} for task, trial in trials.items()}
-    families = {task: trial.family for task, trial in trials.items()}
-    unread = {trials[each.task.name].hash: each.unread for each in scores if each.unread >= TOLD}
-    row = replace(like, trials=hashes, families=families, unread=unread, trained_on=trained_on)
+    row = replace(
+        like,
+        trials={task: {seed: trial.hash} for task, trial in trials.items()},
+        families={task: trial.family for task, trial in trials.items()},
+        unread={trials[each.task.name].hash: each.unread for each in scores if each.unread >= TOLD},
+        trained_on=trained_on,
+    )
     with store.locked():
         before = {each.key: each.trials for each in row_trials.read(store, near=model)}.get(
             row.key, {}

@@ -115,8 +115,12 @@ def suite_of(name: str) -> Suite:
     :raises UnknownName: if none of that name was typed before, or comes with blurb
     """
     if name not in suite_names():
-        how = f" Its folder must be typed: {opt('suite', 'FOLDER')} (docs/suites.md)."
-        raise UnknownName("suite", name, suite_names(), how=how)
+        raise UnknownName(
+            "suite",
+            name,
+            suite_names(),
+            how=f" Its folder must be typed: {opt('suite', 'FOLDER')} (docs/suites.md).",
+        )
     return load_suite(name)
 
 
@@ -221,8 +225,11 @@ def _check_own(task: Task, where: Path) -> None:
     check_free(task.name, str(where), task.suite)
     known = _files.get(task.name, task)
     if task.suite and task.name != where.stem:
-        what = f"the task calls itself {task.name}, and a task of a suite has the name of its file"
-        raise SettingsError(what, where=where, fix=f"rename it {task.name}{SUFFIX}.")
+        raise SettingsError(
+            f"the task calls itself {task.name}, and a task of a suite has the name of its file",
+            where=where,
+            fix=f"rename it {task.name}{SUFFIX}.",
+        )
     if known.file != task.file:
         raise SettingsError(
             f"{known.file} already declares a task {task.name}",
@@ -234,8 +241,11 @@ def _check_own(task: Task, where: Path) -> None:
         if taken := [
             path for path, mark in _places(task).items() if theirs.get(path, mark) != mark
         ]:
-            what = f"{taken[0]} is a file of the task {other.name}, which would be written over"
-            raise SettingsError(what, where=where, fix="choose another path.")
+            raise SettingsError(
+                f"{taken[0]} is a file of the task {other.name}, which would be written over",
+                where=where,
+                fix="choose another path.",
+            )
 
 
 def _places(task: Task) -> dict[str, str]:

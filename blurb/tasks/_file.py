@@ -285,10 +285,11 @@ def _check_format(table: Mapping[str, Any], kind: str, where: str, errors: Error
     if "dummies" in table and not has_entities:
         errors.add(_inapplicable_key("dummies", kind, where))
     if has_entities and name in ("tsv", "csv") and "dummies" not in table:
-        what = f"'dummies' is missing. The format {name} has no spans, so the text must contain dummies in place of the"
         errors.add(
             SettingsError(
-                f'{what} two entities; for example dummies = ["@GENE$", "@DISEASE$"].', where=where
+                f"'dummies' is missing. The format {name} has no spans, so the text must contain dummies in place of "
+                'the two entities; for example dummies = ["@GENE$", "@DISEASE$"].',
+                where=where,
             )
         )
 
@@ -314,8 +315,13 @@ def _check_metric(
             )
     named = [f"'{key}'" for key in ("metric", *LABEL_METRICS) if key in content]
     if len(named) > 1:
-        what = "'negative' is micro F1 of the other classes, 'positive' F1 of this class."
-        errors.add(SettingsError(f"give only one of {' and '.join(named)}: {what}", where=where))
+        errors.add(
+            SettingsError(
+                f"give only one of {' and '.join(named)}: 'negative' is micro F1 of the other classes, 'positive' F1 "
+                "of this class.",
+                where=where,
+            )
+        )
     possible = (task_type.metric, *task_type.metrics)
     if (name := content.get("metric", task_type.metric)) not in possible:
         errors.add(UnknownName(f"metric of a {content['type']} task", name, possible, where=where))
@@ -500,20 +506,14 @@ def _template_format(task_type: TaskType, form: str, renamed: Mapping[str, str])
         *task_type.fields,
         *(("head", "tail") if "head" in columns and form == "jsonl" else ()),
     ]
-    lines = [
-        f"# Expected columns or keys: {', '.join(fields)}; optional: id, doc_id. To use other names:"
-    ]
     used = ", ".join(f'{field} = "{name}"' for field, name in renamed.items())
-    lines.append(
-        f"columns = {{ {used} }}" if used else f'# columns = {{ {fields[0]} = "sentence" }}'
-    )
-    if form != "jsonl":
-        lines.append("header = true  # false: no header row; columns gives column numbers from 0")
-    if form != "jsonl" and "labels" in columns:
-        lines.append('separator = "|"  # between two labels of a row')
-    if "head" in columns:
-        comment = "" if form != "jsonl" else "# "
-        lines.append(
-            f'{comment}dummies = ["@GENE$", "@DISEASE$"]  # replace the two entities in the text'
-        )
-    return lines
+    dummies = 'dummies = ["@GENE$", "@DISEASE$"]  # replace the two entities in the text'
+    lines = {
+        f"# Expected columns or keys: {', '.join(fields)}; optional: id, doc_id. To use other names:": True,
+        f"columns = {{ {used} }}" if used else f'# columns = {{ {fields[0]} = "sentence" }}': True,
+        "header = true  # false: no header row; columns gives column numbers from 0": form
+        != "jsonl",
+        'separator = "|"  # between two labels of a row': form != "jsonl" and "labels" in columns,
+        dummies if form != "jsonl" else f"# {dummies}": "head" in columns,
+    }
+    return [line for line, holds in lines.items() if holds]

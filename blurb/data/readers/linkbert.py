@@ -49,14 +49,14 @@ def _required_texts(record: Record, keys: tuple[str, ...], line: FileLine) -> li
 
 
 def _words_and_tags(record: Record, line: FileLine) -> tuple[list[str], list[str]]:
-    tokens, tags = record.get("tokens"), record.get("ner_tags")
-    for values in (tokens, tags):
-        if not isinstance(values, list) or not all(
-            isinstance(value, str) and value.strip() for value in values
-        ):
-            raise line.error("tokens and ner_tags must be lists of non-blank strings.")
-    assert isinstance(tokens, list)
-    assert isinstance(tags, list)
+    given: list[Any] = [record.get("tokens"), record.get("ner_tags")]
+    if not all(
+        isinstance(values, list)
+        and all(isinstance(value, str) and value.strip() for value in values)
+        for values in given
+    ):
+        raise line.error("tokens and ner_tags must be lists of non-blank strings.")
+    tokens, tags = given
     if len(tokens) != len(tags) or not tokens:
         raise line.error(
             f"expected one tag per token, found {len(tokens)} tokens and {len(tags)} tags."

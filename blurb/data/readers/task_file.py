@@ -229,8 +229,9 @@ def _read_table_file(
     def record(line: FileLine, cells: list[str]) -> Record:
         names = header or [f"column {place}" for place in range(len(cells))]
         if len(cells) != len(names):
-            cut = "" if quoted else "TAB-separated "
-            raise line.error(f"expected {len(names)} {cut}columns, found {len(cells)}.")
+            raise line.error(
+                f"expected {len(names)} {'' if quoted else 'TAB-separated '}columns, found {len(cells)}."
+            )
         places = _column_places(names, fields, columns, line, f"{len(cells)} without header")
         values: Record = {
             "present": names,

@@ -307,11 +307,11 @@ def words(texts: Sequence[str], size: int, min_count: int) -> Tokenizer:
         normalizers.BertNormalizer(lowercase=True),
         pre_tokenizers.BertPreTokenizer(),
     )
-    counts: Counter[str] = Counter()
-    for text in texts:
-        counts.update(
-            {word for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(text))}
-        )
+    counts = Counter(
+        word
+        for text in texts
+        for word in {word for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(text))}
+    )
     kept = sorted(
         (word for word in counts if counts[word] >= min_count),
         key=lambda word: (-counts[word], word),

@@ -6,6 +6,7 @@ import hashlib
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -216,11 +217,9 @@ class Reader:
                 if features.word_ids is not None
                 else "",
             }
-
-            def fill(arrays: Sequence[Half], features: Features = features) -> None:
-                self.frozen.fill(features, names, arrays)
-
-            arrays, note = stored_vectors(key, [shape] * len(LAYERS), fill)
+            arrays, note = stored_vectors(
+                key, [shape] * len(LAYERS), partial(self.frozen.fill, features, names)
+            )
             if note:
                 log.warning("vectors of %s: %s", units.name, note)
                 self.facts[f"{units.name}_vectors"] = note
