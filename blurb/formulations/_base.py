@@ -21,7 +21,6 @@ from blurb.inputs.features import Features, Ragged
 from blurb.inputs.texts import encode_texts
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.messages import SettingsError, opt
-from blurb.metrics import Counts
 from blurb.protocols.settings import Settings, Where, show_setting
 from blurb.tasks import Task
 
@@ -203,7 +202,7 @@ class Formulation(ABC):
 
     def counts(
         self, gold: Sequence[Any], predicted: Sequence[Any], documents: Documents
-    ) -> tuple[Counts, Documents]:
+    ) -> tuple[metrics.Counts, Documents]:
         """The counts whose sums determine the score, (scored units, summands), and the document of each scored unit.
 
         A document is None if the source does not name it. `Metric.score` computes the score from sums.

@@ -8,10 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from blurb.inputs.features import Features
+from blurb.inputs.features import Features, Ints
 from blurb.system.cache import cache_home
 from blurb.system.files import replacing_file, text_hash
 
@@ -39,7 +36,7 @@ class TokenizedSplit:
         return self.limit - sum(self.special)
 
     @property
-    def lengths(self) -> npt.NDArray[np.int64]:
+    def lengths(self) -> Ints:
         """(inputs,) number of sub-tokens before truncation, including special tokens."""
         return self.whole.ids.lengths
 

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
-from blurb.checkpoints import scratch
+from blurb.checkpoints import ModelSource, resolve_checkpoint as of_checkpoint, scratch
 from blurb.checkpoints.references import preset_facts
-from blurb.checkpoints.source import ModelSource, resolve_checkpoint as of_checkpoint
 from blurb.heads._spec import canonical_spec, parse_spec
 from blurb.learners import PREFIX, LearnerKind, get_named, is_named, kinds, named_kinds, of_trial
 from blurb.messages import ModelError

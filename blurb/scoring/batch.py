@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 from blurb.messages import DataError, count_noun, notify
 from blurb.scoring import bodies, requests
-from blurb.scoring.requests import Manifest
 from blurb.system.files import open_ordinary
 from blurb.system.text_files import HEAD_BYTES, decode_text, refuse_binary
 from blurb.table_files import FileLine, json_object
@@ -54,7 +53,7 @@ class Replies:
     :param tokens_in: of all requests, as the server counts; likewise `tokens_out`
     """
 
-    manifest: Manifest
+    manifest: requests.Manifest
     first: FileLine
     by_id: dict[str, Reply] = field(default_factory=dict)
     failed: dict[str, FileLine] = field(default_factory=dict)

@@ -25,7 +25,6 @@ from blurb.grouping import by_key
 from blurb.learners.base import Subset
 from blurb.messages import BlurbError, DataError, SettingsError, opt
 from blurb.scoring import answer_forms, matching, prompts
-from blurb.scoring.answer_forms import NO_LABEL
 from blurb.scoring.bodies import TOOL
 from blurb.scoring.prompts import Prompts
 from blurb.store.trial import from_json
@@ -184,7 +183,8 @@ def shots_of(task: Task, train: Sequence[Example], count: int, seed: int) -> lis
     queues = by_key((name, row) for row in ranked for name in answer_forms.of(task).classes(row))
     sizes = Counter({name: len(rows) for name, rows in queues.items()})
     order = sorted(
-        sizes, key=lambda name: (name is NO_LABEL and "tags" in train[0], -sizes[name], name)
+        sizes,
+        key=lambda name: (name is answer_forms.NO_LABEL and "tags" in train[0], -sizes[name], name),
     )
     drawn: dict[str, Example] = {}
     while len(drawn) < count:

@@ -12,7 +12,6 @@ from blurb.messages import SettingsError, UnknownName, fold_name, notify, opt
 from blurb.names import TASK, file_beside, resolve_name
 from blurb.registry import Registry
 from blurb.tasks import _file, _suites, types
-from blurb.tasks._file import of_fields
 from blurb.tasks._suites import Suite
 from blurb.tasks._task import SCORED, SPLITS, Download, ScoredSplit, Source, Split, Task, tsv_files
 from blurb.tasks.types import TYPES, TaskType
@@ -290,7 +289,7 @@ def of_declaration(content: Mapping[str, Any], where: str) -> Task:
     name, suite = content.get("name"), content.get("suite", "")
     known = known_task(name) if isinstance(name, str) else None
     is_same = known is not None and known.suite == suite and (suite or not known.file)
-    return of_fields(content, known if is_same else None, where)
+    return _file.of_fields(content, known if is_same else None, where)
 
 
 def to_read(task: Task) -> Task:

@@ -14,7 +14,6 @@ from blurb.system import text_files
 from blurb.system.files import check_types
 from blurb.tasks import types
 from blurb.tasks._task import SPLITS, Download, Source, Split, Task
-from blurb.tasks.types import TaskType
 
 READER = "blurb.data.readers.task_file:read"
 """The reader of every file with `[format]`."""
@@ -221,7 +220,7 @@ def load(path: Path, shipped: bool = False, suite: str = "") -> Task:
 def _check_for_type(
     content: Mapping[str, Any],
     table: Mapping[str, Any],
-    task_type: TaskType,
+    task_type: types.TaskType,
     where: str,
     errors: ErrorCollector,
 ) -> None:
@@ -242,7 +241,7 @@ def _check_for_type(
     _check_metric(content, task_type, where, errors)
 
 
-def _type_named(name: str, where: str) -> TaskType:
+def _type_named(name: str, where: str) -> types.TaskType:
     if name not in types.TYPES and name not in types.names():
         raise UnknownName("task type", name, types.names(), where=where)
     return types.get(name)
@@ -301,7 +300,7 @@ def _inapplicable_key(key: str, kind: str, where: str) -> SettingsError:
 
 
 def _check_metric(
-    content: Mapping[str, Any], task_type: TaskType, where: str, errors: ErrorCollector
+    content: Mapping[str, Any], task_type: types.TaskType, where: str, errors: ErrorCollector
 ) -> None:
     """Adds what is wrong with the keys that select or configure the metric."""
     keys = [key for key in (*LABEL_METRICS, "scale") if key in content]
@@ -328,7 +327,7 @@ def _check_metric(
 
 
 def _metric_and_options(
-    content: Mapping[str, Any], task_type: TaskType
+    content: Mapping[str, Any], task_type: types.TaskType
 ) -> tuple[str, dict[str, Any]]:
     """The metric that a file names or BLURB's for the type, and its options from `negative`, `positive` or `scale`."""
     for key, metric in LABEL_METRICS.items():
@@ -461,7 +460,6 @@ def template(
         METRIC if negative is None else {**METRIC, "negative": f"negative = {json.dumps(negative)}"}
     )
     task_type = types.get(kind)
-    assert form in task_type.formats
     lines = [
         f'name = "{name}"',
         f'type = "{kind}"  # {", ".join(types.names())}',
@@ -485,7 +483,7 @@ def template(
     return "\n".join(lines) + "\n"
 
 
-def _template_labels(task_type: TaskType, labels: Sequence[str]) -> list[str]:
+def _template_labels(task_type: types.TaskType, labels: Sequence[str]) -> list[str]:
     if not task_type.has_labels:
         return []
     what = "entity types" if "tags" in task_type.columns else "classes"
@@ -494,7 +492,7 @@ def _template_labels(task_type: TaskType, labels: Sequence[str]) -> list[str]:
     ]
 
 
-def _template_format(task_type: TaskType, form: str, renamed: Mapping[str, str]) -> list[str]:
+def _template_format(task_type: types.TaskType, form: str, renamed: Mapping[str, str]) -> list[str]:
     if form == "conll":
         return [
             "token = 0  # column number from 0; -1 is the last column",

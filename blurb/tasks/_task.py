@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal, TypedDict
 
 from blurb.records import Count
 from blurb.tasks import types
-from blurb.tasks.types import TaskType
 
 Split = Literal["train", "dev", "test"]
 SPLITS: tuple[Split, ...] = ("train", "dev", "test")
@@ -131,7 +130,7 @@ class Task:
     broader: bool = False
 
     @property
-    def task_type(self) -> TaskType:
+    def task_type(self) -> types.TaskType:
         """The declaration of the task's type."""
         return types.get(self.type)
 

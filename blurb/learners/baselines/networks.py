@@ -32,7 +32,6 @@ from blurb.inputs.tokenizer import Tokenizer
 from blurb.learners import building
 from blurb.learners.base import Subset
 from blurb.learners.finetuning import network
-from blurb.learners.finetuning.network import NetworkLearner
 from blurb.learners.finetuning.saved_models import whole_embedding
 from blurb.learners.saved_models import ABOUT, read_about
 from blurb.messages import ModelError, SettingsError, UnknownName
@@ -50,7 +49,7 @@ def check(source: ModelSource, formulation: Formulation, where: Where = unknown_
     building.learner(source, formulation, "cpu", "fp32")
 
 
-class FromScratch(NetworkLearner):
+class FromScratch(network.NetworkLearner):
     """A network with random weights and a vocabulary of the training texts.
 
     :param vocabulary: `words` or `wordpiece`

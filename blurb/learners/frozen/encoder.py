@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -22,7 +21,7 @@ from blurb.heads.pooling._base import word_vectors
 from blurb.heads.pooling.cls import Cls
 from blurb.heads.pooling.mean import Mean
 from blurb.heads.pooling.mention_mean import MentionMean
-from blurb.inputs.features import RAGGED, Features, Ragged
+from blurb.inputs.features import RAGGED, Features, Ints, Ragged
 from blurb.inputs.tokenized_split import cached_features, features_key
 from blurb.learners.base import Subset
 from blurb.learners.frozen.vectors import Half, stored_vectors
@@ -138,7 +137,7 @@ def middle(layers: int) -> int:
 def fingerprint(features: Features) -> str:
     """A hash of everything that an encoder reads, so that tasks on the same texts share their vectors."""
     digest = hashlib.sha256()
-    parts: Mapping[str, Ragged | npt.NDArray[np.int64] | None] = {
+    parts: Mapping[str, Ragged | Ints | None] = {
         **{name: getattr(features, name) for name in RAGGED},
         "entities": features.entities,
     }
