@@ -115,8 +115,9 @@ def hash_and_verdict(task: Task, rows: dict[Split, list[Example]]) -> tuple[str,
     counts = {split: task.task_type.size(examples) for split, examples in rows.items()}
     declared: dict[str, str] = {}
     if task.is_declared:
-        text = json.dumps([task.labels, task.metric, task.metric_options], sort_keys=True)
-        declared["declaration"] = text_hash(text)
+        declared["declaration"] = text_hash(
+            json.dumps([task.labels, task.metric, task.metric_options], sort_keys=True)
+        )
     return hash_splits({**hashes, **declared}), verdict(task, counts, hashes)
 
 

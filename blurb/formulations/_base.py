@@ -216,8 +216,13 @@ class Formulation(ABC):
 
     def score_of(self, units: Sequence[Any], predicted: Sequence[Any]) -> float:
         """The score of the predictions for some units, as a fraction."""
-        gold = [self.gold(unit) for unit in units]
-        return self.main_metric(self.score(gold, predicted, [unit.get("doc_id") for unit in units]))
+        return self.main_metric(
+            self.score(
+                [self.gold(unit) for unit in units],
+                predicted,
+                [unit.get("doc_id") for unit in units],
+            )
+        )
 
 
 def log_loss(probabilities: Array) -> Array:

@@ -62,10 +62,9 @@ class Document(OneText):
     def output(
         self, units: Sequence[Example], features: Features, predicted: Arrays, scores: Arrays
     ) -> Output:
-        names = [
+        return [
             [label for label, on in zip(self.labels, row, strict=True) if on] for row in predicted
-        ]
-        return names, [list(map(float, row)) for row in scores]
+        ], [list(map(float, row)) for row in scores]
 
     def losses(
         self, units: Sequence[Example], features: Features, scores: Arrays

@@ -318,11 +318,13 @@ def _in_order(chosen: Iterable[Task]) -> list[Task]:
 
 def load_selection(wanted: str | Iterable[str], suite: str | None = None) -> list[Task]:
     """Select tasks as typed: names as in `select_tasks`, and task files by path."""
-    words = (
-        load(word.strip()).name if word.strip().endswith(SUFFIX) else word
-        for word in words_of(wanted)
+    return select_tasks(
+        (
+            load(word.strip()).name if word.strip().endswith(SUFFIX) else word
+            for word in words_of(wanted)
+        ),
+        suite,
     )
-    return select_tasks(words, suite)
 
 
 def select_names(

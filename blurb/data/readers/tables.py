@@ -64,8 +64,14 @@ def make_relation(task: Task, id_: str, text: str, label: str, line: FileLine) -
     head, tail = (
         {"start": start, "end": end, "type": text[start + 1 : end - 1]} for start, end in spans
     )
-    label = check_label(label, task.labels, line)
-    return {"id": id_, "doc_id": doc_id, "text": text, "head": head, "tail": tail, "label": label}
+    return {
+        "id": id_,
+        "doc_id": doc_id,
+        "text": text,
+        "head": head,
+        "tail": tail,
+        "label": check_label(label, task.labels, line),
+    }
 
 
 def read_similarity(
