@@ -100,8 +100,7 @@ def folder(name: str, owners: Callable[[str], Collection[str]]) -> str:
     :raises SettingsError: if the folder is taken and the encoded name is too long
     """
     present = owners(plain(name))
-    is_file = plain(name).lower().endswith(FILES)
-    if not is_file and (not present or name in present):
+    if not plain(name).lower().endswith(FILES) and (not present or name in present):
         return plain(name)
     if len(encoded(name)) > LONGEST:
         raise SettingsError(

@@ -5,21 +5,19 @@ What a parameter may be, its words in help, and its default are those of Python,
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields as dataclass_fields
 from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 from blurb import fields
-from blurb.fields import Field, declare_field
 
 GROUPS = ("", "Tasks and data", "Protocol", "Model", "Trials", "Machine", "Results")
 """In the order of help, of the signature of `blurb.run` and of docs/reference.md."""
 
 
 @dataclass(frozen=True)
-class Option(Field):
+class Option(fields.Field):
     """The command line's side of a field; `bool` is a flag.
 
     :param flag: if that is not the name with hyphens
@@ -64,7 +62,9 @@ def option(default: Any, group: str, help: str, **more: Any) -> Any:
     :param help: one or two sentences
     :param more: of `Option`
     """
-    return declare_field(default, Option(group=group, help=help, filled=default != "", **more))
+    return fields.declare_field(
+        default, Option(group=group, help=help, filled=default != "", **more)
+    )
 
 
 def option_parameters(source: Callable[..., Any] | type) -> dict[str, Parameter]:
@@ -74,10 +74,10 @@ def option_parameters(source: Callable[..., Any] | type) -> dict[str, Parameter]
 
 def _class_parameters(kind: Any) -> dict[str, Parameter]:
     declarations, hints, options = fields.of(kind), fields.hints(kind), []
-    for each in dataclasses.fields(kind):
+    for each in dataclass_fields(kind):
         if isinstance(declarations.get(each.name), Option):
             default = {} if each.default_factory is dict else each.default
-            default = inspect.Parameter.empty if default is dataclasses.MISSING else default
+            default = inspect.Parameter.empty if default is MISSING else default
             options.append(Parameter(each.name, hints[each.name], default, declarations[each.name]))
     return {
         each.name: each for each in sorted(options, key=lambda each: GROUPS.index(each.about.group))

@@ -53,9 +53,11 @@ def content_of(path: Path) -> bytes:
 
 
 def _unreadable_file(path: Path, error: OSError) -> DataError:
-    missing = isinstance(error, FileNotFoundError)
     return DataError(
-        "the file is missing." if missing else f"the file cannot be read: {error.strerror}.", path
+        "the file is missing."
+        if isinstance(error, FileNotFoundError)
+        else f"the file cannot be read: {error.strerror}.",
+        path,
     )
 
 

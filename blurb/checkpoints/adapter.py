@@ -20,7 +20,7 @@ from blurb.checkpoints.reading import blame_folder, read_json
 from blurb.checkpoints.references import default_name, folder_or_id, load_presets
 from blurb.checkpoints.weights import check_header, check_names, read_weights
 from blurb.fields import TEXTS, Field, read_table
-from blurb.messages import ErrorCollector, ModelError, first_of, opt
+from blurb.messages import FIRST, BlurbError, ModelError, first_of, opt
 
 ADAPTER, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 FOLDER = "merged-adapter"
@@ -124,11 +124,10 @@ def read_config(folder: Path) -> dict[str, Any]:
             where=folder,
             fix=MERGE,
         )
-    errors = ErrorCollector()
-    config = read_table(given, Field(dict, keys=UNDERSTOOD), None, errors)
-    if errors.errors:
-        raise ModelError(f"{ADAPTER}: {errors.errors[0]}", where=folder, fix=MERGE)
-    return config
+    try:
+        return read_table(given, Field(dict, keys=UNDERSTOOD), None, FIRST)
+    except BlurbError as error:
+        raise ModelError(f"{ADAPTER}: {error}", where=folder, fix=MERGE) from None
 
 
 def _load_matrices(folder: Path) -> dict[str, Any]:

@@ -309,8 +309,13 @@ def check_config(
     """
     wrong = (config_fault(*field) for field in config_fields(config))
     for fault in (*code_faults(config, remote_code), *filter(None, wrong)):
-        fix = fault.fix or "Correct it, or save the model again."
-        errors.add(ModelError(fault.what, where=folder / "config.json", fix=fix))
+        errors.add(
+            ModelError(
+                fault.what,
+                where=folder / "config.json",
+                fix=fault.fix or "Correct it, or save the model again.",
+            )
+        )
 
 
 def check_code(folder: Path, contents: Mapping[str, Mapping[str, Any]]) -> None:
@@ -358,10 +363,10 @@ def code_faults(config: Mapping[str, Any], remote_code: bool = False) -> Iterato
                 and content is not None
                 and content not in IMPLEMENTATIONS
             ):
-                fits = (
-                    f"{name} must be one of {', '.join(ATTENTION)} (got {shorten_value(content)})"
+                yield ModelError(
+                    f"{name} must be one of {', '.join(ATTENTION)} (got {shorten_value(content)}); others are not "
+                    "supported."
                 )
-                yield ModelError(f"{fits}; others are not supported.")
 
 
 def config_fields(config: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from blurb.checkpoints import adapter, architecture, loading
-from blurb.checkpoints.architecture import EncoderSize, check_code, check_config, size_of
 from blurb.checkpoints.reading import blame_folder, read_json, shorten_value
 from blurb.checkpoints.tokenizer_files import TOKENIZER_CONFIG, TOKENIZERS, read_tokenizer_config
 from blurb.checkpoints.weights import (
@@ -100,9 +99,9 @@ class Checkpoint:
         return int(sum(parameter.numel() for parameter in self.outline.parameters()))
 
     @cached_property
-    def size(self) -> EncoderSize:
+    def size(self) -> architecture.EncoderSize:
         """Sizes that decide the time and memory of a pass."""
-        return size_of(self.outline)
+        return architecture.size_of(self.outline)
 
     @cached_property
     def tokenizer(self) -> Tokenizer:
@@ -172,7 +171,7 @@ class Checkpoint:
                 config = self.config_json
                 with errors:
                     self.check_code()
-                check_config(self.folder, config, self.remote_code, errors)
+                architecture.check_config(self.folder, config, self.remote_code, errors)
         whole = has_config and len(errors.errors) == before
         with errors:
             # An unreadable configuration may name them: its fault is then reported again, and counts once.
@@ -182,8 +181,11 @@ class Checkpoint:
                 else [path for pattern in PATTERNS for path in sorted(self.folder.glob(pattern))]
             )
             if not files:
-                what = "no weights; expected model.safetensors or pytorch_model.bin"
-                raise ModelError(what, where=self.folder, fix=other_release(self.folder))
+                raise ModelError(
+                    "no weights; expected model.safetensors or pytorch_model.bin",
+                    where=self.folder,
+                    fix=other_release(self.folder),
+                )
             for path in files:
                 with errors:
                     check_header(self.folder, path)
@@ -199,8 +201,11 @@ class Checkpoint:
         elif with_tokenizer:
             with errors:
                 _ = self.outline if whole else None  # a model of pictures lacks none
-                what = f"no tokenizer (expected one of {', '.join(TOKENIZERS)})."
-                raise ModelError(what, where=self.folder, fix=fix)
+                raise ModelError(
+                    f"no tokenizer (expected one of {', '.join(TOKENIZERS)}).",
+                    where=self.folder,
+                    fix=fix,
+                )
 
     def check_structure(self) -> None:
         """Raises a ModelError for a folder that is no checkpoint: an adapter, a folder of checkpoints."""
@@ -244,13 +249,15 @@ class Checkpoint:
     def check_config(self) -> None:
         """Raises a ModelError for a configuration of an impossible encoder, or of code that nobody allowed."""
         self.check_code()
-        check_config(self.folder, self.config_json, self.remote_code, FIRST)
+        architecture.check_config(self.folder, self.config_json, self.remote_code, FIRST)
 
     def check_code(self) -> None:
         """Raises a ModelError for code that may run, but is no part of the hash of the checkpoint."""
         if self.remote_code:
             config = {CONFIG: self.config_json} if (self.folder / CONFIG).is_file() else {}
-            check_code(self.folder, {**config, TOKENIZER_CONFIG: self.tokenizer_config})
+            architecture.check_code(
+                self.folder, {**config, TOKENIZER_CONFIG: self.tokenizer_config}
+            )
 
     def check_fit(self) -> None:
         """Raises a ModelError if configuration, tokenizer and weights do not belong together, or suit no text."""

@@ -144,10 +144,9 @@ def _framed_alike(inner: Any, file: Any, config: Mapping[str, Any]) -> bool:
         config.get(name) is not None for name in ("add_bos_token", "add_eos_token")
     ):
         return True
-    texts = (("the",), ("the", "of"))
     return all(
         file.encode(*each).ids == inner(*each, truncation=False, padding=False)["input_ids"]
-        for each in texts
+        for each in (("the",), ("the", "of"))
     )
 
 

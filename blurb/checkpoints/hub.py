@@ -163,9 +163,8 @@ def read(folder: Path) -> DownloadOrigin | None:
     if not (folder / RECORD).is_file():
         return None
     content = read_json(folder, RECORD)
-    texts = (content.get(name) for name in ("repository", "revision", "asked"))
     if content.keys() != set(DownloadOrigin.__annotations__) or not all(
-        isinstance(text, str) for text in texts
+        isinstance(content[name], str) for name in ("repository", "revision", "asked")
     ):
         raise ModelError(
             f"{RECORD} is no record of a download", where=folder, fix="remove that file."

@@ -141,9 +141,10 @@ def _refuse_what_is_no_name(reference: str, path: Path) -> None:
         fitting = sorted(
             (match for match in glob.glob(str(path)) if Path(match).is_dir()), key=by_number
         )
-        many = f"as a pattern it matches {first_of(fitting, 10)}: remove the quotes"
-        hint = many if fitting else "as a pattern it matches none"
-        raise ModelError(f"There is no model folder '{reference}'; {hint}.")
+        found = f"{first_of(fitting, 10)}: remove the quotes" if fitting else "none"
+        raise ModelError(
+            f"There is no model folder '{reference}'; as a pattern it matches {found}."
+        )
 
 
 def _without_secrets(reference: str) -> str:

@@ -200,8 +200,11 @@ def with_casing(
     elif casing == "cased" and tokenizer.lower_cases and not lowers:
         impossible = "the vocabulary is lower case"
     if impossible:
-        what = f"{opt('casing', casing)} is not possible, as {impossible}"
-        raise ModelError(what, where=folder, fix=f"remove {opt('casing')}.")
+        raise ModelError(
+            f"{opt('casing', casing)} is not possible, as {impossible}",
+            where=folder,
+            fix=f"remove {opt('casing')}.",
+        )
     if casing == "uncased" or not lowers:
         return tokenizer
     if not casing:

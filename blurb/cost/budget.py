@@ -120,8 +120,9 @@ def choose_protocol(
             plans[rung] = prepare(rung, tasks)
         except (SettingsError, ErrorGroup) as error:
             reasons = getattr(error, "errors", (error,))
-            is_data = any(isinstance(each, DataError) for each in reasons)
-            if is_data or len(refused) == len(LADDER) - 1:
+            if len(refused) == len(LADDER) - 1 or any(
+                isinstance(each, DataError) for each in reasons
+            ):
                 raise
             refused[rung] = " ".join(map(str, reasons))
     try:

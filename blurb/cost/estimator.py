@@ -37,8 +37,7 @@ def read_finished(job: Job, threads: int) -> Iterator[tuple[Trial, float]]:
             seconds = max(
                 0.01, sum(filter(None, (provenance.train_seconds, provenance.predict_seconds)))
             )
-            alike = (trial.kind, trial.precision) == (job.learner, job.trial.precision)
-            if alike and all(
+            if (trial.kind, trial.precision) == (job.learner, job.trial.precision) and all(
                 provenance.environment.get(name) == here[name]
                 for name in ("device", "threads", "cpus")
             ):

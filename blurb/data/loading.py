@@ -5,7 +5,6 @@ They lie, if nobody says where, in the folder that `blurb data get` fills.
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import json
 import os
@@ -31,7 +30,7 @@ from blurb.messages import (
     with_effect,
 )
 from blurb.registry import load_object
-from blurb.system.files import file_hash
+from blurb.system.files import file_hash, text_hash
 from blurb.tasks import SPLITS, Split, Task
 
 if TYPE_CHECKING:
@@ -116,8 +115,9 @@ def hash_and_verdict(task: Task, rows: dict[Split, list[Example]]) -> tuple[str,
     counts = {split: task.task_type.size(examples) for split, examples in rows.items()}
     declared: dict[str, str] = {}
     if task.is_declared:
-        text = json.dumps([task.labels, task.metric, task.metric_options], sort_keys=True)
-        declared["declaration"] = hashlib.sha256(text.encode()).hexdigest()
+        declared["declaration"] = text_hash(
+            json.dumps([task.labels, task.metric, task.metric_options], sort_keys=True)
+        )
     return hash_splits({**hashes, **declared}), verdict(task, counts, hashes)
 
 

@@ -155,13 +155,16 @@ def update(folder: Path, name: str, made: Mapping[str, Any]) -> list[str]:
                     f"{error} It was replaced; datasets prepared before will be read in full."
                 )
             content = {"schema": SCHEMA, "datasets": dict(sorted({**before, name: made}.items()))}
-            text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
             with replacing_file(path) as aside:
-                aside.write_bytes(text.encode("utf-8", "replace"))
+                aside.write_bytes(
+                    f"{json.dumps(content, indent=1, ensure_ascii=False)}\n".encode(
+                        "utf-8", "replace"
+                    )
+                )
     except OSError as error:
-        why = error.strerror or error
         raise DataError(
-            f"cannot be written: {why}. The files of {name} are complete nevertheless.", path
+            f"cannot be written: {error.strerror or error}. The files of {name} are complete nevertheless.",
+            path,
         ) from error
     return warnings
 
@@ -174,6 +177,11 @@ def _sources_read(read: Mapping[str, str]) -> list[dict[str, Any]]:
             sources += [{"path": path, "sha256": read[path]} for path in paths]
             continue
         lines = "".join(f"{read[path]}  {PurePosixPath(path).name}\n" for path in paths)
-        digest = hashlib.sha256(lines.encode("utf-8", "replace")).hexdigest()
-        sources.append({"path": f"{folder}/*", "files": len(paths), "sha256": digest})
+        sources.append(
+            {
+                "path": f"{folder}/*",
+                "files": len(paths),
+                "sha256": hashlib.sha256(lines.encode("utf-8", "replace")).hexdigest(),
+            }
+        )
     return sources

@@ -119,8 +119,15 @@ class Pairs(SeenStrings):
         positive = {options["positive"]} if "positive" in options else set(self.task.labels)
         positive -= {options.get("negative")}
         if not positive.isdisjoint((gold, predicted)):
-            spans = example["head"], example["tail"]
-            names = (example["text"][span["start"] : span["end"]] for span in spans)
+            names = (
+                example["text"][span["start"] : span["end"]]
+                for span in (example["head"], example["tail"])
+            )
             string = " | ".join(sorted(" ".join(name.lower().split()) for name in names))
-            kind = gold if gold in positive else predicted
-            yield Item(string, kind, gold == predicted, predicted in positive, gold in positive)
+            yield Item(
+                string,
+                gold if gold in positive else predicted,
+                gold == predicted,
+                predicted in positive,
+                gold in positive,
+            )

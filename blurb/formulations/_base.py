@@ -18,9 +18,9 @@ import numpy.typing as npt
 from blurb import formulations, metrics
 from blurb.data.schema import Example, input_texts
 from blurb.inputs.features import Features, Ragged
+from blurb.inputs.texts import encode_texts
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.messages import SettingsError, opt
-from blurb.metrics import Counts
 from blurb.protocols.settings import Settings, Where, show_setting
 from blurb.tasks import Task
 
@@ -202,7 +202,7 @@ class Formulation(ABC):
 
     def counts(
         self, gold: Sequence[Any], predicted: Sequence[Any], documents: Documents
-    ) -> tuple[Counts, Documents]:
+    ) -> tuple[metrics.Counts, Documents]:
         """The counts whose sums determine the score, (scored units, summands), and the document of each scored unit.
 
         A document is None if the source does not name it. `Metric.score` computes the score from sums.
@@ -216,13 +216,25 @@ class Formulation(ABC):
 
     def score_of(self, units: Sequence[Any], predicted: Sequence[Any]) -> float:
         """The score of the predictions for some units, as a fraction."""
-        gold = [self.gold(unit) for unit in units]
-        return self.main_metric(self.score(gold, predicted, [unit.get("doc_id") for unit in units]))
+        return self.main_metric(
+            self.score(
+                [self.gold(unit) for unit in units],
+                predicted,
+                [unit.get("doc_id") for unit in units],
+            )
+        )
 
 
 def log_loss(probabilities: Array) -> Array:
     """The log-loss of answers with these probabilities, in nats."""
     return -np.log(np.clip(np.asarray(probabilities, np.float64), RAREST, 1 - RAREST))
+
+
+class OneText(Formulation):
+    """A text per unit; long ones are truncated at the end."""
+
+    def features(self, units: Sequence[Example], tokenizer: Tokenizer, max_length: int) -> Features:
+        return encode_texts([unit["text"] for unit in units], tokenizer, max_length)
 
 
 class Classification(Formulation):
@@ -256,8 +268,8 @@ class Classification(Formulation):
         ]
 
     def constants(self, train: Sequence[Example]) -> list[str]:
-        common = [label for label, _ in Counter(unit["label"] for unit in train).most_common()]
-        return common + [label for label in self.labels if label not in common]
+        common = dict(Counter(unit["label"] for unit in train).most_common())
+        return [*(common | dict.fromkeys(self.labels, 0))]
 
 
 def majority_score(task: Task, train: Sequence[Example], rows: Sequence[Example]) -> float:

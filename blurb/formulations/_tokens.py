@@ -88,12 +88,8 @@ class TokenTagging(Formulation):
         return len(gold)
 
     def constants(self, train: Sequence[Example]) -> list[str]:
-        common = [
-            tag for tag, _ in Counter(tag for unit in train for tag in unit["tags"]).most_common()
-        ]
-        return common + [
-            tag for tag in tagging.labels(self.task.labels, "bio") if tag not in common
-        ]
+        common = dict(Counter(tag for unit in train for tag in unit["tags"]).most_common())
+        return [*(common | dict.fromkeys(tagging.labels(self.task.labels, "bio"), 0))]
 
     def constant(self, answer: str, unit: Example) -> list[str]:
         return [answer] * len(unit["tokens"])

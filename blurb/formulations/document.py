@@ -9,15 +9,13 @@ from typing import Any
 import numpy as np
 
 from blurb.data.schema import Example
-from blurb.formulations._base import Array, Arrays, Documents, Formulation, Output, log_loss
+from blurb.formulations._base import Array, Arrays, Documents, OneText, Output, log_loss
 from blurb.grouping import by_key
 from blurb.inputs.features import Features
-from blurb.inputs.texts import encode_texts
-from blurb.inputs.tokenizer import Tokenizer
 from blurb.metrics import Counts
 
 
-class Document(Formulation):
+class Document(OneText):
     """Predicts labels with a probability above 0.5; an abstract has the union of the labels of its units.
 
     The lengths in the paper's Table 8 imply `document_unit = "sentence"`; LinkBERT uses `"abstract"`
@@ -50,9 +48,6 @@ class Document(Formulation):
         present = set(labels)
         return [label for label in self.task.labels if label in present]
 
-    def features(self, units: Sequence[Example], tokenizer: Tokenizer, max_length: int) -> Features:
-        return encode_texts([unit["text"] for unit in units], tokenizer, max_length)
-
     def targets(self, units: Sequence[Example]) -> Array:
         return np.array(
             [[label in unit["labels"] for label in self.labels] for unit in units], dtype=np.float32
@@ -67,10 +62,9 @@ class Document(Formulation):
     def output(
         self, units: Sequence[Example], features: Features, predicted: Arrays, scores: Arrays
     ) -> Output:
-        names = [
+        return [
             [label for label, on in zip(self.labels, row, strict=True) if on] for row in predicted
-        ]
-        return names, [list(map(float, row)) for row in scores]
+        ], [list(map(float, row)) for row in scores]
 
     def losses(
         self, units: Sequence[Example], features: Features, scores: Arrays

@@ -16,5 +16,7 @@ class Ner(TokenTagging):
     def score(
         self, gold: Sequence[Any], predicted: Sequence[Any], documents: Documents
     ) -> dict[str, float]:
-        figures = super().score(gold, predicted, documents)
-        return {**figures, "strict_f1": metrics.entity_f1(gold, predicted, strict=True)["f1"]}
+        return {
+            **super().score(gold, predicted, documents),
+            "strict_f1": metrics.entity_f1(gold, predicted, strict=True)["f1"],
+        }

@@ -44,14 +44,9 @@ class CRF(Head):
 
     def predict(self, features: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
         """The best path, and the probability of each of its tags over all paths."""
-        return self._predict(features, mask, None)
+        return self.predict_windows(features, mask, None)
 
     def predict_windows(
-        self, features: Tensor, mask: Tensor | None, inside: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        return self._predict(features, mask, inside)
-
-    def _predict(
         self, features: Tensor, mask: Tensor | None, inside: Tensor | None
     ) -> tuple[Tensor, Tensor]:
         assert mask is not None

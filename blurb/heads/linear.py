@@ -31,9 +31,11 @@ class Linear(Head):
         match self.problem.kind:
             case "tokens":  # not `logits[mask]`: to count its rows a GPU would have to finish first
                 assert mask is not None
-                wanted = targets.masked_fill(~mask, PADDING)
                 return functional.cross_entropy(
-                    logits.flatten(0, 1), wanted.flatten(), reduction="sum", ignore_index=PADDING
+                    logits.flatten(0, 1),
+                    targets.masked_fill(~mask, PADDING).flatten(),
+                    reduction="sum",
+                    ignore_index=PADDING,
                 )
             case "single":
                 return functional.cross_entropy(logits, targets, reduction="sum")

@@ -110,8 +110,11 @@ def dummify(text: str, head: Span, tail: Span, types: Sequence[str]) -> Marked:
         return Marked(turned.text, turned.tail, turned.head)
     first, second = (f"@{name}$" for name in types)
     before = text[: head[0]] + first + text[head[1] : tail[0]]
-    spans = (head[0], head[0] + len(first)), (len(before), len(before) + len(second))
-    return Marked(before + second + text[tail[1] :], *spans)
+    return Marked(
+        before + second + text[tail[1] :],
+        (head[0], head[0] + len(first)),
+        (len(before), len(before) + len(second)),
+    )
 
 
 def insert(text: str, head: Span, tail: Span, names: Sequence[str]) -> Marked:

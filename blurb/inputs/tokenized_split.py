@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from blurb.inputs.features import Features
+from blurb.inputs.features import Features, Ints
 from blurb.system.cache import cache_home
-from blurb.system.files import replacing_file
+from blurb.system.files import replacing_file, text_hash
 
 
 @dataclass(frozen=True)
@@ -40,7 +36,7 @@ class TokenizedSplit:
         return self.limit - sum(self.special)
 
     @property
-    def lengths(self) -> npt.NDArray[np.int64]:
+    def lengths(self) -> Ints:
         """(inputs,) number of sub-tokens before truncation, including special tokens."""
         return self.whole.ids.lengths
 
@@ -69,7 +65,7 @@ def cached_features(key: Mapping[str, object], build: Callable[[], Features]) ->
     read never fails a run.
     """
     text = json.dumps({**key, "version": VERSION}, sort_keys=True)
-    path = cache_home() / "features" / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.npz"
+    path = cache_home() / "features" / f"{text_hash(text)[:32]}.npz"
     # If the file is missing or damaged, numpy and zipfile raise anything.
     with contextlib.suppress(Exception):
         return Features.read(path)

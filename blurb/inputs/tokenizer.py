@@ -7,7 +7,6 @@ BPE, SentencePiece and tokenizers without a fast version are treated alike.
 from __future__ import annotations
 
 import copy
-import hashlib
 import json
 import re
 import tempfile
@@ -22,7 +21,7 @@ import numpy as np
 
 from blurb.inputs.features import Ints, Ragged
 from blurb.messages import ModelError
-from blurb.system.files import file_hash
+from blurb.system.files import file_hash, text_hash
 
 
 @dataclass(frozen=True)
@@ -261,7 +260,7 @@ class Tokenizer:
                 **self._slow_state(),
             }
         text = json.dumps({"state": state, "frame": asdict(self.special_tokens)}, sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()
+        return text_hash(text)
 
     def _slow_state(self) -> dict[str, Any]:
         """Merges and switches, which decide the ids of a slow tokenizer besides its vocabulary."""

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
-from blurb.checkpoints import scratch
+from blurb.checkpoints import ModelSource, resolve_checkpoint as of_checkpoint, scratch
 from blurb.checkpoints.references import preset_facts
-from blurb.checkpoints.source import ModelSource, resolve_checkpoint as of_checkpoint
 from blurb.heads._spec import canonical_spec, parse_spec
 from blurb.learners import PREFIX, LearnerKind, get_named, is_named, kinds, named_kinds, of_trial
 from blurb.messages import ModelError
@@ -141,7 +140,7 @@ class ModelName:
 
 def named_models() -> list[ModelName]:
     """Presets, encoders that start from scratch, baselines."""
-    models = [
+    presets = [
         ModelName(
             name,
             "preset",
@@ -152,11 +151,18 @@ def named_models() -> list[ModelName]:
         )
         for name, facts in preset_facts().items()
     ]
-    for name, size in scratch.SIZES.items():
-        what = f"random weights, {size['num_hidden_layers']} layers of {size['hidden_size']}"
-        models.append(ModelName(f"{scratch.PREFIX}{name}", "scratch", what, "", "data"))
-    models += [
+    from_scratch = [
+        ModelName(
+            f"{scratch.PREFIX}{name}",
+            "scratch",
+            f"random weights, {size['num_hidden_layers']} layers of {size['hidden_size']}",
+            "",
+            "data",
+        )
+        for name, size in scratch.SIZES.items()
+    ]
+    baselines = [
         ModelName(f"{PREFIX}{name}", kind.rows.name, kind.summary, "", "nothing")
         for name, kind in named_kinds().items()
     ]
-    return models
+    return [*presets, *from_scratch, *baselines]

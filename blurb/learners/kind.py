@@ -66,11 +66,6 @@ class RowKind:
         return self.measures in ("", FINE_TUNING)
 
 
-def nothing(formulation: Formulation) -> Collection[str]:
-    """No setting."""
-    return ()
-
-
 @dataclass(frozen=True)
 class LearnerKind:
     """A kind of learner. Its code is named as `module:object`, and imported when it is used.
@@ -109,7 +104,7 @@ class LearnerKind:
     settings: Collection[str]
     backward: bool = False
     seconds: float = 0.0
-    unused: Callable[[Formulation], Collection[str]] = nothing
+    unused: Callable[[Formulation], Collection[str]] = lambda formulation: ()
     check: str = ""
     save: str = ""
     restore: str = ""

@@ -44,8 +44,13 @@ def check(protocol: Protocol, where: Path | str, errors: ErrorCollector) -> Prot
         )
     for key, value in (("search", protocol.search), ("lr_by_size", protocol.lr_by_size)):
         if value and not kind.searches:
-            what = f"[{key}] does not apply to {kind.rows.noun}, which always selects on dev"
-            errors.add(SettingsError(what, where=where, fix="remove it."))
+            errors.add(
+                SettingsError(
+                    f"[{key}] does not apply to {kind.rows.noun}, which always selects on dev",
+                    where=where,
+                    fix="remove it.",
+                )
+            )
     for table in (protocol.everywhere, *protocol.per_task.values()):
         with errors:
             check_settings(kind, table, where)
@@ -57,6 +62,10 @@ def check_settings(kind: LearnerKind, names: Iterable[str], where: Path | str) -
     errors = ErrorCollector()
     for name in names:
         if kind.refuses and name not in kind.settings:
-            what = f"{name} does not apply to {kind.rows.noun}; its settings are {', '.join(kind.settings)}."
-            errors.add(SettingsError(what, where=where))
+            errors.add(
+                SettingsError(
+                    f"{name} does not apply to {kind.rows.noun}; its settings are {', '.join(kind.settings)}.",
+                    where=where,
+                )
+            )
     errors.stop()

@@ -10,11 +10,10 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 from blurb.messages.text import fold_name, redact_secrets
 
-P = ParamSpec("P")
 T = TypeVar("T")
 TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.tmp$")
 """The end of the names of our temporary files; hidden files of other names are somebody else's."""

@@ -9,7 +9,6 @@ from typing import Any
 from blurb import tasks
 from blurb.fields import Field
 from blurb.protocols.settings import FIELDS, TABLE
-from blurb.tasks import TYPES, Task
 
 Tables = Mapping[tuple[str, str], Mapping[str, Any]]
 """Settings by baseline and task or task type; "" is all tasks."""
@@ -17,7 +16,7 @@ Tables = Mapping[tuple[str, str], Mapping[str, Any]]
 
 def table() -> Field:
     """`[baselines.NAME]` and `[baselines.NAME.tasks.TASK]`, where TASK may be a task type."""
-    by_task = dict.fromkeys((*TYPES, *(task.name for task in tasks.all())), TABLE)
+    by_task = dict.fromkeys((*tasks.TYPES, *(task.name for task in tasks.all())), TABLE)
     return Field(
         dict, keys=replace(TABLE, keys={**FIELDS, "tasks": Field(dict, keys=by_task, noun="task")})
     )
@@ -32,9 +31,10 @@ def by_task(values: Mapping[str, Mapping[str, Any]]) -> Tables:
     return tables
 
 
-def of(tables: Tables, baseline: str, task: Task) -> dict[str, Any]:
+def of(tables: Tables, baseline: str, task: tasks.Task) -> dict[str, Any]:
     """The settings of a baseline for a task: those of the task over those of its type."""
-    found: dict[str, Any] = {}
-    for part in ("", task.type, task.name):
-        found.update(tables.get((baseline, part), {}))
-    return found
+    return {
+        name: value
+        for part in ("", task.type, task.name)
+        for name, value in tables.get((baseline, part), {}).items()
+    }

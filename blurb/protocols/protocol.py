@@ -6,7 +6,6 @@ refuses others.
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import json
 from collections.abc import Mapping
@@ -18,7 +17,7 @@ from typing import Any
 
 from blurb import fields, names as name_rules, tasks
 from blurb.fields import Field
-from blurb.messages import ErrorCollector, SettingsError, UnknownName, opt
+from blurb.messages import FIRST, ErrorCollector, SettingsError, UnknownName, opt
 from blurb.protocols import baselines
 from blurb.protocols.settings import (
     DEFAULTS,
@@ -30,6 +29,7 @@ from blurb.protocols.settings import (
     in_groups,
 )
 from blurb.system import text_files
+from blurb.system.files import text_hash
 
 FOLDER = Path(__file__).parent
 BASELINES = "baselines"
@@ -85,9 +85,11 @@ class Protocol:
     @property
     def tables(self) -> list[Mapping[str, Any]]:
         """All tables of settings; of a search, one for each value."""
-        grids = (self.search, self.adapter_search)
         searched = [
-            {axis: value} for grid in grids for axis, values in grid.items() for value in values
+            {axis: value}
+            for grid in (self.search, self.adapter_search)
+            for axis, values in grid.items()
+            for value in values
         ]
         return [
             self.everywhere,
@@ -260,12 +262,10 @@ def without_rank() -> frozenset[str]:
 @cache
 def default_baselines() -> baselines.Tables:
     """The training settings of the baselines, unless a protocol has its own."""
-    errors = ErrorCollector()
-    values = fields.read_table(
-        _read_shipped(BASELINES), baselines.table(), f"{BASELINES}.toml", errors
+    shipped = _read_shipped(BASELINES)
+    return baselines.by_task(
+        fields.read_table(shipped, baselines.table(), f"{BASELINES}.toml", FIRST)
     )
-    errors.stop()
-    return baselines.by_task(values)
 
 
 def _read_shipped(name: str) -> dict[str, Any]:
@@ -310,7 +310,7 @@ def parse(
         seed_values=values.get("seeds", {}),
         search=values.get("search", {}),
         lr_by_size=sizes,
-        hash=hashlib.sha256(json.dumps(relevant, sort_keys=True, default=str).encode()).hexdigest(),
+        hash=text_hash(json.dumps(relevant, sort_keys=True, default=str)),
         learner=values.get("learner", ""),
         per_baseline=baselines.by_task(values.get("baselines", {})),
         small=small,

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass
+from dataclasses import MISSING, dataclass, fields as dataclass_fields
 from functools import partial
 from typing import Any
 
 from blurb import fields
-from blurb.fields import Field, declare_field
 from blurb.grouping import by_key
 from blurb.messages import UnknownName, opt, place_of_setting
 from blurb.registry import load_object
@@ -23,7 +21,7 @@ CHECKPOINTS_OWN = -1.0
 
 
 @dataclass(frozen=True)
-class Setting(Field):
+class Setting(fields.Field):
     """Declare a setting: default, bounds and help.
 
     :param later: whether it came after the first stores: it is left out of trials while it has its default, so that
@@ -40,7 +38,7 @@ def setting(default: Any, group: str, help: str, **facts: Any) -> Any:
     :param group: subject; a kind of learner names the groups that concern it (`blurb.learners.kind`)
     :param facts: of `Field`
     """
-    return declare_field(default, Setting(group=group, help=help, **facts))
+    return fields.declare_field(default, Setting(group=group, help=help, **facts))
 
 
 def _names_when_asked(target: str) -> Callable[[], Any]:
@@ -258,7 +256,7 @@ class Settings:
 FIELDS: Mapping[str, Setting] = fields.of(Settings)
 DEFAULTS: Mapping[str, Any] = {
     field.name: field.default
-    for field in dataclasses.fields(Settings)
+    for field in dataclass_fields(Settings)
     if field.default is not MISSING
 }
 Where = Callable[[str], str]
@@ -276,7 +274,7 @@ ELSEWHERE = {
     "dropout": "head_dropout",
 }
 """Names of the settings in transformers and its scripts, for suggestions."""
-TABLE = Field(dict, keys=FIELDS, noun="setting", aliases=ELSEWHERE)
+TABLE = fields.Field(dict, keys=FIELDS, noun="setting", aliases=ELSEWHERE)
 """A table of settings."""
 
 

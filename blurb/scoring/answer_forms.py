@@ -184,12 +184,8 @@ def _labels_of(task: Task, value: Any, names: Names) -> list[str]:
     return [label for label in task.labels if label in chosen]
 
 
-def _scale_of(task: Task) -> list[float]:
-    return [float(task.metric_options[end]) for end in ("low", "high")]  # type: ignore[arg-type]
-
-
 def _score_of(task: Task, value: Any, names: Names) -> float:
-    low, high = _scale_of(task)
+    low, high = task.scale
     if isinstance(value, bool) or not low <= float(value) <= high:
         raise ValueError
     return float(value)
@@ -243,7 +239,7 @@ FORMS: Mapping[str, AnswerForm] = {
         read=_score_of,
         # The end of the scale that is farther from the right score.
         unreadable=lambda task, unit: max(
-            reversed(_scale_of(task)), key=lambda end: abs(end - unit["score"])
+            reversed(task.scale), key=lambda end: abs(end - unit["score"])
         ),
     ),
 }

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 from blurb.messages import DataError, count_noun, notify
 from blurb.scoring import bodies, requests
-from blurb.scoring.requests import Manifest
 from blurb.system.files import open_ordinary
 from blurb.system.text_files import HEAD_BYTES, decode_text, refuse_binary
 from blurb.table_files import FileLine, json_object
@@ -54,7 +53,7 @@ class Replies:
     :param tokens_in: of all requests, as the server counts; likewise `tokens_out`
     """
 
-    manifest: Manifest
+    manifest: requests.Manifest
     first: FileLine
     by_id: dict[str, Reply] = field(default_factory=dict)
     failed: dict[str, FileLine] = field(default_factory=dict)
@@ -153,12 +152,16 @@ def read(paths: Sequence[Path]) -> dict[str, Replies]:
     by_task: dict[str, Replies] = {}
     for replies in by_digits.values():
         if lost := [line for key, line in replies.failed.items() if key not in replies.by_id]:
-            what = f"the server answered with an error: {replies.failure}"
-            count = count_noun(len(lost), "request")
-            raise lost[0].error(f"{what}. In all, {count} of {replies.manifest.task} failed", AGAIN)
+            raise lost[0].error(
+                f"the server answered with an error: {replies.failure}. In all, {count_noun(len(lost), 'request')} of "
+                f"{replies.manifest.task} failed",
+                AGAIN,
+            )
         if by_task.setdefault(replies.manifest.task, replies) is not replies:
-            what = f"these answer other requests of {replies.manifest.task} than those before"
-            raise replies.first.error(what, "score each set by itself.")
+            raise replies.first.error(
+                f"these answer other requests of {replies.manifest.task} than those before",
+                "score each set by itself.",
+            )
     return by_task
 
 

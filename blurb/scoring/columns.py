@@ -247,8 +247,11 @@ def _numbering_column(
         if are_numbers(each) and each != sorted(each, key=int)
     }
     if len({*map(tuple, numbers.values())}) > 1:
-        what = f"several columns may number the examples, and disagree: {', '.join(numbers)}."
-        raise DataError(what, path, fix="Call that of the ids 'id'.")
+        raise DataError(
+            f"several columns may number the examples, and disagree: {', '.join(numbers)}.",
+            path,
+            fix="Call that of the ids 'id'.",
+        )
     return next(iter(numbers.values()), [])
 
 

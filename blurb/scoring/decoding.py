@@ -17,7 +17,6 @@ from blurb.data.schema import Example, hash_rows
 from blurb.inputs import tagging
 from blurb.messages import DataError, opt
 from blurb.scoring import answer_forms
-from blurb.scoring.answer_forms import MISSING, OVERLAPPING, UNORDERED, SearchedWords
 from blurb.scoring.batch import Replies, Reply
 from blurb.scoring.bodies import FILTERED, REFUSED
 from blurb.scoring.requests import Manifest
@@ -36,10 +35,10 @@ FAULTS = {
     NO_JSON: EMPTY,
     SCHEMA: f"JSON that the schema does not allow; {EMPTY}",
     AROUND: "the text around the JSON was cut",
-    MISSING: "mentions; left out",
-    UNORDERED: "mentions; taken where they stand",
+    answer_forms.MISSING: "mentions; left out",
+    answer_forms.UNORDERED: "mentions; taken where they stand",
     SHORT: "fewer tags than words; O for the rest",
-    OVERLAPPING: "mentions on words of others; left out",
+    answer_forms.OVERLAPPING: "mentions on words of others; left out",
 }
 """Faults of answers and mentions -> how they are handled."""
 BEGINS = (
@@ -80,8 +79,9 @@ def decode_answers(
             f"give the same {opt('data')}.",
         )
     if unknown := replies.by_id.keys() - {unit["id"] for unit in units}:
-        line = replies.by_id[min(unknown)].line
-        raise line.error(f"there is no example {min(unknown)[:40]!r} in {split} of {task.name}.")
+        raise replies.by_id[min(unknown)].line.error(
+            f"there is no example {min(unknown)[:40]!r} in {split} of {task.name}."
+        )
     faults[TWO_ANSWERS] += replies.twice
     given = [read(task, manifest, unit, replies.by_id.get(unit["id"]), faults) for unit in units]
     replies.unread = given.count(None) / len(units)
@@ -152,5 +152,5 @@ def tags_of_mentions(
     task: Task, unit: Example, mentions: Sequence[Mapping[str, str]], faults: Counter[str]
 ) -> list[str]:
     """The tags of a sentence by its mentions."""
-    spans = SearchedWords(unit["tokens"]).spans(mentions, faults)
+    spans = answer_forms.SearchedWords(unit["tokens"]).spans(mentions, faults)
     return tagging.tags(spans, len(unit["tokens"]), "bio" if task.task_type.borders else "io")

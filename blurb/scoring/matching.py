@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -19,7 +18,7 @@ from blurb.scoring.columns import Answer, AnswerFile, are_numbers
 from blurb.store import plugins
 from blurb.store.trial import from_json
 from blurb.system.cache import cache_home
-from blurb.system.files import read_json, write_json
+from blurb.system.files import read_json, text_hash, write_json
 from blurb.tasks import SPLITS, Split, Task
 
 SHOWN = 3
@@ -31,9 +30,9 @@ def match(file: AnswerFile, units: Sequence[Example], split: str) -> tuple[list[
 
     :raises DataError: (file, line or ids) if not every unit has exactly one answer
     """
-    keys = _places_by_id(units, split).keys()
+    by_id = _places_by_id(units, split)
     for cells in file.columns:
-        if {*cells} <= keys and len({*cells}) > len(units) / 2 and not are_numbers(cells):
+        if {*cells} <= by_id.keys() and len({*cells}) > len(units) / 2 and not are_numbers(cells):
             answers = map(lambda answer, cell: replace(answer, id=cell), file.answers, cells)
             file = replace(file, answers=[*answers])
             break
@@ -41,8 +40,8 @@ def match(file: AnswerFile, units: Sequence[Example], split: str) -> tuple[list[
     if any(ids) and "" in ids:
         nameless = next(answer for answer in file.answers if not answer.id)
         raise file.error("an answer without an id, although others have one.", nameless)
-    if any(ids) and ({*ids} <= keys or not are_numbers(ids)):
-        places = _by_id(file, units, split)
+    if any(ids) and ({*ids} <= by_id.keys() or not are_numbers(ids)):
+        places = _by_id(file, units, split, by_id)
         _compare_content(file, units, places)
         return places, "by id"
     if len(file.answers) != len(units):
@@ -92,11 +91,12 @@ def _places_by_id(units: Sequence[Example], split: str) -> Mapping[str, int]:
     return keys | {unit["id"]: place for place, unit in enumerate(units)}
 
 
-def _by_id(file: AnswerFile, units: Sequence[Example], split: str) -> list[int]:
-    keys = _places_by_id(units, split)
+def _by_id(
+    file: AnswerFile, units: Sequence[Example], split: str, by_id: Mapping[str, int]
+) -> list[int]:
     places: dict[int, int] = {}
     for place, answer in enumerate(file.answers):
-        unit = keys.get(answer.id)
+        unit = by_id.get(answer.id)
         if unit is None:
             raise file.error(
                 f"there is no example {answer.id[:40]!r} in {split}.",
@@ -104,9 +104,9 @@ def _by_id(file: AnswerFile, units: Sequence[Example], split: str) -> list[int]:
                 fix="blurb data export writes the examples with their ids.",
             )
         if unit in places:
-            first = file.answers[places[unit]].line
             raise file.error(
-                f"the id {answer.id[:40]!r} occurs twice; the first is at line {first}.", answer
+                f"the id {answer.id[:40]!r} occurs twice; the first is at line {file.answers[places[unit]].line}.",
+                answer,
             )
         places[unit] = place
     missing = [unit["id"] for place, unit in enumerate(units) if place not in places]
@@ -208,9 +208,10 @@ def _cache_key(task: Task, paths: Mapping[Split, Path]) -> str:
         with contextlib.suppress(OSError):
             status = path.stat()
             stamps.append([str(path.absolute()), status.st_size, status.st_mtime_ns, status.st_ino])
-    declared = repr(sorted(asdict(task).items()))
-    content = json.dumps([__version__, plugins.formulation_hash(task), declared, stamps])
-    return hashlib.sha256(content.encode()).hexdigest()[:32]
+    content = json.dumps(
+        [__version__, plugins.formulation_hash(task), repr(sorted(asdict(task).items())), stamps]
+    )
+    return text_hash(content)[:32]
 
 
 def units_of(formulation: formulations.Formulation, folder: Path, split: Split) -> list[Example]:

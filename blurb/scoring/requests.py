@@ -25,12 +25,11 @@ from blurb.grouping import by_key
 from blurb.learners.base import Subset
 from blurb.messages import BlurbError, DataError, SettingsError, opt
 from blurb.scoring import answer_forms, matching, prompts
-from blurb.scoring.answer_forms import NO_LABEL
 from blurb.scoring.bodies import TOOL
 from blurb.scoring.prompts import Prompts
 from blurb.store.trial import from_json
 from blurb.system.cache import cache_home
-from blurb.system.files import read_json, replacing_file, write_json
+from blurb.system.files import read_json, replacing_file, text_hash, write_json
 from blurb.tasks import SCORED, ScoredSplit, Split, Task
 
 MANIFEST, CACHE, DIGITS = "manifest.json", "requests", 8
@@ -84,16 +83,12 @@ class Manifest:
     @cached_property
     def digits(self) -> str:
         """The end of each `custom_id`."""
-        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[
-            :DIGITS
-        ]
+        return text_hash(json.dumps(asdict(self), sort_keys=True))[:DIGITS]
 
     @property
     def input_hash(self) -> str:
         """Hash of all that decides how an example is put, except the draw of the shots."""
-        return hashlib.sha256(
-            json.dumps([self.prompts_hash, self.shots, self.version]).encode()
-        ).hexdigest()
+        return text_hash(json.dumps([self.prompts_hash, self.shots, self.version]))
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -188,7 +183,8 @@ def shots_of(task: Task, train: Sequence[Example], count: int, seed: int) -> lis
     queues = by_key((name, row) for row in ranked for name in answer_forms.of(task).classes(row))
     sizes = Counter({name: len(rows) for name, rows in queues.items()})
     order = sorted(
-        sizes, key=lambda name: (name is NO_LABEL and "tags" in train[0], -sizes[name], name)
+        sizes,
+        key=lambda name: (name is answer_forms.NO_LABEL and "tags" in train[0], -sizes[name], name),
     )
     drawn: dict[str, Example] = {}
     while len(drawn) < count:

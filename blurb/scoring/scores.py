@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -25,6 +24,7 @@ from blurb.scoring.columns import AnswerFile, reading_values
 from blurb.scoring.decoding import SHORT, decode_answers, tags_of_mentions
 from blurb.statistics import bootstrap
 from blurb.store.record import score_bounds
+from blurb.system.files import text_hash
 from blurb.tasks import SCORED, Split, Task
 
 RELEASED, ORDER = ("identical", "counts only"), "by order"
@@ -169,7 +169,7 @@ def hash_predictions(columns: Mapping[str, Sequence[Any]]) -> str:
     """SHA-256 of predictions by split and id; no text and no gold answer is part of it."""
     lines = zip(columns["split"], columns["id"], columns["prediction"], strict=True)
     text = "".join(json.dumps(line) + "\n" for line in sorted(lines, key=lambda line: line[:2]))
-    return hashlib.sha256(text.encode()).hexdigest()
+    return text_hash(text)
 
 
 def matched(
@@ -224,9 +224,15 @@ def replied(task: Task, replies: Replies, folder: Path, split: Split) -> Matched
     formulation, units = requests.requested_examples(task, folder, split, replies.manifest.limit)
     faults = Counter[str]()
     given = decode_answers(task, replies, units, split, faults)
-    facts = matching.facts(task, folder)
     return MatchedAnswers(
-        formulation, split, units, given, facts, "by id", faults=+faults, replies=replies
+        formulation,
+        split,
+        units,
+        given,
+        matching.facts(task, folder),
+        "by id",
+        faults=+faults,
+        replies=replies,
     )
 
 

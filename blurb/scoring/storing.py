@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -20,7 +19,7 @@ from blurb.store.record import PREDICTIONS, write_predictions
 from blurb.store.store import Store
 from blurb.store.trial import PROVENANCE, Configuration, Provenance, Trial
 from blurb.system import leases
-from blurb.system.files import write_json
+from blurb.system.files import text_hash, write_json
 
 UNKNOWN = ""
 """The precision, as nobody here has seen how the predictions were made."""
@@ -68,10 +67,13 @@ def add(
         )
         _write_trial(store, trial, origin, answers.formulation, columns)
         trials[trial.task] = trial
-    hashes = {task: {seed: trial.hash} for task, trial in trials.items()}
-    families = {task: trial.family for task, trial in trials.items()}
-    unread = {trials[each.task.name].hash: each.unread for each in scores if each.unread >= TOLD}
-    row = replace(like, trials=hashes, families=families, unread=unread, trained_on=trained_on)
+    row = replace(
+        like,
+        trials={task: {seed: trial.hash} for task, trial in trials.items()},
+        families={task: trial.family for task, trial in trials.items()},
+        unread={trials[each.task.name].hash: each.unread for each in scores if each.unread >= TOLD},
+        trained_on=trained_on,
+    )
     with store.locked():
         before = {each.key: each.trials for each in row_trials.read(store, near=model)}.get(
             row.key, {}
@@ -97,16 +99,14 @@ def _row_of(model: str, suite: str, predictions: Sequence[MatchedAnswers]) -> ro
         served = answers.replies.model if answers.replies is not None else ""
         if answers.replies is None:
             kind, read, name = EXTERNAL, "", EXTERNAL.name
-            configuration = Configuration(
-                name, hashlib.sha256(name.encode()).hexdigest(), {}, UNKNOWN, suite
-            )
+            configuration = Configuration(name, text_hash(name), {}, UNKNOWN, suite)
         else:
             kind, asked = PROMPTED, answers.replies.manifest
             overrides, read = {"shots": asked.shots, **asked.settings}, asked.input_hash
             configuration = Configuration(
                 asked.prompts, asked.prompts_hash, overrides, UNKNOWN, suite, UNSEEN
             )
-        claim = hashlib.sha256(f"{kind.name} {model}{served and f' {served}'}".encode()).hexdigest()
+        claim = text_hash(f"{kind.name} {model}{served and f' {served}'}")
         row = row_trials.RowTrials(
             model, claim, read, kind.recipe, configuration, {}, {}, learner=kind.name
         )
@@ -162,13 +162,10 @@ def _make_trial(
     :param predictions: hash of the predictions
     """
     formulation, replies = answers.formulation, answers.replies
-    task, settings = (
-        formulation.task.name,
-        dict(formulation.options) if formulation.by_document else {},
-    )
+    settings = formulation.options if formulation.by_document else {}
     settings |= replies.manifest.settings if replies is not None else {}
-    identity = (
-        task,
+    return Trial(
+        formulation.task.name,
         row.weights,
         row.tokenizer,
         answers.facts.hash,
@@ -176,8 +173,9 @@ def _make_trial(
         seed,
         UNKNOWN,
         row.recipe,
+        learner=row.learner,
+        predictions=predictions,
     )
-    return Trial(*identity, learner=row.learner, predictions=predictions)
 
 
 def _write_trial(

@@ -280,13 +280,16 @@ def label_lists(task: Task, file: AnswerFile, written: Reading) -> list[list[str
 
 def numbers(task: Task, file: AnswerFile, written: Reading) -> list[float]:
     """One number an example, near the scale of the gold scores."""
-    low, high = (float(str(task.metric_options[name])) for name in ("low", "high"))
+    low, high = task.scale
     reach = (high - low) / 2  # a regression may leave the scale a little; another scale does by far
     for answer in file.answers:
         if not written.any_scale and not low - reach <= answer.value <= high + reach:
-            scale = f"the scale of {task.name}, {low:g} to {high:g}, which the metric clips to"
-            fix = "Write the predictions on that scale."
-            raise file.error(f"{answer.value:g} is far from {scale}.", answer, fix=fix)
+            raise file.error(
+                f"{answer.value:g} is far from the scale of {task.name}, {low:g} to {high:g}, which the metric clips "
+                "to.",
+                answer,
+                fix="Write the predictions on that scale.",
+            )
     return [answer.value for answer in file.answers]
 
 

@@ -108,8 +108,9 @@ def read_json(path: Path, with_nan: bool = False) -> dict[str, Any]:
     """
     try:
         text = read_bytes(path).decode("utf-8")
-        constants = None if with_nan else _no_constant
-        content = json.loads(text, parse_constant=constants, object_pairs_hook=unique_keys)
+        content = json.loads(
+            text, parse_constant=None if with_nan else _no_constant, object_pairs_hook=unique_keys
+        )
         if "\\u" in text or COMMANDS.search(text) or may_command_runner(text):
             content = _escape_values(content)
     except (OSError, ValueError, RecursionError) as error:
@@ -215,6 +216,11 @@ def file_hash(path: Path) -> str:
     """SHA-256 of a file, as hexadecimal digits."""
     with open(path, "rb", opener=open_ordinary) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def text_hash(text: str) -> str:
+    """SHA-256 of a text in UTF-8, as hexadecimal digits."""
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def seal_folder(folder: Path) -> None:

@@ -58,10 +58,11 @@ class LeaseRecord:
             numbers = (holder.pid, holder.started, holder.beats)
         except (ValueError, TypeError, RecursionError):
             return None
-        fair = all(isinstance(text, str) and text.isprintable() for text in texts) and isinstance(
-            holder.news, dict
+        fair = (
+            all(isinstance(text, str) and text.isprintable() for text in texts)
+            and isinstance(holder.news, dict)
+            and all(isinstance(number, int) and 0 <= number < 1 << 62 for number in numbers)
         )
-        fair = fair and all(isinstance(number, int) and 0 <= number < 1 << 62 for number in numbers)
         return holder if fair and 0 < holder.pid < 1 << 31 else None
 
     def content(self) -> bytes:

@@ -83,8 +83,10 @@ def columns(
             if used > size:
                 raise ValueError(TOO_LARGE.format(size))
     with _open_parquet(content) as file:
-        table = file.read(requested, use_threads=False).select(requested)
-        return cast(dict[str, list[Any]], table.to_pydict())
+        return cast(
+            dict[str, list[Any]],
+            file.read(requested, use_threads=False).select(requested).to_pydict(),
+        )
 
 
 def names(path: Path) -> list[str]:

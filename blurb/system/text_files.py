@@ -108,8 +108,12 @@ def decode_text(raw: bytes, path: Path, first: int = 1) -> str:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + first
-        what = f"this line is not UTF-8 (byte 0x{raw[error.start]:02x})"
-        raise DataError(what, path, line, fix="save the file as UTF-8.") from None
+        raise DataError(
+            f"this line is not UTF-8 (byte 0x{raw[error.start]:02x})",
+            path,
+            line,
+            fix="save the file as UTF-8.",
+        ) from None
 
 
 def refuse_separators(header: str, path: Path, marks: str, separator: str) -> None:

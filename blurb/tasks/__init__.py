@@ -12,7 +12,6 @@ from blurb.messages import SettingsError, UnknownName, fold_name, notify, opt
 from blurb.names import TASK, file_beside, resolve_name
 from blurb.registry import Registry
 from blurb.tasks import _file, _suites, types
-from blurb.tasks._file import of_fields
 from blurb.tasks._suites import Suite
 from blurb.tasks._task import SCORED, SPLITS, Download, ScoredSplit, Source, Split, Task, tsv_files
 from blurb.tasks.types import TYPES, TaskType
@@ -115,8 +114,12 @@ def suite_of(name: str) -> Suite:
     :raises UnknownName: if none of that name was typed before, or comes with blurb
     """
     if name not in suite_names():
-        how = f" Its folder must be typed: {opt('suite', 'FOLDER')} (docs/suites.md)."
-        raise UnknownName("suite", name, suite_names(), how=how)
+        raise UnknownName(
+            "suite",
+            name,
+            suite_names(),
+            how=f" Its folder must be typed: {opt('suite', 'FOLDER')} (docs/suites.md).",
+        )
     return load_suite(name)
 
 
@@ -221,8 +224,11 @@ def _check_own(task: Task, where: Path) -> None:
     check_free(task.name, str(where), task.suite)
     known = _files.get(task.name, task)
     if task.suite and task.name != where.stem:
-        what = f"the task calls itself {task.name}, and a task of a suite has the name of its file"
-        raise SettingsError(what, where=where, fix=f"rename it {task.name}{SUFFIX}.")
+        raise SettingsError(
+            f"the task calls itself {task.name}, and a task of a suite has the name of its file",
+            where=where,
+            fix=f"rename it {task.name}{SUFFIX}.",
+        )
     if known.file != task.file:
         raise SettingsError(
             f"{known.file} already declares a task {task.name}",
@@ -234,8 +240,11 @@ def _check_own(task: Task, where: Path) -> None:
         if taken := [
             path for path, mark in _places(task).items() if theirs.get(path, mark) != mark
         ]:
-            what = f"{taken[0]} is a file of the task {other.name}, which would be written over"
-            raise SettingsError(what, where=where, fix="choose another path.")
+            raise SettingsError(
+                f"{taken[0]} is a file of the task {other.name}, which would be written over",
+                where=where,
+                fix="choose another path.",
+            )
 
 
 def _places(task: Task) -> dict[str, str]:
@@ -280,7 +289,7 @@ def of_declaration(content: Mapping[str, Any], where: str) -> Task:
     name, suite = content.get("name"), content.get("suite", "")
     known = known_task(name) if isinstance(name, str) else None
     is_same = known is not None and known.suite == suite and (suite or not known.file)
-    return of_fields(content, known if is_same else None, where)
+    return _file.of_fields(content, known if is_same else None, where)
 
 
 def to_read(task: Task) -> Task:
@@ -309,11 +318,13 @@ def _in_order(chosen: Iterable[Task]) -> list[Task]:
 
 def load_selection(wanted: str | Iterable[str], suite: str | None = None) -> list[Task]:
     """Select tasks as typed: names as in `select_tasks`, and task files by path."""
-    words = (
-        load(word.strip()).name if word.strip().endswith(SUFFIX) else word
-        for word in words_of(wanted)
+    return select_tasks(
+        (
+            load(word.strip()).name if word.strip().endswith(SUFFIX) else word
+            for word in words_of(wanted)
+        ),
+        suite,
     )
-    return select_tasks(words, suite)
 
 
 def select_names(

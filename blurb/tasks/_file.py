@@ -14,7 +14,6 @@ from blurb.system import text_files
 from blurb.system.files import check_types
 from blurb.tasks import types
 from blurb.tasks._task import SPLITS, Download, Source, Split, Task
-from blurb.tasks.types import TaskType
 
 READER = "blurb.data.readers.task_file:read"
 """The reader of every file with `[format]`."""
@@ -221,7 +220,7 @@ def load(path: Path, shipped: bool = False, suite: str = "") -> Task:
 def _check_for_type(
     content: Mapping[str, Any],
     table: Mapping[str, Any],
-    task_type: TaskType,
+    task_type: types.TaskType,
     where: str,
     errors: ErrorCollector,
 ) -> None:
@@ -242,7 +241,7 @@ def _check_for_type(
     _check_metric(content, task_type, where, errors)
 
 
-def _type_named(name: str, where: str) -> TaskType:
+def _type_named(name: str, where: str) -> types.TaskType:
     if name not in types.TYPES and name not in types.names():
         raise UnknownName("task type", name, types.names(), where=where)
     return types.get(name)
@@ -285,10 +284,11 @@ def _check_format(table: Mapping[str, Any], kind: str, where: str, errors: Error
     if "dummies" in table and not has_entities:
         errors.add(_inapplicable_key("dummies", kind, where))
     if has_entities and name in ("tsv", "csv") and "dummies" not in table:
-        what = f"'dummies' is missing. The format {name} has no spans, so the text must contain dummies in place of the"
         errors.add(
             SettingsError(
-                f'{what} two entities; for example dummies = ["@GENE$", "@DISEASE$"].', where=where
+                f"'dummies' is missing. The format {name} has no spans, so the text must contain dummies in place of "
+                'the two entities; for example dummies = ["@GENE$", "@DISEASE$"].',
+                where=where,
             )
         )
 
@@ -300,7 +300,7 @@ def _inapplicable_key(key: str, kind: str, where: str) -> SettingsError:
 
 
 def _check_metric(
-    content: Mapping[str, Any], task_type: TaskType, where: str, errors: ErrorCollector
+    content: Mapping[str, Any], task_type: types.TaskType, where: str, errors: ErrorCollector
 ) -> None:
     """Adds what is wrong with the keys that select or configure the metric."""
     keys = [key for key in (*LABEL_METRICS, "scale") if key in content]
@@ -314,15 +314,20 @@ def _check_metric(
             )
     named = [f"'{key}'" for key in ("metric", *LABEL_METRICS) if key in content]
     if len(named) > 1:
-        what = "'negative' is micro F1 of the other classes, 'positive' F1 of this class."
-        errors.add(SettingsError(f"give only one of {' and '.join(named)}: {what}", where=where))
+        errors.add(
+            SettingsError(
+                f"give only one of {' and '.join(named)}: 'negative' is micro F1 of the other classes, 'positive' F1 "
+                "of this class.",
+                where=where,
+            )
+        )
     possible = (task_type.metric, *task_type.metrics)
     if (name := content.get("metric", task_type.metric)) not in possible:
         errors.add(UnknownName(f"metric of a {content['type']} task", name, possible, where=where))
 
 
 def _metric_and_options(
-    content: Mapping[str, Any], task_type: TaskType
+    content: Mapping[str, Any], task_type: types.TaskType
 ) -> tuple[str, dict[str, Any]]:
     """The metric that a file names or BLURB's for the type, and its options from `negative`, `positive` or `scale`."""
     for key, metric in LABEL_METRICS.items():
@@ -455,7 +460,6 @@ def template(
         METRIC if negative is None else {**METRIC, "negative": f"negative = {json.dumps(negative)}"}
     )
     task_type = types.get(kind)
-    assert form in task_type.formats
     lines = [
         f'name = "{name}"',
         f'type = "{kind}"  # {", ".join(types.names())}',
@@ -479,7 +483,7 @@ def template(
     return "\n".join(lines) + "\n"
 
 
-def _template_labels(task_type: TaskType, labels: Sequence[str]) -> list[str]:
+def _template_labels(task_type: types.TaskType, labels: Sequence[str]) -> list[str]:
     if not task_type.has_labels:
         return []
     what = "entity types" if "tags" in task_type.columns else "classes"
@@ -488,7 +492,7 @@ def _template_labels(task_type: TaskType, labels: Sequence[str]) -> list[str]:
     ]
 
 
-def _template_format(task_type: TaskType, form: str, renamed: Mapping[str, str]) -> list[str]:
+def _template_format(task_type: types.TaskType, form: str, renamed: Mapping[str, str]) -> list[str]:
     if form == "conll":
         return [
             "token = 0  # column number from 0; -1 is the last column",
@@ -500,20 +504,14 @@ def _template_format(task_type: TaskType, form: str, renamed: Mapping[str, str])
         *task_type.fields,
         *(("head", "tail") if "head" in columns and form == "jsonl" else ()),
     ]
-    lines = [
-        f"# Expected columns or keys: {', '.join(fields)}; optional: id, doc_id. To use other names:"
-    ]
     used = ", ".join(f'{field} = "{name}"' for field, name in renamed.items())
-    lines.append(
-        f"columns = {{ {used} }}" if used else f'# columns = {{ {fields[0]} = "sentence" }}'
-    )
-    if form != "jsonl":
-        lines.append("header = true  # false: no header row; columns gives column numbers from 0")
-    if form != "jsonl" and "labels" in columns:
-        lines.append('separator = "|"  # between two labels of a row')
-    if "head" in columns:
-        comment = "" if form != "jsonl" else "# "
-        lines.append(
-            f'{comment}dummies = ["@GENE$", "@DISEASE$"]  # replace the two entities in the text'
-        )
-    return lines
+    dummies = 'dummies = ["@GENE$", "@DISEASE$"]  # replace the two entities in the text'
+    lines = {
+        f"# Expected columns or keys: {', '.join(fields)}; optional: id, doc_id. To use other names:": True,
+        f"columns = {{ {used} }}" if used else f'# columns = {{ {fields[0]} = "sentence" }}': True,
+        "header = true  # false: no header row; columns gives column numbers from 0": form
+        != "jsonl",
+        'separator = "|"  # between two labels of a row': form != "jsonl" and "labels" in columns,
+        dummies if form != "jsonl" else f"# {dummies}": "head" in columns,
+    }
+    return [line for line, holds in lines.items() if holds]

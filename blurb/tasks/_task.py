@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal, TypedDict
 
 from blurb.records import Count
 from blurb.tasks import types
-from blurb.tasks.types import TaskType
 
 Split = Literal["train", "dev", "test"]
 SPLITS: tuple[Split, ...] = ("train", "dev", "test")
@@ -131,7 +130,7 @@ class Task:
     broader: bool = False
 
     @property
-    def task_type(self) -> TaskType:
+    def task_type(self) -> types.TaskType:
         """The declaration of the task's type."""
         return types.get(self.type)
 
@@ -149,6 +148,11 @@ class Task:
     def has_own_paths(self) -> bool:
         """Whether its files are where its task file says, not below the data folder."""
         return bool(self.file) and not self.suite
+
+    @property
+    def scale(self) -> tuple[float, float]:
+        """The lowest and the highest score, of a task whose examples have scores."""
+        return float(str(self.metric_options["low"])), float(str(self.metric_options["high"]))
 
     def expected(self, split: Split) -> int | None:
         """Expected size of a split, in `unit`; None if unknown."""

@@ -44,6 +44,16 @@ class Batch:
     word_ends: Tensor | None = None
     inside: Tensor | None = None
 
+    @property
+    def inputs(self) -> dict[str, Tensor]:
+        """What an encoder of transformers is called with."""
+        inputs = {
+            "input_ids": self.ids,
+            "attention_mask": self.mask,
+            "token_type_ids": self.token_type_ids,
+        }
+        return {name: value for name, value in inputs.items() if value is not None}
+
     def to(self, device: torch.device) -> Batch:
         """The batch on a device, from one on a CPU."""
         if device.type == "cpu":

@@ -11,9 +11,10 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import sdpa_mask
+
+from blurb.training.network import use_attention
 
 ATTENTION = "blurb_cpu"
 
@@ -127,8 +128,4 @@ def use_cpu_dropout(network: nn.Module) -> None:
         for name, child in module.named_children():
             if type(child) is nn.Dropout:
                 setattr(module, name, CpuDropout(child.p))
-    encoder: Any = network.encoder
-    if getattr(encoder.config, "_attn_implementation", None) == "sdpa":
-        AttentionInterface.register(ATTENTION, attention)
-        AttentionMaskInterface.register(ATTENTION, sdpa_mask)
-        encoder.set_attn_implementation(ATTENTION)
+    use_attention(network.encoder, ATTENTION, attention, sdpa_mask)

@@ -5,11 +5,10 @@ Of precision: which one, the autocast that turns on bf16, and products in bf16 w
 
 from __future__ import annotations
 
-import contextlib
 import os
 import platform
 import random
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -55,7 +54,7 @@ def _available_devices() -> list[str]:
 def machine_names(device: str) -> list[str]:
     """Names that decide speed: architecture, processor, and the GPU if it is the device."""
     processor = platform.processor()
-    with contextlib.suppress(OSError):
+    with suppress(OSError):
         listed = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
         models = (
             line.partition(":")[2].strip() for line in listed if line.startswith("model name")

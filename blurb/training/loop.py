@@ -152,13 +152,7 @@ class Trainer:
                         weights_of(self.network) if is_best else None,
                     )
                     self.tracking.log({"loss": loss, "learning_rate": rate, "dev": score}, epoch)
-                log.info(
-                    "epoch %d of %d: loss %.4f, dev %s",
-                    epoch,
-                    epochs,
-                    state.history[-1].loss,
-                    score,
-                )
+                log.info("epoch %d of %d: loss %.4f, dev %s", epoch, epochs, loss, score)
                 resumption.save()
         if state.best is not None:
             restore_weights(self.network, state.best.weights)

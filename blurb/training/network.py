@@ -8,6 +8,7 @@ Here the mask is always used. On a CPU inspecting costs nothing, so transformers
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -52,11 +53,8 @@ class Network(nn.Module):
 
     def features(self, batch: Batch) -> Tensor:
         """(batch, words, size) for token tasks, (batch, size) for the others, (batch, pieces, size) without pooling."""
-        inputs: dict[str, Any] = {"input_ids": batch.ids, "attention_mask": batch.mask}
-        if batch.token_type_ids is not None:
-            inputs["token_type_ids"] = batch.token_type_ids
         with self.autocast:  # head and loss stay in float32
-            output = self.encoder(**inputs)
+            output = self.encoder(**batch.inputs)
         hidden: Tensor = output.last_hidden_state.float()  # (batch, pieces, size)
         if batch.word_starts is not None and batch.word_ends is not None:
             return word_vectors(hidden, batch.word_starts, batch.word_ends, self.word_pooling)
@@ -103,11 +101,17 @@ def mask(*args: Any, **kwargs: Any) -> Tensor | None:
 
 def use_masks_without_waiting(network: nn.Module) -> None:
     """Installs `mask` in a network that is not on a CPU; encoders with their own attention are not changed."""
-    encoder: Any = network.encoder
+    use_attention(network.encoder, ATTENTION, sdpa_attention_forward, mask)
+
+
+def use_attention(
+    encoder: Any, name: str, attention: Callable[..., Any], mask: Callable[..., Any]
+) -> None:
+    """Gives an encoder another attention and its masks in place of `sdpa`, under a name of their own."""
     if getattr(encoder.config, "_attn_implementation", None) == "sdpa":
-        AttentionInterface.register(ATTENTION, sdpa_attention_forward)
-        AttentionMaskInterface.register(ATTENTION, mask)
-        encoder.set_attn_implementation(ATTENTION)
+        AttentionInterface.register(name, attention)
+        AttentionMaskInterface.register(name, mask)
+        encoder.set_attn_implementation(name)
 
 
 def checkpoint_activations(encoder: Any) -> bool:

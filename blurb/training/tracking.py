@@ -35,9 +35,8 @@ def check(tracker: str) -> None:
     """Raises a SettingsError before training if a package is missing: the tracker's, or accelerate."""
     missing = [name for name in (tracker, "accelerate") if find_spec(name) is None]
     if missing:
-        packages = " ".join(missing)
         raise SettingsError(
-            f"{opt('track', tracker)} needs what is not installed: pip install {packages}"
+            f"{opt('track', tracker)} needs what is not installed: pip install {' '.join(missing)}"
         )
 
 
@@ -69,9 +68,10 @@ class Tracking:
         project = "blurb"
         if self.tracker == "tensorboard":
             named, project = {}, f"{self.run}-{self.trial[:8]}"
-        settings = {**self.settings, "trial": self.trial}
         values = {
-            name: value for name, value in settings.items() if isinstance(value, str | int | float)
+            name: value
+            for name, value in {**self.settings, "trial": self.trial}.items()
+            if isinstance(value, str | int | float)
         }
 
         def start_tracker() -> None:

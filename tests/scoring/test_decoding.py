@@ -55,7 +55,7 @@ def right(key: str, answer: dict[str, Any]) -> str:
 
 
 KINDS: dict[str, list[Callable[[str, dict[str, Any]], list[str]]]] = {
-    decoding.MISSING: [
+    answer_forms.MISSING: [
         lambda key, gold, text=text: [right(key, {"mentions": [{"text": text, "type": "Disease"}]})]
         for text in ("nowhere to be found", "", "ZZZ", "the\u200bdisease", "\n")
     ],
@@ -136,7 +136,7 @@ def test_a_broken_answer_is_counted_once(
 
 
 @pytest.mark.parametrize("way", range(5))
-@pytest.mark.parametrize("fault", [decoding.UNORDERED, decoding.OVERLAPPING])
+@pytest.mark.parametrize("fault", [answer_forms.UNORDERED, answer_forms.OVERLAPPING])
 def test_mentions_at_odd_places(
     fault: str, way: int, gold: tuple[Path, Gold], tmp_path: Path
 ) -> None:
@@ -149,7 +149,7 @@ def test_mentions_at_odd_places(
     key, lines = several[way], {key: right(key, answer) for key, answer in wanted.items()}
     mentions = wanted[key]["mentions"]
     backwards = sorted(mentions, key=lambda each: each["text"] != mentions[-1]["text"])
-    said = backwards if fault == decoding.UNORDERED else [*mentions, mentions[-1]]
+    said = backwards if fault == answer_forms.UNORDERED else [*mentions, mentions[-1]]
     lines[key] = right(key, {"mentions": said})
     found = score(tmp_path / "a.jsonl", [*lines.values()])
     assert set(found.faults) == {fault}

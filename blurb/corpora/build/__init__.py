@@ -86,9 +86,9 @@ def written_aside(out: Path, name: str) -> Iterator[Path]:
         finally:
             _remove_folder(aside)
     except OSError as error:
-        problem = error.strerror or error
         raise DataError(
-            f"cannot be written: {problem}. The existing files are unchanged.", out / name
+            f"cannot be written: {error.strerror or error}. The existing files are unchanged.",
+            out / name,
         ) from error
 
 

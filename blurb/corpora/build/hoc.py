@@ -19,15 +19,18 @@ def build(release: Release, task: Task) -> dict[Split, str]:
     sources = release.files(
         [f"{kind}/{pmid}.txt" for kind in ("text", "labels") for pmid in pmids], ARCHIVES
     )
-    texts = {}
-    for split in SPLITS:
-        lines = ["labels\tsentence\tindex\n"]
-        for pmid in load_split_lists("hoc").get(split, []):
-            lines += _document_lines(
+    header = "labels\tsentence\tindex\n"
+    return {
+        split: header
+        + "".join(
+            line
+            for pmid in load_split_lists("hoc").get(split, [])
+            for line in _document_lines(
                 pmid, sources[f"text/{pmid}.txt"], sources[f"labels/{pmid}.txt"], task
             )
-        texts[split] = "".join(lines)
-    return texts
+        )
+        for split in SPLITS
+    }
 
 
 def _document_lines(pmid: str, text: SourceFile, labels: SourceFile, task: Task) -> list[str]:

@@ -52,11 +52,10 @@ def rows(release: Release, task: Task, split: Split) -> Iterator[Example]:
                 f"{pmid[:20]} {name[:20]}: not a valid span of an abstract of this split."
             )
         entities[pmid].append(entity)
-    labels = {}
-    for _, (pmid, group, _, _, first, second) in _read_columns(release, split, "relations", 6):
-        labels[pmid, first.removeprefix("Arg1:"), second.removeprefix("Arg2:")] = (
-            group  # of repeated pairs the last
-        )
+    labels = {  # of repeated pairs the last
+        (pmid, first.removeprefix("Arg1:"), second.removeprefix("Arg2:")): group
+        for _, (pmid, group, _, _, first, second) in _read_columns(release, split, "relations", 6)
+    }
     for pmid, text in texts.items():
         for start, end in _sentence_places(text, ends[pmid]):
             inside = [

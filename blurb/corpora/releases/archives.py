@@ -93,9 +93,10 @@ def archive_members(archive: Path, wanted: Chosen, inner: Chosen) -> Members:
         with archive.open("rb") as stream:
             yield from _members_of_stream(stream, _Budget(archive), wanted, inner, DEPTH)
     except BROKEN as error:
-        why = str(error) or type(error).__name__
         raise DataError(
-            f"the archive is truncated or damaged: {why}.", archive, fix="Download it again."
+            f"the archive is truncated or damaged: {str(error) or type(error).__name__}.",
+            archive,
+            fix="Download it again.",
         ) from error
 
 

@@ -49,14 +49,14 @@ def _required_texts(record: Record, keys: tuple[str, ...], line: FileLine) -> li
 
 
 def _words_and_tags(record: Record, line: FileLine) -> tuple[list[str], list[str]]:
-    tokens, tags = record.get("tokens"), record.get("ner_tags")
-    for values in (tokens, tags):
-        if not isinstance(values, list) or not all(
-            isinstance(value, str) and value.strip() for value in values
-        ):
-            raise line.error("tokens and ner_tags must be lists of non-blank strings.")
-    assert isinstance(tokens, list)
-    assert isinstance(tags, list)
+    given: list[Any] = [record.get("tokens"), record.get("ner_tags")]
+    if not all(
+        isinstance(values, list)
+        and all(isinstance(value, str) and value.strip() for value in values)
+        for values in given
+    ):
+        raise line.error("tokens and ner_tags must be lists of non-blank strings.")
+    tokens, tags = given
     if len(tokens) != len(tags) or not tokens:
         raise line.error(
             f"expected one tag per token, found {len(tokens)} tokens and {len(tags)} tags."
@@ -79,8 +79,12 @@ def _pico(record: Record, task: Task, place: str, line: FileLine) -> Example:
     tokens, tags = _words_and_tags(record, line)
     allowed = ("O", *(f"{prefix}-{label}" for label in task.labels for prefix in "BI"))
     tags = check_labels(tags, allowed, lambda place: line)
-    named = [f"I-{tag[2:]}" if tag != "O" else "O" for tag in tags]
-    return {"id": place, "doc_id": None, "tokens": tokens, "tags": named}
+    return {
+        "id": place,
+        "doc_id": None,
+        "tokens": tokens,
+        "tags": [f"I-{tag[2:]}" if tag != "O" else "O" for tag in tags],
+    }
 
 
 def _relation(record: Record, task: Task, place: str, line: FileLine) -> Example:
@@ -108,16 +112,24 @@ def _document(record: Record, task: Task, place: str, line: FileLine) -> Example
         or not all(flag in (0, 1) for flag in flags)
     ):
         raise line.error(f"label must be a list of {len(task.labels)} zeros and ones.")
-    labels = [label for label, flag in zip(task.labels, flags, strict=True) if flag]
-    return {"id": name, "doc_id": name, "text": text, "labels": labels}
+    return {
+        "id": name,
+        "doc_id": name,
+        "text": text,
+        "labels": [label for label, flag in zip(task.labels, flags, strict=True) if flag],
+    }
 
 
 def _qa(record: Record, task: Task, place: str, line: FileLine) -> Example:
     name, question, context, label = _required_texts(
         record, ("id", "sentence1", "sentence2", "label"), line
     )
-    label = check_label(label, task.labels, line)
-    return {"id": name, "question": question, "context": context, "label": label}
+    return {
+        "id": name,
+        "question": question,
+        "context": context,
+        "label": check_label(label, task.labels, line),
+    }
 
 
 LAYOUT: dict[str, tuple[str, Callable[..., Example]]] = {

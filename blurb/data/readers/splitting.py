@@ -46,8 +46,14 @@ def cut(path: Path, kind: str, form: str, shares: Sequence[float], seed: int) ->
             if "tags" in record
             else record.get("label", record.get("labels"))
         )
-        whole = "\n".join(lines[at : line.number]).strip("\n")
-        rows.append((said, "" if document else str(answer), at, whole))
+        rows.append(
+            (
+                said,
+                "" if document else str(answer),
+                at,
+                "\n".join(lines[at : line.number]).strip("\n"),
+            )
+        )
         at = line.number
     drawn = sorted(
         by_key((root(row[0]), row) for row in rows).values(),

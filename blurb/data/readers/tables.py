@@ -37,11 +37,11 @@ def read_gad(
     path: Path, task: Task, split: Split, errors: ErrorCollector = FIRST
 ) -> Iterator[Example]:
     """`index TAB sentence TAB label` with a header; the index starts at 0 in every file and names no document."""
-
-    def example(line: FileLine, cells: list[str]) -> Example:
-        return make_relation(task, f"{split}.{cells[0]}", cells[1], cells[2], line)
-
-    return make_examples(rows_of(path, 3, ("index", "sentence", "label"), errors), example, errors)
+    return make_examples(
+        rows_of(path, 3, ("index", "sentence", "label"), errors),
+        lambda line, cells: make_relation(task, f"{split}.{cells[0]}", cells[1], cells[2], line),
+        errors,
+    )
 
 
 def make_relation(task: Task, id_: str, text: str, label: str, line: FileLine) -> Example:
@@ -64,8 +64,14 @@ def make_relation(task: Task, id_: str, text: str, label: str, line: FileLine) -
     head, tail = (
         {"start": start, "end": end, "type": text[start + 1 : end - 1]} for start, end in spans
     )
-    label = check_label(label, task.labels, line)
-    return {"id": id_, "doc_id": doc_id, "text": text, "head": head, "tail": tail, "label": label}
+    return {
+        "id": id_,
+        "doc_id": doc_id,
+        "text": text,
+        "head": head,
+        "tail": tail,
+        "label": check_label(label, task.labels, line),
+    }
 
 
 def read_similarity(

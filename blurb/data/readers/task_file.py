@@ -74,8 +74,7 @@ def _make_example(record: Record, task: Task, line: FileLine) -> Example:
         ]
         row[field] = labels if field == "labels" else labels[0]
     if "score" in row:
-        low, high = (float(str(task.metric_options[bound])) for bound in ("low", "high"))
-        row["score"] = check_score(row["score"], low, high, line)
+        row["score"] = check_score(row["score"], *task.scale, line)
     if "head" in columns:
         row.update(_find_entities(record, task, line))
     if "tags" in row:
@@ -230,8 +229,9 @@ def _read_table_file(
     def record(line: FileLine, cells: list[str]) -> Record:
         names = header or [f"column {place}" for place in range(len(cells))]
         if len(cells) != len(names):
-            cut = "" if quoted else "TAB-separated "
-            raise line.error(f"expected {len(names)} {cut}columns, found {len(cells)}.")
+            raise line.error(
+                f"expected {len(names)} {'' if quoted else 'TAB-separated '}columns, found {len(cells)}."
+            )
         places = _column_places(names, fields, columns, line, f"{len(cells)} without header")
         values: Record = {
             "present": names,

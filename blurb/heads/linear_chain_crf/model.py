@@ -70,7 +70,7 @@ class Chain(nn.Module):
             self.check_tags(tags, mask)
         with torch.autocast(emissions.device.type, enabled=False):
             emissions = _mask_emissions(emissions, mask)
-            potentials = self._potentials(training=True)
+            potentials = self._potentials(("transitions",) if self.constrained else ())
             return _score_of_path(emissions, potentials, tags, mask) - log_partition(
                 emissions, potentials, mask
             )
@@ -130,17 +130,14 @@ class Chain(nn.Module):
         barred[:, 0] = ~inside[:, :1] & self.get_buffer("no_start_transitions")
         barred[rows, last] |= ~inside[:, 1:] & self.get_buffer("no_end_transitions")
         # Not -inf: marginals subtract emissions.
-        return emissions - BARRED * barred, self._potentials(obeyed=("transitions",))
+        return emissions - BARRED * barred, self._potentials(("transitions",))
 
-    def _potentials(
-        self, training: bool = False, obeyed: Sequence[str] = Potentials._fields
-    ) -> Potentials:
-        """The scores, -inf for what the rules forbid; in training only if that is constrained, and in transitions."""
-        forbidden = (("transitions",) if self.constrained else ()) if training else obeyed
+    def _potentials(self, obeyed: Sequence[str] = Potentials._fields) -> Potentials:
+        """The scores, -inf for what the rules forbid of those that obey them."""
         return Potentials(
             *(
                 self.get_parameter(name).masked_fill(self.get_buffer(f"no_{name}"), -torch.inf)
-                if name in forbidden
+                if name in obeyed
                 else self.get_parameter(name)
                 for name in Potentials._fields
             )

@@ -36,10 +36,8 @@ class AttentionDot(Pooling):
 
     def weights(self, hidden: Tensor, mask: Tensor) -> Tensor:
         """Weights of the sub-tokens, (batch, pieces); rows sum to 1, padding has weight 0."""
-        scores = (
-            torch.einsum("bs,bps->bp", self.query(hidden, mask), hidden) / hidden.shape[-1] ** 0.5
-        )
-        return masked_softmax(scores, mask)
+        products = torch.einsum("bs,bps->bp", self.query(hidden, mask), hidden)
+        return masked_softmax(products / hidden.shape[-1] ** 0.5, mask)
 
 
 POOLING = AttentionDot

@@ -8,7 +8,6 @@ from blurb.checkpoints.source import ModelSource
 from blurb.data.seen import Mentions
 from blurb.formulations._base import Formulation, Output
 from blurb.inputs import tagging
-from blurb.inputs.tagging import Span
 from blurb.learners.base import History, Learner, Progress, Subset
 from blurb.messages import SettingsError, opt
 from blurb.protocols.settings import Where, unknown_origin
@@ -56,16 +55,16 @@ class Dictionary(Learner):
             for unit in units.used
         ], None
 
-    def find(self, tokens: Sequence[str]) -> list[Span]:
+    def find(self, tokens: Sequence[str]) -> list[tagging.Span]:
         """The mentions in a sentence, from the left."""
         words = [word.lower() for word in tokens]
-        spans: list[Span] = []
+        spans: list[tagging.Span] = []
         start = 0
         while start < len(words):
             longest = self.longest.get(words[start].split(" ")[0], 0)
             ends = range(min(start + longest, len(words)), start, -1)
             end = next((end for end in ends if " ".join(words[start:end]) in self.types), None)
             if end is not None:
-                spans.append(Span(start, end, self.types[" ".join(words[start:end])]))
+                spans.append(tagging.Span(start, end, self.types[" ".join(words[start:end])]))
             start = start + 1 if end is None else end
         return spans

@@ -55,8 +55,10 @@ class WindowFeatures(BaseEstimator, TransformerMixin):  # type: ignore[misc]
             _hash_features(map(word_features, types)),
             _hash_features(map(neighbour_features, types)),
         )
-        window = range(-self.window, self.window + 1)
-        around = {place: _numbers_at(numbers, sentence, place, types[OUTSIDE]) for place in window}
+        around = {
+            place: _numbers_at(numbers, sentence, place, types[OUTSIDE])
+            for place in range(-self.window, self.window + 1)
+        }
         blocks = [(beside if place else own)[found] for place, found in around.items()]
         if self.window:
             lower = [word.lower() for word in types]
@@ -137,28 +139,19 @@ def feature_pipeline(formulation: Formulation, units: int) -> Any:
     longest, least = settings.ngrams, min(settings.min_count, units)
     if formulation.has_pair:
         return Pipeline([("comparison", TextComparison(longest)), ("scale", StandardScaler())])
-    parts: list[tuple[str, Any]] = [
-        ("text", _tfidf_and_constant(lambda unit: _text_of_unit(unit, formulation), longest, least))
-    ]
+    text = _tfidf_and_constant(lambda unit: _text_of_unit(unit, formulation), longest, least)
     if not formulation.has_entities:
-        return FeatureUnion(parts)
-    parts.append(
-        (
-            "between",
-            _tfidf_and_constant(
-                lambda unit: _text_around_entities(unit, formulation)[1], longest, least
-            ),
-        )
+        return FeatureUnion([("text", text)])
+    between = _tfidf_and_constant(
+        lambda unit: _text_around_entities(unit, formulation)[1], longest, least
     )
-    parts.append(
-        (
-            "cues",
-            CountVectorizer(
-                analyzer=lambda unit: cues(unit, formulation), binary=True, dtype=float
-            ),
-        )
+    of_pair = CountVectorizer(
+        analyzer=lambda unit: cues(unit, formulation), binary=True, dtype=float
     )
-    return FeatureUnion(parts, transformer_weights={"cues": CUES})
+    return FeatureUnion(
+        [("text", text), ("between", between), ("cues", of_pair)],
+        transformer_weights={"cues": CUES},
+    )
 
 
 def words(text: str) -> list[str]:

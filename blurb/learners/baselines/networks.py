@@ -7,7 +7,6 @@ and `blurb.json`, sealed; no pickle.
 
 from __future__ import annotations
 
-import inspect
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -27,12 +26,12 @@ from blurb import formulations, tasks
 from blurb.checkpoints import Checkpoint, ModelSource
 from blurb.checkpoints.scratch import SPECIAL, train_wordpiece
 from blurb.formulations._base import Formulation
+from blurb.heads._spec import plugin_options
 from blurb.heads.bilstm import BiLSTMLayer
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.learners import building
 from blurb.learners.base import Subset
 from blurb.learners.finetuning import network
-from blurb.learners.finetuning.network import NetworkLearner
 from blurb.learners.finetuning.saved_models import whole_embedding
 from blurb.learners.saved_models import ABOUT, read_about
 from blurb.messages import ModelError, SettingsError, UnknownName
@@ -50,7 +49,7 @@ def check(source: ModelSource, formulation: Formulation, where: Where = unknown_
     building.learner(source, formulation, "cpu", "fp32")
 
 
-class FromScratch(NetworkLearner):
+class FromScratch(network.NetworkLearner):
     """A network with random weights and a vocabulary of the training texts.
 
     :param vocabulary: `words` or `wordpiece`
@@ -257,20 +256,11 @@ def save(learner: FromScratch, folder: Path, trial: Mapping[str, Any]) -> None:
         "learner": kind,
         "model": f"baseline:{kind}",
         "max_length": learner.limit,
-        "options": options(learner),
+        "options": {name: getattr(learner, name) for name in plugin_options(type(learner))},
         "task": learner.formulation.task.declaration,
     }
     write_json(folder / ABOUT, {**about, **trial})
     seal_folder(folder)
-
-
-def options(learner: FromScratch) -> dict[str, Any]:
-    """The constructor's parameters with defaults, with their values."""
-    return {
-        each.name: getattr(learner, each.name)
-        for each in inspect.signature(type(learner)).parameters.values()
-        if each.default is not each.empty
-    }
 
 
 def load(
@@ -295,9 +285,9 @@ def load(
             Checkpoint(folder).tokenizer, load_file(folder / NETWORK), about["max_length"]
         )
     except (SafetensorError, OSError, RuntimeError, ValueError, TypeError) as error:
-        why = str(error).splitlines()[0]
         raise ModelError(
-            f"does not fit the task and options in {ABOUT} ({why}).", where=folder / NETWORK
+            f"does not fit the task and options in {ABOUT} ({str(error).splitlines()[0]}).",
+            where=folder / NETWORK,
         ) from error
     return learner, about
 
@@ -316,11 +306,11 @@ def words(texts: Sequence[str], size: int, min_count: int) -> Tokenizer:
         normalizers.BertNormalizer(lowercase=True),
         pre_tokenizers.BertPreTokenizer(),
     )
-    counts: Counter[str] = Counter()
-    for text in texts:
-        counts.update(
-            {word for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(text))}
-        )
+    counts = Counter(
+        word
+        for text in texts
+        for word in {word for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(text))}
+    )
     kept = sorted(
         (word for word in counts if counts[word] >= min_count),
         key=lambda word: (-counts[word], word),

@@ -57,14 +57,6 @@ def _target_layers(encoder: Any, wanted: str) -> list[tuple[str, Any]]:
     ]
 
 
-def trained(encoder: Any, settings: Settings) -> int:
-    """Number of parameters of the matrices that an encoder, which needs no weights, gets."""
-    return sum(
-        settings.lora_rank * sum(module.weight.shape)
-        for _, module in _target_layers(encoder, settings.lora_targets)
-    )
-
-
 def inject(encoder: Any, settings: Settings, base: str = "") -> None:
     """Puts matrices, in float32, beside the layers of an encoder in place, and freezes all of its own weights.
 

@@ -197,8 +197,12 @@ class NetworkLearner(Learner):
             size = pooling.size
         if not use_pooler and getattr(encoder, "pooler", None) is not None:
             encoder.pooler = None  # nothing reads it; without it there are no idle parameters
-        problem = Problem(self.formulation.kind, self.formulation.labels, self.formulation.scheme)
-        top = head(size, problem, settings.head_dropout, **options)
+        top = head(
+            size,
+            Problem(self.formulation.kind, self.formulation.labels, self.formulation.scheme),
+            settings.head_dropout,
+            **options,
+        )
         return Network(encoder, pooling, top, use_pooler, settings.word_pooling), most
 
 

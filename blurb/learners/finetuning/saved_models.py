@@ -75,13 +75,13 @@ def save(learner: EncoderLearner, folder: Path, trial: Mapping[str, Any]) -> Non
         for code in Path(learner.source.location).glob("*.py"):
             shutil.copy(code, folder)
     _save_tokenizer(learner, folder)
-    state = {
-        name: value
-        for name, value in network.state_dict().items()
-        if not name.startswith("encoder.")
-    }
     save_file(
-        {name: value.detach().cpu().contiguous() for name, value in state.items()}, folder / HEAD
+        {
+            name: value.detach().cpu().contiguous()
+            for name, value in network.state_dict().items()
+            if not name.startswith("encoder.")
+        },
+        folder / HEAD,
     )
     write_json(
         folder / ABOUT,

@@ -6,10 +6,10 @@ import hashlib
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -18,15 +18,17 @@ from blurb.checkpoints.architecture import enlarge_embeddings, longest_input
 from blurb.checkpoints.source import encoder_of
 from blurb.formulations._base import Formulation
 from blurb.heads.pooling._base import word_vectors
+from blurb.heads.pooling.cls import Cls
+from blurb.heads.pooling.mean import Mean
 from blurb.heads.pooling.mention_mean import MentionMean
-from blurb.inputs.features import RAGGED, Features, Ragged
+from blurb.inputs.features import RAGGED, Features, Ints, Ragged
 from blurb.inputs.tokenized_split import cached_features, features_key
 from blurb.learners.base import Subset
 from blurb.learners.frozen.vectors import Half, stored_vectors
 from blurb.learners.linear import Read
 from blurb.messages import ModelError, opt
 from blurb.training.batches import Batch
-from blurb.training.hardware import Precision, bf16_products
+from blurb.training.hardware import Precision, bf16_products, encoder_autocast
 from blurb.training.loop import in_batches
 
 LAYERS = ("last", "middle")
@@ -36,7 +38,6 @@ DEPTH = 2 / 3
 those of word forms; syntax and mentions are encoded best there (Tenney et al., arXiv 1905.05950; docs/decisions/)."""
 LARGEST = 65_504.0
 """Largest float16, the type of cached vectors: it rounds less than bf16, in which they are computed."""
-DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 @dataclass
@@ -55,7 +56,7 @@ class Frozen:
     cls: int | None
     pad_id: int
     device: torch.device
-    precision: str
+    precision: Precision
     word_pooling: str
 
     def __post_init__(self) -> None:
@@ -81,13 +82,9 @@ class Frozen:
 
     @torch.inference_mode()
     def _vectors(self, batch: Batch, names: Sequence[str]) -> list[Tensor]:
-        inputs: dict[str, Any] = {"input_ids": batch.ids, "attention_mask": batch.mask}
-        if batch.token_type_ids is not None:
-            inputs["token_type_ids"] = batch.token_type_ids
-        dtype = DTYPES.get(self.precision)
-        rounded = torch.autocast(self.device.type, dtype=dtype, enabled=dtype is not None)
+        rounded = encoder_autocast(self.device, self.precision)
         with rounded, bf16_products(self.device, self.precision):
-            output = self.encoder(**inputs, output_hidden_states=True)
+            output = self.encoder(**batch.inputs, output_hidden_states=True)
         states = getattr(output, "hidden_states", None)
         if not states or len(states) < 2:
             raise ModelError(
@@ -113,15 +110,13 @@ class Frozen:
             return word_vectors(hidden, batch.word_starts, batch.word_ends, self.word_pooling)[
                 batch.word_mask
             ]
-        inside = batch.mask.unsqueeze(-1).bool()  # (batch, pieces, 1)
         vectors: dict[str, Tensor] = {}
         if "first" in names:
-            last = batch.mask.sum(1) - 1  # padding is on the right
-            place = torch.zeros_like(last) if self.cls in (None, 0) else last
-            vectors["first"] = hidden[torch.arange(len(hidden), device=hidden.device), place]
+            vectors["first"] = Cls(self.size, self.cls or 0)(hidden, batch.mask)
         if "mean" in names:
-            vectors["mean"] = (hidden * inside).sum(1) / inside.sum(1).clamp_min(1)
+            vectors["mean"] = Mean(self.size, self.cls)(hidden, batch.mask)
         if "max" in names:
+            inside = batch.mask.unsqueeze(-1).bool()  # (batch, pieces, 1)
             highest = hidden.masked_fill(~inside, torch.finfo(hidden.dtype).min).amax(1)
             vectors["max"] = highest.masked_fill(~inside.any(1), 0)  # an empty text is all padding
         if batch.entities is not None:
@@ -142,7 +137,7 @@ def middle(layers: int) -> int:
 def fingerprint(features: Features) -> str:
     """A hash of everything that an encoder reads, so that tasks on the same texts share their vectors."""
     digest = hashlib.sha256()
-    parts: Mapping[str, Ragged | npt.NDArray[np.int64] | None] = {
+    parts: Mapping[str, Ragged | Ints | None] = {
         **{name: getattr(features, name) for name in RAGGED},
         "entities": features.entities,
     }
@@ -221,11 +216,9 @@ class Reader:
                 if features.word_ids is not None
                 else "",
             }
-
-            def fill(arrays: Sequence[Half], features: Features = features) -> None:
-                self.frozen.fill(features, names, arrays)
-
-            arrays, note = stored_vectors(key, [shape] * len(LAYERS), fill)
+            arrays, note = stored_vectors(
+                key, [shape] * len(LAYERS), partial(self.frozen.fill, features, names)
+            )
             if note:
                 log.warning("vectors of %s: %s", units.name, note)
                 self.facts[f"{units.name}_vectors"] = note

@@ -151,12 +151,11 @@ class ProbeLearner(LinearLearner):
                 )
             scores = torch.zeros(len(judged.read.units), len(self.problem.labels))
             for place, split in enumerate(splits):
-                used = (
+                crossed[place] = used = (
                     fit
                     if split.known is design
                     else self._solve(split.known, split.answers, strength, crossed[place])
                 )
-                crossed[place] = used
                 scores[split.places] = used.scores(split.held_out)
             shift, score = best_shift(functools.partial(self._score, judged), scores, rarer)
             history.append(

@@ -7,7 +7,6 @@ temporary folder and renamed. Disk errors never fail a run: vectors are then hel
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import shutil
@@ -19,7 +18,7 @@ import numpy.typing as npt
 
 from blurb.system import leases
 from blurb.system.cache import cache_home
-from blurb.system.files import hidden_name
+from blurb.system.files import hidden_name, text_hash
 
 VERSION = 1
 """Raised by hand when a change gives other vectors for the same key."""
@@ -44,7 +43,7 @@ def stored_vectors(
     text = json.dumps(
         {**key, "shapes": [list(shape) for shape in shapes], "version": VERSION}, sort_keys=True
     )
-    path = cache_home() / KIND / hashlib.sha256(text.encode()).hexdigest()[:32]
+    path = cache_home() / KIND / text_hash(text)[:32]
     found = _read_entry(path, text, shapes)
     if found is not None:
         return found, ""

@@ -1,6 +1,6 @@
 """One declaration a kind of learner: `LEARNER` of each module. A new kind is one more file, here or in a plug-in."""
 
-from blurb.learners.kind import RowKind
+from blurb.learners.kind import LearnerKind as LearnerKind, RowKind
 from blurb.protocols.settings import in_groups
 
 ROWS = RowKind("baseline", "a baseline", "baselines", place=3, measures="", lower_bound=True)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from blurb.learners.kind import LearnerKind
-from blurb.learners.kinds import EXAMPLES, ROWS
+from blurb.learners.kinds import EXAMPLES, ROWS, LearnerKind
 from blurb.protocols.settings import in_groups
 
 if TYPE_CHECKING:

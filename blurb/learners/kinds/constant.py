@@ -1,7 +1,6 @@
 """The constant answer that scores best on the training data."""
 
-from blurb.learners.kind import LearnerKind
-from blurb.learners.kinds import EXAMPLES, ROWS
+from blurb.learners.kinds import EXAMPLES, ROWS, LearnerKind
 
 LEARNER = LearnerKind(
     name="constant",

@@ -1,7 +1,6 @@
 """The mentions of train, found again word by word: how much of a score is memory."""
 
-from blurb.learners.kind import LearnerKind
-from blurb.learners.kinds import EXAMPLES, ROWS
+from blurb.learners.kinds import EXAMPLES, ROWS, LearnerKind
 
 LEARNER = LearnerKind(
     name="dictionary",

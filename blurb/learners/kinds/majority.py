@@ -1,7 +1,6 @@
 """The most frequent answer of the training data, for all examples."""
 
-from blurb.learners.kind import LearnerKind
-from blurb.learners.kinds import EXAMPLES, ROWS
+from blurb.learners.kinds import EXAMPLES, ROWS, LearnerKind
 
 LEARNER = LearnerKind(
     name="majority",

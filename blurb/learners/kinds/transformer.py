@@ -1,7 +1,6 @@
 """A Transformer with random weights and a vocabulary of the training texts."""
 
-from blurb.learners.kind import LearnerKind
-from blurb.learners.kinds import NETWORK, ROWS
+from blurb.learners.kinds import NETWORK, ROWS, LearnerKind
 
 LEARNER = LearnerKind(
     name="transformer",

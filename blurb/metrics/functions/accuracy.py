@@ -43,16 +43,12 @@ def _share(sums: Counts) -> Scores:
     )
 
 
-def _wrong(counts: Counts) -> Scores:
-    return counts[:, 1] - counts[:, 0]
-
-
 METRIC = Metric(
     accuracy,
     main="accuracy",
     hub="accuracy",
     counts=_counts,
     score=_share,
-    mistakes=_wrong,
+    mistakes=lambda counts: counts[:, 1] - counts[:, 0],
     low=0.0,
 )

@@ -40,7 +40,7 @@ def binary_f1(gold: Sequence[str], predicted: Sequence[str], *, positive: str) -
     true_positives = sum(g == p == positive for g, p in zip(gold, predicted, strict=True))
     n_predicted = sum(p == positive for p in predicted)
     n_gold = sum(g == positive for g in gold)
-    return dict(count_ratios(true_positives, n_predicted, n_gold)._asdict())
+    return count_ratios(true_positives, n_predicted, n_gold)._asdict()
 
 
 def _counts(gold: Sequence[str], predicted: Sequence[str], positive: str) -> Counts:

@@ -67,9 +67,8 @@ class TagTable(dict[str, str]):
         return self[tag]
 
     def not_a_tag(self, tag: str) -> ValueError:
-        expected = ", ".join(self.allowed)
         return ValueError(
-            f"{tag!r} is not a valid tag: expected one of {expected}, alone or followed by '-TYPE'."
+            f"{tag!r} is not a valid tag: expected one of {', '.join(self.allowed)}, alone or followed by '-TYPE'."
         )
 
     def with_type(self, letters: str, name: str) -> str:
@@ -199,9 +198,12 @@ def entity_counts(
         g.starts, p.starts, assume_unique=True, return_indices=True
     )
     right = same_start[(g.lengths[in_g] == p.lengths[in_p]) & (g.types[in_g] == p.types[in_p])]
-    columns = (right, p.starts, g.starts)
     return np.stack(
-        [np.bincount(sentence_of[starts], minlength=len(gold)) for starts in columns], axis=1
+        [
+            np.bincount(sentence_of[starts], minlength=len(gold))
+            for starts in (right, p.starts, g.starts)
+        ],
+        axis=1,
     )
 
 

@@ -47,7 +47,7 @@ def micro_f1_without(
     true_positives = sum(g == p != negative for g, p in zip(gold, predicted, strict=True))
     n_predicted = sum(p != negative for p in predicted)
     n_gold = sum(g != negative for g in gold)
-    return dict(count_ratios(true_positives, n_predicted, n_gold)._asdict())
+    return count_ratios(true_positives, n_predicted, n_gold)._asdict()
 
 
 def _counts(gold: Sequence[str], predicted: Sequence[str], negative: str) -> Counts:

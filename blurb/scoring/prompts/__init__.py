@@ -164,8 +164,13 @@ def _check_placeholders(prompts: Prompts, kind: types.TaskType) -> None:
     }
     if unknown := sorted((requested - texts - general) | (always - general)):
         known = ", ".join(f"{{{name}}}" for name in sorted(texts | general))
-        what = f"there is no {{{unknown[0]}}} here; known are {known}, and in `system` those without a text"
-        raise SettingsError(f"{what}.", where=prompts.path)
+        raise SettingsError(
+            f"there is no {{{unknown[0]}}} here; known are {known}, and in `system` those without a text.",
+            where=prompts.path,
+        )
     if missing := sorted((texts - requested) | ({"labels"} & general - requested - always)):
-        what = f"{{{missing[0]}}} is missing: a model has to see all texts and all labels"
-        raise SettingsError(what, where=prompts.path, fix="add it to `user`.")
+        raise SettingsError(
+            f"{{{missing[0]}}} is missing: a model has to see all texts and all labels",
+            where=prompts.path,
+            fix="add it to `user`.",
+        )

@@ -156,7 +156,7 @@ def label(task: Task, units: Sequence[Unit]) -> Iterator[tuple[str, Any]]:
 
 def similarity(task: Task, units: Sequence[Unit]) -> Iterator[tuple[str, Any]]:
     """Clipped to the bounds of the metric, 0 and 4 for BIOSSES, so that the submission has the stored score."""
-    low, high = (float(str(task.metric_options[name])) for name in ("low", "high"))
+    low, high = task.scale
     for unit in units:
         if not math.isfinite(unit.prediction):
             raise StoreError(f"id {unit.id}: the prediction is not a number.")
