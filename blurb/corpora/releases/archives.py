@@ -109,7 +109,7 @@ def content_of(packed: bytes, name: str, path: Path) -> bytes:
             return content
     except BROKEN as error:
         raise DataError(
-            f"truncated or damaged: {error or type(error).__name__}.",
+            f"truncated or damaged: {str(error) or type(error).__name__}.",
             path,
             fix="Download it again.",
         ) from error
