@@ -14,10 +14,13 @@ from typing import Any, ParamSpec, TypeVar
 
 import click
 
+from blurb.fields import Field, hints
 from blurb.messages import ErrorCollector, SettingsError, UnknownName, in_python
 from blurb.options import option_parameters
 from blurb.registry import Registry
 
+FLAG = Field(bool)
+"""A flag without an option: "no" is true to Python, and would allow code."""
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -30,11 +33,17 @@ def from_python(function: Callable[P, T]) -> Callable[P, T]:
         # Python's own TypeError is for arguments that do not fit.
         given = inspect.signature(function).bind(*arguments, **more).arguments
         errors = ErrorCollector()
+        checks = {
+            name: FLAG for name, hint in hints(function).items() if hint is bool and name in given
+        } | {
+            name: parameter.about
+            for name, parameter in option_parameters(function).items()
+            if given.get(name, parameter.default) is not parameter.default
+        }
         with in_python():
-            for name, parameter in option_parameters(function).items():
-                if given.get(name, parameter.default) is not parameter.default:
-                    with errors:
-                        parameter.about.checked(name, given[name])
+            for name, about in checks.items():
+                with errors:
+                    about.checked(name, given[name])
             errors.stop()
             return function(*arguments, **more)
 

@@ -16,12 +16,13 @@ from click.testing import CliRunner
 import blurb
 from blurb.cli import cli
 from blurb.corpora import demo
+from blurb.fields import hints
 from blurb.messages.errors import BlurbError, SettingsError, system_message
 from blurb.options import option_parameters
 
 FUNCTIONS = [name for name in blurb.__all__ if inspect.isfunction(getattr(blurb, name))]
 WRONG: list[Any] = [5, float("nan"), None, b"x", [5], {"a": 1}, "a\0b", "\ud800"]
-FIRST = {
+FIRST: dict[str, dict[str, Any]] = {
     "run": {"model": "baseline:majority", "tasks": "biosses", "suite": "demo", "progress": False},
     "check": {"candidate": "a", "baseline": "b"},
     "compare": {"first": "a", "other": "b"},
@@ -63,6 +64,16 @@ def test_a_value_that_no_option_may_have(name: str, parameter: str, value: Any, 
         return
     with pytest.raises(BlurbError, match=f"{parameter} (must be|called) "):
         getattr(blurb, name)(**{**FIRST[name], parameter: value})
+    assert list(here.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", [name for name in FIRST if hasattr(blurb, name)])
+def test_a_flag_is_true_or_false(name: str, here: Path) -> None:
+    """`trust_remote_code="no"` is true to Python."""
+    for parameter, hint in hints(inspect.unwrap(getattr(blurb, name))).items():
+        for value in ("no", 5, None) if hint is bool else ():
+            with pytest.raises(SettingsError, match=f"{parameter} must be true or false"):
+                getattr(blurb, name)(**{**FIRST[name], parameter: value})
     assert list(here.iterdir()) == []
 
 
