@@ -25,7 +25,7 @@ TRIALS = ["--suite", "demo", "--protocol", "smoke", "--device", "cpu"]
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three checkpoints of other random weights; the tokenizer of the last one is no tokenizer."""
+    """Three checkpoints of other random weights and one tokenizer."""
     folder = tmp_path_factory.mktemp("runs") / "mine"
     for seed, step in enumerate((10, 20, 30)):
         own = checkpoints.build("bert_uncased", folder / f"checkpoint-{step}", seed=seed)
