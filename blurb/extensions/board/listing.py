@@ -108,8 +108,7 @@ class BoardListing:
     @property
     def level(self) -> Level:
         """How far its figures are believed, as the ledger says."""
-        known = "" if self.verified is None else self.verified.level
-        return Level(known) if known in list(Level) else Level.CLAIMED
+        return Level.CLAIMED if self.verified is None else Level(self.verified.level)
 
 
 @dataclass(frozen=True)
