@@ -70,7 +70,7 @@ class BoardListing:
     @property
     def signals(self) -> Sequence[str]:
         """Oddities that its verification found."""
-        return () if self.verified is None else self.verified.signals
+        return self.verified.signals if self.verified else ()
 
     @property
     def facts(self) -> list[tuple[str, str]]:
@@ -108,7 +108,7 @@ class BoardListing:
     @property
     def level(self) -> Level:
         """How far its figures are believed, as the ledger says."""
-        return Level.CLAIMED if self.verified is None else Level(self.verified.level)
+        return Level(self.verified.level) if self.verified else Level.CLAIMED
 
 
 @dataclass(frozen=True)

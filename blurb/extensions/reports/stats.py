@@ -121,7 +121,7 @@ def measure(
     for split, rows in splits.items():
         ids = [str(row["id"]) for row in rows]
         words = lengths(list(map(count_words, rows)), ids)
-        reading = None if read is None else read(task, rows)
+        reading = read(task, rows) if read else None
         scores = [row["score"] for row in rows] if "score" in columns else []
         ratio = len(rows) / words["mean"] if split == "train" and words["mean"] else None
         expected: Winner | None = None
@@ -135,10 +135,10 @@ def measure(
                 units=task.task_type.size(rows),
                 inputs=len(rows),
                 words=words,
-                sub_tokens=None if reading is None else lengths(reading.lengths.tolist(), ids),
-                limit=None if reading is None else reading.limit,
-                truncated=None if reading is None else reading.cut.truncated,
-                windowed=None if reading is None else reading.cut.windowed,
+                sub_tokens=lengths(reading.lengths.tolist(), ids) if reading else None,
+                limit=reading.limit if reading else None,
+                truncated=reading.cut.truncated if reading else None,
+                windowed=reading.cut.windowed if reading else None,
                 table_8=published and Table8(wiki_books=published[0], pubmed=published[1]),
                 labels=label_counts(task, rows),
                 score=Gold(mean=float(np.mean(scores)), sd=float(np.std(scores)))
@@ -161,14 +161,16 @@ def lengths(sizes: Sequence[int], ids: Sequence[str]) -> Sizes:
     (6, 'b')
     """
     longest = max(sizes)
-    quantiles = np.percentile(sizes, [5, 25, 50, 75, 95], method="inverted_cdf").tolist()
+    p5, p25, p50, p75, p95 = np.percentile(
+        sizes, [5, 25, 50, 75, 95], method="inverted_cdf"
+    ).tolist()
     return Sizes(
         mean=sum(sizes) / len(sizes),
-        p5=quantiles[0],
-        p25=quantiles[1],
-        p50=quantiles[2],
-        p75=quantiles[3],
-        p95=quantiles[4],
+        p5=p5,
+        p25=p25,
+        p50=p50,
+        p75=p75,
+        p95=p95,
         longest=longest,
         longest_id=ids[sizes.index(longest)],
     )

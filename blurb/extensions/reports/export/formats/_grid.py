@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -49,9 +49,9 @@ class ExportColumn:
 
     name: str
     figures: dict[str, float]
-    sd: dict[str, float] = field(default_factory=dict)
-    note: str = ""
-    standing: groups.Standing = field(default_factory=groups.Standing)
+    sd: dict[str, float]
+    note: str
+    standing: groups.Standing
 
 
 @dataclass(frozen=True)
@@ -188,10 +188,7 @@ def _column(row: Row, own: Sequence[Row], datasets: Sequence[tasks.Task]) -> Exp
             deviations[TITLE_OF_SCORE] = row.spread[0]
     if isinstance(row, Published):
         return ExportColumn(
-            row.name,
-            figures,
-            note="; ".join([row.version, *row.remarks]),
-            standing=groups.standing(row),
+            row.name, figures, {}, "; ".join([row.version, *row.remarks]), groups.standing(row)
         )
     made = row.configuration
     alike = [other.model for other in own].count(row.model) > 1
