@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Annotated, Literal, TypedDict
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from blurb import metrics
 from blurb.data.schema import Example, count_words
+from blurb.formulations._base import majority_score
 from blurb.inputs import tagging
 from blurb.inputs.tokenized_split import Read
 from blurb.records import Count
@@ -104,15 +105,11 @@ class Described(TypedDict):
 
 
 def measure(
-    task: Task,
-    splits: Mapping[Split, Sequence[Example]],
-    read: Read | None = None,
-    majority: Callable[[Task, Sequence[Example], Sequence[Example]], float] | None = None,
+    task: Task, splits: Mapping[Split, Sequence[Example]], read: Read | None = None
 ) -> list[Described]:
     """Statistics of all given splits.
 
     :param read: tokenizes the inputs, for lengths in sub-tokens
-    :param majority: (task, train, split) -> score, as a fraction, of always predicting train's most frequent answer
     """
     train = splits.get("train")
     columns = {*task.task_type.columns}
@@ -146,7 +143,7 @@ def measure(
                 else None,
                 adjacent_entities=adjacent(rows) if task.task_type.borders else None,
                 io_ceiling=100 * io_ceiling(rows) if task.task_type.borders else None,
-                majority=100 * majority(task, train, rows) if majority and train else None,
+                majority=100 * majority_score(task, train, rows) if train else None,
                 examples_per_word=ratio,
                 expected=expected,
             )

@@ -71,16 +71,18 @@ def grid(requested: ExportRequest) -> ExportTable:
     if requested.generalisation is not None:
         return _seen_table(requested, requested.generalisation)
     named = [name.removeprefix(f"{PUBLISHED}:") for name in requested.published]
-    by_key = {
-        row.primary_key: row
-        for name in named
-        for row in resolve_all(f"{PUBLISHED}:{name}", requested.store)
-    }
-    others = list(by_key.values())
+    others = list(
+        {
+            row.primary_key: row
+            for name in named
+            for row in resolve_all(f"{PUBLISHED}:{name}", requested.store)
+        }.values()
+    )
     own = rows(requested, optional=bool(others))
     if not requested.rows and others:
         own = [row for row in own if row.suite != DEMO]
-    if others and any(row.suite == DEMO for row in own):
+    is_demo = any(row.suite == DEMO for row in own)
+    if others and is_demo:
         raise SettingsError(
             "Rows of the synthetic demo suite cannot be compared with published ones",
             fix=f"remove {opt('published')}.",
@@ -89,8 +91,7 @@ def grid(requested: ExportRequest) -> ExportTable:
     columns = [column for column in columns if column.figures or requested.rows]
     titles = {task.name: task.title for task in requested.datasets}
     if titles.keys() >= set(DATASETS):
-        is_real = all(row.suite != DEMO for row in own)
-        titles[TITLE_OF_SCORE] = TITLE_OF_SCORE if is_real else "Demo score"
+        titles[TITLE_OF_SCORE] = "Demo score" if is_demo else TITLE_OF_SCORE
     present = {name for column in columns for name in column.figures} | requested.named
     if not columns or not present:
         raise StoreError(
