@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, cast, get_args
 
 from blurb import formulations, learners, metrics, tasks
+from blurb.grouping import by_key
 from blurb.messages import BlurbError, DataError, UnknownName
 from blurb.names import HASH
 from blurb.results.score import LIMITS
@@ -63,6 +64,11 @@ class RowFiles:
                 return not learners.get_named(self.about["weights"]).deterministic
         return not learners.row_kind(self.about["learner"]).paired
 
+    @property
+    def by_task(self) -> dict[str, list[RunRecord]]:
+        """Its runs by dataset."""
+        return by_key((run["task"], run) for run in self.about["runs"])
+
 
 def read_row_files(folder: Path) -> RowFiles:
     """The row in a folder.
@@ -94,13 +100,12 @@ def read_row_files(folder: Path) -> RowFiles:
     }
     for task, runs in Counter(run["task"] for run in about["runs"]).items():
         path = folder / f"{task}{ENDING}"
-        columns = _read_predictions(path, _checked_content(path, hashes), runs)
+        tables[task] = columns = _read_predictions(path, _checked_content(path, hashes), runs)
         parts = zip(columns["seed"], columns["split"], strict=True)
         if unscored := {(task, *part) for part in parts} - scored:
             raise DataError(
                 f"has predictions of {min(unscored)!r:.80}, of which {ABOUT} has no figures.", path
             )
-        tables[task] = columns
     return RowFiles(folder, about, tables, manifest)
 
 

@@ -14,7 +14,6 @@ from blurb import formulations, metrics, tasks
 from blurb.data.loading import read_split
 from blurb.data.schema import Example
 from blurb.formulations._base import Formulation
-from blurb.grouping import by_key
 from blurb.learners.base import Subset
 from blurb.protocols.settings import example_limits
 from blurb.results.row import Answers, Origin, Row
@@ -37,12 +36,12 @@ class FiledRow(Row):
     files: RowFiles = field(kw_only=True)
 
     def has_answers(self, task: str) -> bool:
-        return any(run["task"] == task for run in self.files.about["runs"])
+        return task in self.files.by_task
 
     def answers(
         self, task: str, split: tasks.ScoredSplit, data: Path, rows: Sequence[Example] | None = None
     ) -> dict[int, Answers]:
-        runs = [run for run in self.files.about["runs"] if run["task"] == task and run[split]]
+        runs = [run for run in self.files.by_task.get(task, ()) if run[split]]
         rows = read_split(tasks.get(task), data, split) if rows is None and runs else rows
         return {
             run["seed"]: Answers(run["data"], examples_of(self.files, run, split, data, rows)[1])
@@ -56,7 +55,6 @@ def claimed_scores(row: RowFiles) -> FiledRow:
     unscored: dict[str, list[RunRecord]] = {
         task: [] for task in about["planned"] if tasks.known_task(task)
     }
-    runs = unscored | by_key((run["task"], run) for run in about["runs"])
     names: dict[str, Any] = {name: dict(about)[name] for name in MODEL}
     return FiledRow(
         **names,
@@ -69,7 +67,7 @@ def claimed_scores(row: RowFiles) -> FiledRow:
         ),
         datasets={
             task: _claimed_dataset(task, its, about["planned"].get(task))
-            for task, its in runs.items()
+            for task, its in (unscored | row.by_task).items()
         },
         origin=Origin.BOARD,
         key=row.folder.name,

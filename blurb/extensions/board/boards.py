@@ -366,7 +366,7 @@ def rescore(
         if not place.is_dir():
             raise SettingsError(f"there is no row '{name[:40]}'.", where=board / ROWS)
         row = read_row_files(place)
-        entries = [entry for entry in ledger.read(board / ledger.FILE) if entry.row == name]
+        last = ledger.entries_on(board).get(name)
         if all(run["metrics_version"] == metrics.VERSION for run in row.about["runs"]):
             raise SettingsError(
                 f"version {metrics.VERSION} of the metrics, which this blurb has, scored it.",
@@ -391,9 +391,9 @@ def rescore(
         }
         (aside / MANIFEST).write_bytes(manifest_file(hashes))
         manifest = manifest_of(aside)
-        if entries and entries[-1].event is Event.RESCORED and entries[-1].manifest == manifest:
-            entry = entries[-1]  # a kill before the renames
-        elif entries and entries[-1].manifest == manifest_of(place):
+        if last and last.event is Event.RESCORED and last.manifest == manifest:
+            entry = last  # a kill before the renames
+        elif last and last.manifest == row.manifest:
             new = _mean(RowFiles(place, about, row.predictions))
             entry = LedgerEntry(date, Event.RESCORED, name, by, manifest, old=_mean(row), new=new)
             append(board, entry)

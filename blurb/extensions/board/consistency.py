@@ -93,10 +93,8 @@ def signals(row: RowFiles) -> Iterator[Signal]:
                     name_run(run),
                     f"all {count} answers on test are right, and dev has {100 * run['dev'][metric]:.2f}",
                 )
-    for task in dict.fromkeys([*about["planned"], *(run["task"] for run in about["runs"])]):
-        yield from _dataset_signals(
-            about, task, [run for run in about["runs"] if run["task"] == task]
-        )
+    for task in dict.fromkeys([*about["planned"], *row.by_task]):
+        yield from _dataset_signals(about, task, row.by_task.get(task, []))
 
 
 def name_run(run: RunRecord) -> str:

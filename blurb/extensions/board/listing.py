@@ -51,13 +51,6 @@ class BoardListing:
         return None
 
     @property
-    def added(self) -> str:
-        """The day on which it was added last."""
-        return next(
-            (entry.date for entry in reversed(self.history) if entry.event is Event.ADDED), ""
-        )
-
-    @property
     def verifier(self) -> str:
         """Who recomputed its figures; "" if nobody did."""
         return "" if self.verified is None or self.level is Level.CLAIMED else self.verified.by
@@ -70,7 +63,7 @@ class BoardListing:
     @property
     def signals(self) -> Sequence[str]:
         """Oddities that its verification found."""
-        return () if self.verified is None else self.verified.signals
+        return self.verified.signals if self.verified else ()
 
     @property
     def facts(self) -> list[tuple[str, str]]:
@@ -95,11 +88,12 @@ class BoardListing:
         :param title: of the page
         """
         about, key = self.about, self.scores.key
+        added = [entry.date for entry in self.history if entry.event is Event.ADDED]
         fields = {
             "title": f"{{{_plain(about['model'])} under {_plain(about['protocol'])}: a row of predictions on BLURB}}",
             "author": f"{{{_plain(about['measured_by'])}}}" if about["measured_by"] else "",
             "howpublished": f"{_plain(title)}, row {_plain(key)}",
-            "year": self.added[:4],
+            "year": added[-1][:4] if added else "",
             "note": f"{self.level}; SHA-256 of its manifest {self.manifest[:16]}",
         }
         lines = [f"  {name} = {{{value}}}" for name, value in fields.items() if value]
@@ -108,8 +102,7 @@ class BoardListing:
     @property
     def level(self) -> Level:
         """How far its figures are believed, as the ledger says."""
-        known = "" if self.verified is None else self.verified.level
-        return Level(known) if known in list(Level) else Level.CLAIMED
+        return Level(self.verified.level) if self.verified else Level.CLAIMED
 
 
 @dataclass(frozen=True)

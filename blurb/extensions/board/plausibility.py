@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from itertools import product, starmap
 from pathlib import Path
 from statistics import fmean, mode, stdev
@@ -27,7 +27,7 @@ from blurb.grouping import by_key
 from blurb.messages import DataError
 from blurb.row_files.reading import RowFiles, run_predictions
 from blurb.row_files.scores import examples_of, figures_of
-from blurb.row_files.writing import RunRecord
+from blurb.row_files.writing import RowRecord, RunRecord
 from blurb.scoring import matching
 from blurb.statistics.welch import t_critical
 
@@ -79,7 +79,7 @@ def plain(answer: Any) -> str:
 
 @cache
 def _answers(row: RowFiles, task: str, seed: int, data: Path | None) -> RunAnswers:
-    run = next(run for run in row.about["runs"] if (run["task"], run["seed"]) == (task, seed))
+    run = next(run for run in row.by_task[task] if run["seed"] == seed)
     right: set[str] = set()
     if data is not None:
         with suppress(DataError):
@@ -135,11 +135,7 @@ def equal_share(row: RowFiles, other: RowFiles, task: str, data: Path | None = N
     :param data: a data folder, by which runs are told from copies that agree on what is right
     """
     answers = [
-        [
-            _answers(side, task, run["seed"], data)
-            for run in side.about["runs"]
-            if run["task"] == task
-        ]
+        [_answers(side, task, run["seed"], data) for run in side.by_task.get(task, ())]
         for side in (row, other)
     ]
     return max(starmap(alike, product(*answers)), default=0.0)
@@ -197,7 +193,7 @@ class Beside:
             SignalKind.GAP: self._beside(_gap),
             SignalKind.LEAKED: self._beside(self.leaked),
         }
-        share = RATE / max(1, sum(map(len, measures.values())) + len(self._pooled()))
+        share = RATE / max(1, sum(map(len, measures.values())) + len(self._pooled))
         return [
             *(each for kind, pairs in measures.items() for each in _excessive(kind, pairs, share)),
             *self._pooled_signals(share),
@@ -213,9 +209,10 @@ class Beside:
         others = by_key(figure for other in self.others for figure in measure(other).items())
         return _with_enough(measure(self.row), others)
 
+    @cached_property
     def _pooled(self) -> Mapping[str, tuple[list[float], list[float]]]:
         """Dataset -> test scores of the row's runs, and of enough runs of other rows of its recipe."""
-        alike = [other for other in self.others if _have_same(self.row, other, RUNS)]
+        alike = [other for other in self.others if not differing(self.row.about, other.about, RUNS)]
         return _with_enough(_scores([self.row]), _scores(alike))
 
     def _pooled_signals(self, share: float) -> Iterator[Signal]:
@@ -223,7 +220,7 @@ class Beside:
 
         Where the variance of three runs is small by chance, it takes the difference for sure.
         """
-        for task, (own, pool) in self._pooled().items():
+        for task, (own, pool) in self._pooled.items():
             freedom = len(own) + len(pool) - 2
             squares = sum((score - fmean(side)) ** 2 for side in (own, pool) for score in side)
             deviation = max(math.sqrt(squares / freedom), SMALLEST)
@@ -241,10 +238,10 @@ class Beside:
         """Predictions of a row of another model, or of this one."""
         if learners.is_named(self.row.about["weights"]):
             return
-        for task in dict.fromkeys(run["task"] for run in self.row.about["runs"]):
+        for task in self.row.by_task:
             for other in self.others:
                 # Another row of this model, by a kind of learner whose seed changes nothing, is no copy.
-                if _have_same(self.row, other, MODEL) and not self.row.varies:
+                if not (self.row.varies or differing(self.row.about, other.about, MODEL)):
                     continue
                 if share := equal_share(self.row, other, task, self.data):
                     yield Signal(
@@ -296,9 +293,9 @@ def _scores(rows: Iterable[RowFiles]) -> dict[tuple[str, str], list[float]]:
     )
 
 
-def _have_same(row: RowFiles, other: RowFiles, names: Iterable[str]) -> bool:
-    """Whether these fields are the same of both rows."""
-    return all(dict(row.about)[name] == dict(other.about)[name] for name in names)
+def differing(about: RowRecord, other: RowRecord, names: Iterable[str]) -> list[str]:
+    """The fields among these that are not the same of both rows."""
+    return [name for name in names if dict(about)[name] != dict(other)[name]]
 
 
 def _with_enough(
@@ -313,7 +310,7 @@ def _with_enough(
 
 
 @cache
-def added(row: RowFiles, data: Path) -> Mapping[tuple[str, str], float]:
+def added(row: RowFiles, data: Path) -> Measured:
     """(dataset, data hash) -> mean over runs of the score minus the score without these examples, times 100.
 
     Datasets without such examples are left out, and so are those that cannot be scored.

@@ -150,7 +150,7 @@ def verify_row(row: RowFiles, data: Path, raw: Path | None = None) -> RowVerific
         if cap
     ]
     signals += consistency.signals(row)
-    by_task = by_key((run["task"], run) for run in row.about["runs"]) if row.varies else {}
+    by_task = row.by_task if row.varies else {}
     signals += [
         Signal(
             SignalKind.SAME_RUNS,
@@ -257,7 +257,7 @@ def _shown(figures: Mapping[str, float], name: str) -> str:
 
 MARGIN = 1.0
 """Points of the score: less than what separates neighbours of the published table (docs/extensions/board.md)."""
-RECIPE = ("suite", "weights", "tokenizer", "learner", "recipe", "protocol_hash", "overrides")
+RECIPE = ("suite", *plausibility.RUNS)
 """Fields that two runs of one recipe share. Precision is left out: machines differ in what they compute fast."""
 
 
@@ -339,7 +339,7 @@ class Reproduction:
                 yield f"the {name} is only claimed"
         if learners.row_kind(about["learner"]).claimed:
             yield "nobody here knows how its predictions were made, so that nobody can make them again"
-        if differing := [name for name in RECIPE if dict(about)[name] != dict(other)[name]]:
+        if differing := plausibility.differing(about, other, RECIPE):
             yield f"another recipe: {', '.join(differing)}"
         parties = [" ".join(side["measured_by"].casefold().split()) for side in (about, other)]
         if not all(parties):

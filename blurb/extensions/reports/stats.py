@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Annotated, Literal, TypedDict
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from blurb import metrics
 from blurb.data.schema import Example, count_words
+from blurb.formulations._base import majority_score
 from blurb.inputs import tagging
 from blurb.inputs.tokenized_split import Read
 from blurb.records import Count
@@ -104,15 +105,11 @@ class Described(TypedDict):
 
 
 def measure(
-    task: Task,
-    splits: Mapping[Split, Sequence[Example]],
-    read: Read | None = None,
-    majority: Callable[[Task, Sequence[Example], Sequence[Example]], float] | None = None,
+    task: Task, splits: Mapping[Split, Sequence[Example]], read: Read | None = None
 ) -> list[Described]:
     """Statistics of all given splits.
 
     :param read: tokenizes the inputs, for lengths in sub-tokens
-    :param majority: (task, train, split) -> score, as a fraction, of always predicting train's most frequent answer
     """
     train = splits.get("train")
     columns = {*task.task_type.columns}
@@ -121,7 +118,7 @@ def measure(
     for split, rows in splits.items():
         ids = [str(row["id"]) for row in rows]
         words = lengths(list(map(count_words, rows)), ids)
-        reading = None if read is None else read(task, rows)
+        reading = read(task, rows) if read else None
         scores = [row["score"] for row in rows] if "score" in columns else []
         ratio = len(rows) / words["mean"] if split == "train" and words["mean"] else None
         expected: Winner | None = None
@@ -135,10 +132,10 @@ def measure(
                 units=task.task_type.size(rows),
                 inputs=len(rows),
                 words=words,
-                sub_tokens=None if reading is None else lengths(reading.lengths.tolist(), ids),
-                limit=None if reading is None else reading.limit,
-                truncated=None if reading is None else reading.cut.truncated,
-                windowed=None if reading is None else reading.cut.windowed,
+                sub_tokens=lengths(reading.lengths.tolist(), ids) if reading else None,
+                limit=reading.limit if reading else None,
+                truncated=reading.cut.truncated if reading else None,
+                windowed=reading.cut.windowed if reading else None,
                 table_8=published and Table8(wiki_books=published[0], pubmed=published[1]),
                 labels=label_counts(task, rows),
                 score=Gold(mean=float(np.mean(scores)), sd=float(np.std(scores)))
@@ -146,7 +143,7 @@ def measure(
                 else None,
                 adjacent_entities=adjacent(rows) if task.task_type.borders else None,
                 io_ceiling=100 * io_ceiling(rows) if task.task_type.borders else None,
-                majority=100 * majority(task, train, rows) if majority and train else None,
+                majority=100 * majority_score(task, train, rows) if train else None,
                 examples_per_word=ratio,
                 expected=expected,
             )
@@ -161,14 +158,16 @@ def lengths(sizes: Sequence[int], ids: Sequence[str]) -> Sizes:
     (6, 'b')
     """
     longest = max(sizes)
-    quantiles = np.percentile(sizes, [5, 25, 50, 75, 95], method="inverted_cdf").tolist()
+    p5, p25, p50, p75, p95 = np.percentile(
+        sizes, [5, 25, 50, 75, 95], method="inverted_cdf"
+    ).tolist()
     return Sizes(
         mean=sum(sizes) / len(sizes),
-        p5=quantiles[0],
-        p25=quantiles[1],
-        p50=quantiles[2],
-        p75=quantiles[3],
-        p95=quantiles[4],
+        p5=p5,
+        p25=p25,
+        p50=p50,
+        p75=p75,
+        p95=p95,
         longest=longest,
         longest_id=ids[sizes.index(longest)],
     )

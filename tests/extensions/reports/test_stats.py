@@ -98,7 +98,7 @@ def test_labels_are_counted_in_the_unit_of_the_task() -> None:
 
 def test_without_train_there_is_no_majority_and_without_a_model_no_sub_token() -> None:
     rows = [{"id": "a", "doc_id": None, "text": "kalo mi", "label": "1"}]
-    (found,) = measure(tasks.get("gad"), {"test": rows}, majority=majority_score)
+    (found,) = measure(tasks.get("gad"), {"test": rows})
     assert {found["majority"], found["sub_tokens"], found["limit"], found["truncated"]} == {None}
     assert (found["words"]["mean"], found["labels"]) == (2, {"0": 0, "1": 1})
 
@@ -175,8 +175,8 @@ def test_the_rule_for_bigrams(count: int, words: int, ratio: float, expected: st
 
 def test_the_rule_says_nothing_of_tags_and_scores() -> None:
     tagged = [{"id": "1", "tokens": ["a", "b"], "tags": ["O", "O"]}]
-    scored = [{"id": "1", "text_a": "a", "text_b": "b", "score": 1.0}]
-    for name, rows in (("bc2gm", tagged), ("ebm-pico", tagged), ("biosses", scored)):
+    scored = [{"id": "1", "text_a": "a a", "text_b": "b b", "score": 1.0}]
+    for name, rows in {"bc2gm": tagged, "ebm-pico": tagged, "biosses": 2 * scored}.items():
         (found,) = measure(tasks.get(name), {"train": rows})
         assert (found["examples_per_word"], found["expected"]) == (0.5, None)
 

@@ -91,13 +91,16 @@ def verify(
             "--since, --submitted, --reproduced and --record are for a board.", where=folder
         )
     result = verified(folder, place, beside, originals)
-    other = verified(rerun, place, raw=originals) if rerun else None
-    again = Reproduction(result, other, margin or MARGIN, place) if other else None
+    again = (
+        Reproduction(result, verified(rerun, place, raw=originals), margin or MARGIN, place)
+        if rerun
+        else None
+    )
     level = again.level if again else result.level
     if form == "json":
         printed = cast(VerifiedRow, records.of(VerificationRecord, result))
         if again is not None:
-            printed = {**printed, "level": again.level, "rerun": again.content}
+            printed = {**printed, "level": level, "rerun": again.content}
         click.echo(json_text(printed), nl=False)
     else:
         figures = [

@@ -8,13 +8,13 @@ from typing import Annotated
 
 from pandas import DataFrame
 
+from blurb import records
 from blurb.extensions.reports import errors as analysis
 from blurb.extensions.reports.differences import differences
 from blurb.extensions.reports.differences.answers import Different
 from blurb.messages import ErrorCollector
 from blurb.options import Option
 from blurb.planning.options import OUTPUT
-from blurb.records import record_columns
 from blurb.row_files import references
 from blurb.store.record import Record
 from blurb.tasks import SCORED, ScoredSplit
@@ -45,9 +45,7 @@ def errors(
     """
     record = references.find_trial(row, Path(output), task, seed)
     texts, train = analysis.read_texts(record, data, raw, split)
-    mistakes = sorted(
-        analysis.analyse(record, split, texts, train).examples, key=lambda mistake: -mistake.weight
-    )
+    mistakes = analysis.analyse(record, split, texts, train).examples
     columns = ["id", "kind", "gold", "prediction", "text"]
     lines = [(each.unit, each.kind, each.gold, each.predicted, each.text) for each in mistakes]
     return DataFrame(lines, columns=columns).drop(columns=[] if texts else ["text"])
@@ -96,12 +94,10 @@ def diff(
     """
     first, other = find_trials((a, b), Path(output), task, seed)
     texts, _ = analysis.read_texts(first, data, raw, split)
-    columns = record_columns(Different)
-    lines = [
-        [getattr(each, name) for name in columns]
-        for each in differences(first, other, split, texts).examples
-    ]
-    return DataFrame(lines, columns=columns).drop(columns=[] if texts else ["text"])
+    result = differences(first, other, split, texts)
+    lines = [records.of(Different, each) for each in result.examples]
+    table = DataFrame(lines, columns=records.record_columns(Different))
+    return table.drop(columns=[] if texts else ["text"])
 
 
 def find_trials(

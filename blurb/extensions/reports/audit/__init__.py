@@ -1,6 +1,6 @@
 """Checks corpora for defects that even a correct copy has: one function per check, each yields findings.
 
-To add a check, add a function of a `Corpus` to `CHECKS`, or a function of all corpora to `ACROSS`.
+To add a check, add a function of an `AuditedTask` to `CHECKS`; `shared` compares all of them.
 """
 
 from __future__ import annotations
@@ -19,13 +19,11 @@ from blurb.extensions.reports.audit.encoding import characters, entities, illega
 
 CHECKS = (between, repeated, conflicts, documents, illegal, characters, entities, windows)
 """Checks of a single corpus, in display order."""
-ACROSS = (shared,)
-"""Checks of several corpora against each other."""
 
 
 def audit(corpora: Sequence[AuditedTask]) -> list[AuditFinding]:
     """All findings, ordered by check, then by task."""
     return [
         *(finding for check in CHECKS for corpus in corpora for finding in check(corpus)),
-        *(finding for across in ACROSS for finding in across(corpora)),
+        *shared(corpora),
     ]

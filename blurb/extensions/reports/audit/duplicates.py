@@ -92,9 +92,8 @@ def documents(corpus: AuditedTask) -> Iterator[AuditFinding]:
         split: [name for name, _ in groupby(row.get("doc_id") for row in rows) if name is not None]
         for split, rows in corpus.splits.items()
     }
-    places: dict[str, Sequence[str]] = {**dict(in_split.items()), **corpus.headers}
     task = corpus.task.name
-    for where, names in places.items():
+    for where, names in (*in_split.items(), *corpus.headers.items()):
         if again := tuple(sorted(name for name, times in Counter(names).items() if times > 1)):
             yield AuditFinding(
                 "documents",
@@ -154,8 +153,8 @@ def shared(corpora: Sequence[AuditedTask]) -> Iterator[AuditFinding]:
                 )
 
 
-def _rows(corpus: AuditedTask, split: str) -> Iterable[Example]:
-    return corpus.originals.get(split) or corpus.splits.get(split, ())  # type: ignore[call-overload, no-any-return]
+def _rows(corpus: AuditedTask, split: Split) -> Iterable[Example]:
+    return corpus.originals.get(split) or corpus.splits.get(split, ())
 
 
 def sentence_keys(rows: Iterable[Example]) -> dict[str, list[str]]:

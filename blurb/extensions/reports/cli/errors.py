@@ -85,10 +85,7 @@ def command(
         confusion.write(
             f"{row}, {record.task.title}, {split}", errors.confusion(record, report), plot
         )
-    chosen = sorted(
-        (each for each in report.examples if kind in (None, each.kind)),
-        key=lambda each: -each.weight,
-    )
+    chosen = [each for each in report.examples if kind in (None, each.kind)]
     columns = ["example" if form == "table" else "id", "kind", "gold", "prediction"]
     columns += ["text"] if texts and with_text else []
     rows: list[tuple[object, ...]] = [

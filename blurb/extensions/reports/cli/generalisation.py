@@ -49,18 +49,19 @@ def command(
         Column("share", number=".1f"),
         *(Column(name, partial(show_interval, name)) for name in ("precision", "recall", "f1")),
     ]
-    if not print_records(form, SeenRecord, figures.lines, table):
-        for text in group_reasons(figures.reasons):
-            click.echo(text, err=True)
-        return
-    click.echo(RULE)
-    if capped := sorted({line.task for line in figures.lines if line.capped}):
-        click.echo(
-            f"{', '.join(capped)}: trained on a part of train (max_train); seen is by the whole of it."
-        )
-    others = {line.task: line.other_type for line in figures.lines if line.strings == CLASSES[0]}
-    if any(others.values()):
-        listed = ", ".join(f"{name} {count:,}" for name, count in others.items() if count)
-        click.echo(f"Gold items whose string train has with another type only: {listed}.")
+    is_table = print_records(form, SeenRecord, figures.lines, table)
+    if is_table:
+        click.echo(RULE)
+        if capped := sorted({line.task for line in figures.lines if line.capped}):
+            click.echo(
+                f"{', '.join(capped)}: trained on a part of train (max_train); seen is by the whole of it."
+            )
+        others = {
+            line.task: line.other_type for line in figures.lines if line.strings == CLASSES[0]
+        }
+        if listed := [f"{name} {count:,}" for name, count in others.items() if count]:
+            click.echo(
+                f"Gold items whose string train has with another type only: {', '.join(listed)}."
+            )
     for text in group_reasons(figures.reasons):
-        click.echo(text)
+        click.echo(text, err=not is_table)

@@ -13,7 +13,6 @@ from blurb.cli._made import TASKS_OR_FILES, click_command
 from blurb.data.loading import check_folder, hint_at_folder, path_of, read_split
 from blurb.extensions.reports.plots import _style, input_lengths
 from blurb.extensions.reports.stats import RULE, Described, measure
-from blurb.formulations._base import majority_score
 from blurb.grouping import by_key
 from blurb.inputs.tokenized_split import Read
 from blurb.messages import DataError
@@ -77,7 +76,7 @@ def stats(
             f"{task.name}: the {split} file is missing." for split in SPLITS if split not in there
         ]
         rows = {split: read_split(task, folder, split) for split in there}
-        splits += measure(task, rows, read, majority_score)
+        splits += measure(task, rows, read)
     if not splits:
         raise DataError(f"none of the data files exists.{hint_at_folder(named, folder)}", folder)
     if form == "table":

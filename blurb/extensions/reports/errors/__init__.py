@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +58,7 @@ class Mistake:
 
 @dataclass(frozen=True)
 class Report:
-    """Tables and all mistakes.
+    """Tables and all mistakes, the worst first.
 
     :param confusion: counts of each gold answer by the predicted one; None where there is no one answer to an example
     """
@@ -103,7 +103,8 @@ def analyse(
     analysis: Callable[..., Report] = load_object(
         task.task_type.errors, f"error analysis of the type {task.type}"
     )
-    return analysis(task, record.predictions(split), units(record, rows), train)
+    report = analysis(task, record.predictions(split), units(record, rows), train)
+    return replace(report, examples=sorted(report.examples, key=lambda each: -each.weight))
 
 
 def confusion(record: Record, report: Report) -> ReportTable:

@@ -152,7 +152,7 @@ def collect(
     :param generalisation: table of `blurb generalisation`
     :raises DataError: if a file is invalid, or two files have different runs of one row
     """
-    listings = () if listed is None else listed.listings
+    listings = listed.listings if listed else ()
     rows = {row.primary_key: row for row in ranking.read_rows(store, results, listed)}
     of_board = {each.scores.primary_key: each for each in listings}
     # Published numbers are of BLURB: beside rows of other suites alone they mean nothing.
@@ -183,8 +183,8 @@ def collect(
     return Page(
         title,
         boards,
-        withdrawn=() if listed is None else listed.withdrawn(),
-        series=() if series is None else series.charts(),
+        withdrawn=listed.withdrawn() if listed else (),
+        series=series.charts() if series else (),
         ablations=read_ablations(ablations) if ablations else (),
         seen=read_generalisation(generalisation) if generalisation else (),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 from blurb.extensions.reports.generalisation import SeenRecord
@@ -44,9 +44,9 @@ class DatasetProvenance:
     trials: Mapping[int, str]
     data: str
     verdict: str
-    seconds: float | None = None
-    units: int | None = None
-    cut: int | None = None
+    seconds: float | None
+    units: int | None
+    cut: int | None
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ class PairwiseComparison:
     first: int
     other: int
     lines: Sequence[tuple[float | None, float | None, str]]
-    remarks: tuple[str, str] = ("", "")
+    remarks: tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,7 @@ class PairwiseComparisons:
     names: Sequence[str]
     with_units: bool
     pairs: Sequence[PairwiseComparison]
-    left_out: int = 0
+    left_out: int
 
 
 @dataclass(frozen=True)
@@ -240,8 +240,8 @@ class Leaderboard:
     tasks: Sequence[str]
     entries: Sequence[PageRow]
     comparisons: PairwiseComparisons
-    apart: RowKind | None = None
-    ranks: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    apart: RowKind | None
+    ranks: Mapping[str, Mapping[str, str]]
 
 
 @dataclass(frozen=True)

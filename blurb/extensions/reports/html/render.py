@@ -124,7 +124,7 @@ def data(board: Leaderboard) -> Markup:
     names = board.comparisons.names
     weights = {**dataset_weights(), SCORE: 1.0}
     for kind, shares in type_weights().items():
-        weights[kind] = sum(dataset_weights()[name] for name in shares)
+        weights[kind] = sum(weights[name] for name in shares)
     titles = {SCORE: "BLURB score", **{kind: f"{short} mean" for kind, short in SHORT.items()}}
     reasons: list[str] = [""]
     pairs: dict[str, list[Any]] = {}

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-FORMATS = (".png", ".svg", ".pdf")
 OURS, PAPER, QUIET = "#0072B2", "#D55E00", "#767676"
 """Blue and vermilion of Okabe and Ito, which colour-blind readers can distinguish; the shapes differ, too."""
 GRID = "#E6E6E6"
@@ -47,8 +46,8 @@ def check(path: Path | None) -> None:
     """Raises a SettingsError if no plot could be written there, for one that is asked for; writes nothing."""
     if path is None:
         return
-    if path.suffix not in FORMATS:
-        raise SettingsError(f"{opt('plot')} must end in {', '.join(FORMATS)} (got '{path.name}').")
+    if path.suffix not in FIGURES:
+        raise SettingsError(f"{opt('plot')} must end in {', '.join(FIGURES)} (got '{path.name}').")
     if find_spec("matplotlib") is None:
         raise SettingsError("A picture needs Matplotlib: pip install matplotlib.")
 

@@ -26,7 +26,7 @@ def write(title: str, table: ReportTable, path: Path) -> None:
 
 
 def _draw(title: str, table: ReportTable) -> Figure:
-    gold, predicted = [str(row[0]) for row in table.rows], [str(name) for name in table.columns[1:]]
+    gold, predicted = [str(row[0]) for row in table.rows], table.columns[1:]
     counts = [[int(str(cell)) for cell in row[1:]] for row in table.rows]
     shares = [[count / max(1, sum(row)) for count in row] for row in counts]
     figure, (axes,) = start_figure(1.6 + CELL * len(predicted), 1.1 + 0.75 * CELL * len(gold))

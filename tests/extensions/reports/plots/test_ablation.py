@@ -128,7 +128,7 @@ def test_panels_are_wrapped_at_three_and_nothing_runs_off_the_page(
     assert width < (3.5 if count == 1 else 7)
 
 
-@pytest.mark.parametrize("ending", _style.FORMATS)
+@pytest.mark.parametrize("ending", _style.FIGURES)
 def test_equal_scores_give_equal_files_whatever_the_user_has_set(
     ending: str, tmp_path: Path
 ) -> None:

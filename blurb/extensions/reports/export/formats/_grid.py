@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -49,9 +49,9 @@ class ExportColumn:
 
     name: str
     figures: dict[str, float]
-    sd: dict[str, float] = field(default_factory=dict)
-    note: str = ""
-    standing: groups.Standing = field(default_factory=groups.Standing)
+    sd: dict[str, float]
+    note: str
+    standing: groups.Standing
 
 
 @dataclass(frozen=True)
@@ -71,16 +71,18 @@ def grid(requested: ExportRequest) -> ExportTable:
     if requested.generalisation is not None:
         return _seen_table(requested, requested.generalisation)
     named = [name.removeprefix(f"{PUBLISHED}:") for name in requested.published]
-    by_key = {
-        row.primary_key: row
-        for name in named
-        for row in resolve_all(f"{PUBLISHED}:{name}", requested.store)
-    }
-    others = list(by_key.values())
+    others = list(
+        {
+            row.primary_key: row
+            for name in named
+            for row in resolve_all(f"{PUBLISHED}:{name}", requested.store)
+        }.values()
+    )
     own = rows(requested, optional=bool(others))
     if not requested.rows and others:
         own = [row for row in own if row.suite != DEMO]
-    if others and any(row.suite == DEMO for row in own):
+    is_demo = any(row.suite == DEMO for row in own)
+    if others and is_demo:
         raise SettingsError(
             "Rows of the synthetic demo suite cannot be compared with published ones",
             fix=f"remove {opt('published')}.",
@@ -89,8 +91,7 @@ def grid(requested: ExportRequest) -> ExportTable:
     columns = [column for column in columns if column.figures or requested.rows]
     titles = {task.name: task.title for task in requested.datasets}
     if titles.keys() >= set(DATASETS):
-        is_real = all(row.suite != DEMO for row in own)
-        titles[TITLE_OF_SCORE] = TITLE_OF_SCORE if is_real else "Demo score"
+        titles[TITLE_OF_SCORE] = "Demo score" if is_demo else TITLE_OF_SCORE
     present = {name for column in columns for name in column.figures} | requested.named
     if not columns or not present:
         raise StoreError(
@@ -188,10 +189,7 @@ def _column(row: Row, own: Sequence[Row], datasets: Sequence[tasks.Task]) -> Exp
             deviations[TITLE_OF_SCORE] = row.spread[0]
     if isinstance(row, Published):
         return ExportColumn(
-            row.name,
-            figures,
-            note="; ".join([row.version, *row.remarks]),
-            standing=groups.standing(row),
+            row.name, figures, {}, "; ".join([row.version, *row.remarks]), groups.standing(row)
         )
     made = row.configuration
     alike = [other.model for other in own].count(row.model) > 1

@@ -53,8 +53,8 @@ def _render(wanted: ExportRequest) -> Files:
         lines.append(" & ".join([escape(name), *map(_cell, cells)]) + r" \\")
     lines += [r"\bottomrule", r"\end{tabular}"]
     if content.notes:
-        lines += ["", r"\smallskip", r"\footnotesize"]
-        lines += [escape(note) + r"\\" for note in content.notes[:-1]] + [escape(content.notes[-1])]
+        notes = "\\\\\n".join(map(escape, content.notes))
+        lines += ["", r"\smallskip", r"\footnotesize", notes]
     lines.append(r"\end{table}")
     return {"": ("\n".join(lines) + "\n").encode()}
 

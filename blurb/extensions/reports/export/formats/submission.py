@@ -1,8 +1,9 @@
 """The files for BLURB's website: one JSON object per dataset, from the predictions of one seed, and a zip of them.
 
 The keys (docs/benchmark.md, "Submission") are exactly `dataset_name`, `model_name` and `predictions` (id -> value).
-Files are checked against a JSON Schema, and against `submission.csv`, which has hashes of the ids of the test sets and
-of the lengths of tag sequences. They contain only ids and labels, no text of a corpus.
+Files are checked against a JSON Schema, and against `submission.csv`, which has BLURB's spelling of the name of each
+test set, its number of predictions, the pattern of an id, and hashes of the ids and of the lengths of tag sequences.
+They contain only ids and labels, no text of a corpus.
 """
 
 from __future__ import annotations
@@ -28,52 +29,28 @@ from blurb.results.row import Row
 from blurb.store.record import PREDICTIONS, Record, read_predictions
 from blurb.tasks import Task
 
-NUMBER, POSITION = "[0-9]+", "(0|[1-9][0-9]*)"
 TAGS = {"type": "array", "minItems": 1, "items": {"enum": ["O", "B", "I"]}}
 HALLMARKS = ["IM", "ID", "CE", "RI", "GS", "GI", "A", "CD", "PS", "TPI"]
-DATASETS: dict[str, tuple[str, int, str, dict[str, Any]]] = {
-    "bc5-chem": ("BC5-chem", 4797, POSITION, TAGS),
-    "bc5-disease": ("BC5-disease", 4797, POSITION, TAGS),
-    "ncbi-disease": ("NCBI-disease", 940, POSITION, TAGS),
-    "bc2gm": ("BC2GM", 5038, POSITION, TAGS),
-    "jnlpba": ("JNLPBA", 3856, POSITION, TAGS),
-    "ebm-pico": (
-        "EBM PICO",
-        191,
-        NUMBER,
-        {**TAGS, "items": {"enum": ["O", "I-PAR", "I-INT", "I-OUT"]}},
-    ),
-    "chemprot": (
-        "ChemProt",
-        15745,
-        r"[0-9]+\.T[0-9]+\.T[0-9]+",
-        {"enum": ["CPR:3", "CPR:4", "CPR:5", "CPR:6", "CPR:9", "false"]},
-    ),
-    "ddi": (
-        "DDI",
-        5716,
-        r"DDI-(DrugBank|MedLine)\.d[0-9]+\.s[0-9]+\.p[0-9]+",
-        {"enum": ["DDI-advise", "DDI-effect", "DDI-int", "DDI-mechanism", "DDI-false"]},
-    ),
-    "gad": ("GAD", 534, NUMBER, {"enum": ["0", "1"]}),
-    "biosses": ("BIOSSES", 20, NUMBER, {"type": "number", "minimum": 0, "maximum": 4}),
-    "hoc": (
-        "HoC",
-        3547,
-        "[0-9]+_s[0-9]+",
-        {"type": "array", "uniqueItems": True, "items": {"enum": HALLMARKS}},
-    ),
-    "pubmedqa": ("PubmedQA", 500, "[0-9]{7,8}", {"enum": ["yes", "no", "maybe"]}),
-    "bioasq": ("BioASQ", 140, "[0-9a-f]{24}", {"enum": ["yes", "no"]}),
+ANSWERS: dict[str, dict[str, Any]] = {
+    **dict.fromkeys(("bc5-chem", "bc5-disease", "ncbi-disease", "bc2gm", "jnlpba"), TAGS),
+    "ebm-pico": {**TAGS, "items": {"enum": ["O", "I-PAR", "I-INT", "I-OUT"]}},
+    "chemprot": {"enum": ["CPR:3", "CPR:4", "CPR:5", "CPR:6", "CPR:9", "false"]},
+    "ddi": {"enum": ["DDI-advise", "DDI-effect", "DDI-int", "DDI-mechanism", "DDI-false"]},
+    "gad": {"enum": ["0", "1"]},
+    "biosses": {"type": "number", "minimum": 0, "maximum": 4},
+    "hoc": {"type": "array", "uniqueItems": True, "items": {"enum": HALLMARKS}},
+    "pubmedqa": {"enum": ["yes", "no", "maybe"]},
+    "bioasq": {"enum": ["yes", "no"]},
 }
-"""BLURB's spelling of the name, number of predictions, pattern of an id, and schema of a prediction."""
+"""Dataset -> schema of a prediction; BLURB's spelling of its name and the rest are in `submission.csv`."""
 
 
 def schema_of(task: Task) -> dict[str, Any]:
     """The JSON Schema of a dataset's file; StoreError for a dataset outside BLURB."""
-    if task.name not in DATASETS:
+    if task.name not in ANSWERS:
         raise StoreError("this dataset is not part of BLURB and cannot be submitted.")
-    name, count, key, value = DATASETS[task.name]
+    known = _known_units()[task.name]
+    name, count = known["name"], int(known["units"])
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"BLURB submission: {name}",
@@ -87,7 +64,7 @@ def schema_of(task: Task) -> dict[str, Any]:
                 "type": "object",
                 "minProperties": count,
                 "maxProperties": count,
-                "patternProperties": {f"^{key}$": value},
+                "patternProperties": {f"^{known['ids']}$": ANSWERS[task.name]},
                 "additionalProperties": False,
             },
         },
