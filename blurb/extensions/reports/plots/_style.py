@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
-import json
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blurb.messages import SettingsError, opt
-from blurb.system.files import write_whole
+from blurb.system.files import json_hash, write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -100,6 +98,4 @@ def lanes(axes: Axes, count: int) -> None:
 
 def digest(figures: Any) -> str:
     """The hash of what a plot shows: 16 hexadecimal digits."""
-    return hashlib.sha256(json.dumps(figures, sort_keys=True, allow_nan=True).encode()).hexdigest()[
-        :16
-    ]
+    return json_hash(figures)[:16]
