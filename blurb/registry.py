@@ -12,7 +12,6 @@ finds what is registered, nothing else. `load` takes what a person typed, which 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import importlib
 import importlib.util
 import inspect
@@ -31,6 +30,7 @@ from typing import Any, Generic, TypeVar, cast
 from blurb import DISTRIBUTION
 from blurb.messages import SettingsError, UnknownName, line_of, notify, with_full_stop
 from blurb.names import resolve_name
+from blurb.system.files import text_hash
 
 T = TypeVar("T")
 EXTENSIONS = "blurb.extensions"
@@ -307,9 +307,7 @@ class Registry(Generic[T]):
             raise SettingsError(
                 f"Cannot load the {self.kind} '{name}': the file {path} does not exist."
             )
-        module_name = (
-            f"blurb_plugin_{hashlib.sha256(str(path).encode()).hexdigest()[:12]}_{path.stem}"
-        )
+        module_name = f"blurb_plugin_{text_hash(str(path))[:12]}_{path.stem}"
         module = sys.modules.get(module_name)
         if module is None:
             spec = importlib.util.spec_from_file_location(module_name, path)

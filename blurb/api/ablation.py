@@ -98,7 +98,7 @@ def _choose_tasks(grid: ablations.Grid, options: AblateOptions) -> list[tasks.Ta
     )
     for task in chosen:
         formulation = formulations.bind(task)
-        foreign = formulations.specific_settings() - {*formulation.own_settings}
+        foreign = formulations.foreign_settings(formulation)
         foreign |= set() if formulation.pooled else {"pooling"}
         parts = {
             tuple(item for item in cell.settings.items() if item[0] not in foreign)

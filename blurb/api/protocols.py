@@ -88,7 +88,7 @@ def _task_settings(protocol: Protocol, task: Task) -> list[SettingValue]:
 def _settings_of_task(protocol: Protocol, task: Task) -> set[str]:
     """The settings that can change what a trial of the task does, whatever its head."""
     formulation = formulations.bind(task)
-    foreign = {*formulations.specific_settings()} - {*formulation.own_settings}
+    foreign = formulations.foreign_settings(formulation)
     foreign |= (
         {"word_pooling", "window"} if formulation.pooled else {"pooling", "ngrams", "min_count"}
     )

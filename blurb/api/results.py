@@ -82,11 +82,11 @@ class Results:
             *leaderboard_csv.NUMBERS,
             *(name for name in columns if name not in leaderboard_csv.COLUMNS),
         ]
-        first = [*FIRST, *(name for name in columns if name in numbers and name not in FIRST)]
+        first = [*FIRST, *(name for name in columns if name in numbers)]
         lines = [
             leaderboard_csv.line_of(row) | leaderboard_csv.figures_of(row) for row in self.rows
         ]
-        frame = make_frame(lines, [*first, *(name for name in columns if name not in first)])
+        frame = make_frame(lines, tuple(dict.fromkeys([*first, *columns])))
         return frame.astype(dict.fromkeys(numbers, float))
 
     def plot(self, path: Path | str | None = None, split: tasks.Split = "test") -> Figure | None:

@@ -155,7 +155,7 @@ def announce_trials(
             click.secho(f"No estimate available: {safe_message(error)}", fg="yellow", err=True)
         _warn(planned, None, engine)
         return list(planned), None
-    asked = request.dry_run or elsewhere or request.budget is not None
+    asked = elsewhere or request.budget is not None
     expected = expected or Estimate(open_trials(planned), at_once)
     if request.dry_run or (asked and expected.waiting and request.progress):
         show_estimate(expected, err=not request.dry_run)

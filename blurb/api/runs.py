@@ -102,10 +102,10 @@ def verify_trials(store: Store, reference: str | None = None) -> tuple[int, dict
     for path, files in damage_by_path.items():
         if (path / saved_models.FOLDER).is_dir() and not saved_models.is_kept(path):
             files.append(saved_models.FOLDER)
-    for path in (path for path, files in damage_by_path.items() if files):
-        with contextlib.suppress(OSError):
-            # The index trusts sizes and times; a new time makes it read this trial again.
-            os.utime(path)
+        if files:
+            with contextlib.suppress(OSError):
+                # The index trusts sizes and times; a new time makes it read this trial again.
+                os.utime(path)
     return len(paths), {path: files for path, files in damage_by_path.items() if files}
 
 

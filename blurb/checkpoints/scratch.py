@@ -7,7 +7,6 @@ trials stay "already done" after the cache is cleared.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +22,7 @@ from blurb.data import read_split
 from blurb.data.raw import input_columns
 from blurb.messages import DataError, UnknownName, opt
 from blurb.system.cache import cache_home
-from blurb.system.files import new_folder
+from blurb.system.files import new_folder, text_hash
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -58,7 +57,7 @@ def build(reference: str, folder: Path) -> Path:
         raise DataError(
             "no training text to build a vocabulary from", folder, fix=f"check {opt('data')}."
         )
-    digest = hashlib.sha256("\n".join([f"{size} {VERSION}", *texts]).encode()).hexdigest()[:16]
+    digest = text_hash("\n".join([f"{size} {VERSION}", *texts]))[:16]
     target = cache_home() / "scratch" / f"{size}-{digest}"
     if not target.is_dir():
         with new_folder(target) as aside:

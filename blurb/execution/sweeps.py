@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import hashlib
 import json
 import os
 import shlex
@@ -41,7 +40,7 @@ from blurb.store.plugins import Typed
 from blurb.store.store import Store
 from blurb.store.trial import Configuration, Trial, from_json, stored_types
 from blurb.system import cache, leases
-from blurb.system.files import check_types, file_hash, read_json, write_json, write_whole
+from blurb.system.files import check_types, file_hash, json_hash, read_json, write_json, write_whole
 from blurb.training import devices, tracking
 
 SCHEMA = 1
@@ -89,8 +88,7 @@ def write(
     }
     # What is predicted, which changes from run to run, is no part of the name.
     named = [{**line, "predicted": 0.0} for line in lines]
-    text = json.dumps({**whole, "jobs": named, "about": about}, sort_keys=True)
-    folder = store / FOLDER / hashlib.sha256(text.encode()).hexdigest()[:12]
+    folder = store / FOLDER / json_hash({**whole, "jobs": named, "about": about})[:12]
     try:
         is_whole = None not in read_json(folder / JOBS)["jobs"]  # one that was dropped is run anew
     except (StoreError, KeyError, TypeError):
@@ -271,10 +269,8 @@ class NotAllowed(BlurbError):
 
 def hash_of(content: Mapping[str, Any]) -> str:
     """The hash of all code and places that a sweep names; dropping trials does not change it."""
-    text = json.dumps(
-        {name: value for name, value in content.items() if name != "jobs"}, sort_keys=True
-    )
-    return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
+    named = {name: value for name, value in content.items() if name != "jobs"}
+    return json_hash(named)[:DIGITS]
 
 
 def remember(digest: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +13,7 @@ from blurb.protocols.settings import FIELDS, Settings, typed_value
 from blurb.registry import load_object
 from blurb.tasks import TYPES, Task, types
 
-__all__ = ["Classification", "Formulation", "bind", "of", "specific_settings"]
+__all__ = ["Classification", "Formulation", "bind", "foreign_settings", "of"]
 
 
 def of(task: Task) -> type[Formulation]:
@@ -55,9 +54,11 @@ def check_metric(task: Task) -> None:
             )
 
 
-@functools.cache
-def specific_settings() -> frozenset[str]:
-    """The settings that concern only some of BLURB's task types."""
-    return frozenset().union(
-        *(load_object(types.get(name).formulation, "formulation").own_settings for name in TYPES)
-    )
+def foreign_settings(formulation: Formulation) -> set[str]:
+    """The settings that concern only some of BLURB's task types, and not this one."""
+    return {
+        setting
+        for name in TYPES
+        for setting in load_object(types.get(name).formulation, "formulation").own_settings
+        if setting not in formulation.own_settings
+    }

@@ -76,11 +76,10 @@ class Document(OneText):
         return len(self.labels)
 
     def constants(self, train: Sequence[Example]) -> list[list[str]]:
-        counts = [sum(label in unit["labels"] for unit in train) for label in self.labels]
         majority = [
             label
-            for label, count in zip(self.labels, counts, strict=True)
-            if 2 * count > len(train)
+            for label in self.labels
+            if 2 * sum(label in unit["labels"] for unit in train) > len(train)
         ]
         # Of the sets of k labels the best is that of the k labels of most documents: micro F1 is 2 * hits / (documents
         # * k + gold labels), and the hits of an answer for all are the documents of its labels.

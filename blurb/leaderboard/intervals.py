@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import statistics
 import sys
@@ -24,7 +23,7 @@ from blurb.statistics import bootstrap
 from blurb.statistics.welch import half_width
 from blurb.store.record import score_bounds
 from blurb.system import cache
-from blurb.system.files import write_whole
+from blurb.system.files import text_hash, write_whole
 
 RESAMPLES = 2_000
 """Number of resamples; enough for the digits shown in a table."""
@@ -257,11 +256,7 @@ class IntervalCache:
     """
 
     def __init__(self, store: Path) -> None:
-        self.path = (
-            cache.cache_home()
-            / KIND
-            / f"{hashlib.sha256(str(store.absolute()).encode()).hexdigest()[:16]}.json"
-        )
+        self.path = cache.cache_home() / KIND / f"{text_hash(str(store.absolute()))[:16]}.json"
         self._version = [blurb.__version__, metrics.VERSION, bootstrap.VERSION, RESAMPLES]
         self._rows: dict[str, tuple[str, Ends]] = {}
         self._changed = False

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from blurb.grouping import by_key
 from blurb.messages import format_p, format_signed
 from blurb.results import schema
 from blurb.results.row import Row
@@ -79,11 +80,11 @@ def grid(axis: str) -> Grid:
         )
     text = Path(__file__).with_name("ablations.csv").read_text(encoding="utf-8")
     lines = [line for line in csv.DictReader(text.splitlines()) if line["axis"] == axis]
-    published: dict[str, dict[str, float]] = {}
-    for line in lines:
-        published.setdefault(line["settings"], {})[line["dataset"]] = float(line["score"])
+    published = by_key(
+        (line["settings"], (line["dataset"], float(line["score"]))) for line in lines
+    )
     cells = tuple(
-        Cell(dict(pair.split("=") for pair in pairs.split()), scores)
+        Cell(dict(pair.split("=") for pair in pairs.split()), dict(scores))
         for pairs, scores in published.items()
     )
     return Grid(axis, f"{lines[0]['source']}, {lines[0]['version']}", cells)

@@ -138,14 +138,6 @@ def _check_model(model: Model, options: TrainOptions) -> None:
             steps.check_parts(place, options.trust_remote_code, options.tokenizer is None)
 
 
-def is_remote(model: Model) -> bool:
-    """Whether a reference names a model on the Hub."""
-    reference = str(model) if isinstance(model, str | Path) else ""
-    if not reference or is_named(reference) or reference.startswith(scratch.PREFIX):
-        return False
-    return not isinstance(references.folder_or_id(reference), Path)
-
-
 def check_inputs(
     chosen: Sequence[Task],
     protocol: Protocol,

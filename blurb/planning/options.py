@@ -398,19 +398,21 @@ TRAIN, RUN = option_parameters(TrainOptions), option_parameters(RunOptions)
 OUTPUT, JOBS, DEVICE, SUITE = (TRAIN[name].about for name in ("output", "jobs", "device", "suite"))
 CASING, TRUST = TRAIN["casing"].about, TRAIN["trust_remote_code"].about
 ACROSS_OPTION = RUN["across"].about
-CHECKPOINTS = (
-    "data",
-    "raw",
-    "suite",
-    "seeds",
-    "tokenizer",
-    "device",
-    "precision",
-    "jobs",
-    "output",
-)
+TRIALS = {
+    name: TRAIN[name]
+    for name in (
+        "data",
+        "raw",
+        "suite",
+        "seeds",
+        "tokenizer",
+        "device",
+        "precision",
+        "jobs",
+        "output",
+    )
+}
 """Options of the trials of commands that fine-tune many checkpoints."""
-TRIALS = {name: TRAIN[name] for name in CHECKPOINTS}
 ALLOW = Option(
     help="Run the sweep of this hash, which another user planned, with the code and files that it names; repeatable.",
     flag="--allow-code",

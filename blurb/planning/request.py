@@ -190,7 +190,7 @@ def _load_request(
         precision = steps.choose_precision(options, elsewhere)
     has_device = not errors.errors  # whoever mistyped a device does not wait for downloads
     for named in models:
-        if has_device or not checks.is_remote(named.model):
+        if has_device or steps.reference_kind(named.model) not in ("hub", "revision"):
             with errors:
                 sources.append(
                     steps.load_source(

@@ -126,12 +126,7 @@ def write(options: RunOptions) -> str:
     """Writes the file of a run, from which the same run can be read; options with default values are left out."""
     given = {name: getattr(options, name) for name in KEY if name != "settings"}
     defaults = vars(RunOptions())
-    models = (
-        [str(model) for model in options.model]
-        if isinstance(options.model, tuple)
-        else options.model
-    )
-    lines = [f"model = {_toml_value(models)}"]
+    lines = [f"model = {_toml_value(options.model)}"]
     lines += [
         f"{KEY[name]} = {_toml_value(value)}"
         for name, value in given.items()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from blurb import names, tasks
 from blurb.checkpoints import Checkpoint, ModelSource, scratch
@@ -128,8 +128,33 @@ def check_reference(reference: str) -> None:
         )
 
 
+ReferenceKind = Literal["loaded", "named", "scratch", "folder", "revision", "hub"]
 OF_MODEL = ("tokenizer", "base", "revision", "trust_remote_code", "casing")
 """Options that say how a model is read."""
+OF_FOLDER = ("tokenizer", "base", "trust_remote_code", "casing")
+USED: Mapping[ReferenceKind, Sequence[str]] = {
+    "loaded": ("tokenizer", "casing"),
+    "named": (),
+    "scratch": ("casing",),
+    "folder": OF_FOLDER,
+    "revision": OF_FOLDER,
+    "hub": OF_MODEL,
+}
+"""Kind of reference to a model -> those of the options that it has a use for."""
+
+
+def reference_kind(model: Model) -> ReferenceKind:
+    """The kind of a reference: a model in memory, one with a name of its own, from scratch, a folder, or of the Hub."""
+    if not isinstance(model, str | Path):
+        return "loaded"
+    if is_named(reference := str(model)):
+        return "named"
+    if reference.startswith(scratch.PREFIX):
+        return "scratch"
+    place = folder_or_id(reference)
+    if isinstance(place, Path):
+        return "folder"
+    return "revision" if place[1] else "hub"
 
 
 def check_used(models: Sequence[Model], given: Mapping[str, Any]) -> None:
@@ -137,24 +162,13 @@ def check_used(models: Sequence[Model], given: Mapping[str, Any]) -> None:
 
     :param given: values of `OF_MODEL`
     """
-    used = {name for model in models for name in _used_options(model)}
+    used = {name for model in models for name in USED[reference_kind(model)]}
     for name, value in given.items():
         if value not in (None, False) and name not in used:
             shown = ", ".join(one if isinstance(one, str) else type(one).__name__ for one in models)
             raise SettingsError(
                 f"{shown} has no use for {opt(name.replace('_', '-'))}", fix="remove it."
             )
-
-
-def _used_options(model: Model) -> Collection[str]:
-    if not isinstance(model, str | Path):
-        return ("tokenizer", "casing")
-    if is_named(reference := str(model)):
-        return ()
-    if reference.startswith(scratch.PREFIX):
-        return ("casing",)
-    place = folder_or_id(reference)
-    return {*OF_MODEL} - {"revision"} if isinstance(place, Path) or place[1] else OF_MODEL
 
 
 def load_source(

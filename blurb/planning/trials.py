@@ -15,7 +15,7 @@ from blurb.execution.data_sources import DataSource, data_hash
 from blurb.execution.engine import Engine
 from blurb.execution.job import Job, OnFinished, OnProgress, TrialOutcome
 from blurb.grouping import by_key
-from blurb.heads import heads, poolings
+from blurb.heads import heads
 from blurb.heads._spec import canonical_spec, parse_spec
 from blurb.learners import LearnerKind, building, protocol_learner
 from blurb.messages import BlurbError, ErrorCollector, ModelError, SettingsError, opt
@@ -269,7 +269,7 @@ def hashed_settings(formulation: formulations.Formulation, kind: LearnerKind) ->
     """The settings that can change the result of a trial; only these are part of its identity."""
     settings = formulation.settings
     values = asdict(settings)
-    foreign = {*formulations.specific_settings()} - {*formulation.own_settings}
+    foreign = formulations.foreign_settings(formulation)
     foreign |= {
         name for name, facts in FIELDS.items() if facts.later and values[name] == DEFAULTS[name]
     }
@@ -283,14 +283,13 @@ def hashed_settings(formulation: formulations.Formulation, kind: LearnerKind) ->
         for name, value in values.items()
         if name in kind.settings and name not in foreign
     }
-    if "head" in own:
-        own["head"] = canonical_spec(heads, settings.head)
     if "pooling" in own and (
         not formulation.pooled or parse_spec(heads, settings.head)[0].reads_sequence
     ):
         del own["pooling"]
-    elif "pooling" in own:
-        own["pooling"] = canonical_spec(poolings, settings.pooling)
+    for name, registry in plugins.KINDS.items():
+        if name in own:
+            own[name] = canonical_spec(registry, own[name])
     return own
 
 

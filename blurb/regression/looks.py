@@ -17,7 +17,6 @@ to cheat.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -35,7 +34,7 @@ from blurb.statistics.pooled import Squares
 from blurb.statistics.welch import level_of_look, level_spent
 from blurb.store.trial import from_json, short_weights
 from blurb.system import leases
-from blurb.system.files import read_json, write_json
+from blurb.system.files import read_json, text_hash, write_json
 from blurb.tasks import Split
 
 VERSION = 1
@@ -249,9 +248,7 @@ def read(path: Path) -> LookSeries:
 
 
 def _digest_of(content: object) -> str:
-    return hashlib.sha256(
-        json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
-    ).hexdigest()
+    return text_hash(json.dumps(content, sort_keys=True, separators=(",", ":")))
 
 
 def decide_in_series(candidate: Row, baseline: Row, rules: Rules, state: Path) -> Decision:

@@ -24,7 +24,7 @@ from blurb.store.record import LOSS
 from blurb.store.row_trials import TRAINED_ON
 from blurb.store.trial import stored_types
 from blurb.system import parquet
-from blurb.system.files import check_types, read_bytes, read_json
+from blurb.system.files import check_types, file_hash, read_bytes, read_json
 
 ROWS = "rows"
 """Folder of the rows of a board."""
@@ -129,7 +129,7 @@ def manifest_of(row: Path) -> str:
     path = row / MANIFEST
     if path.is_symlink() or not path.is_file() or path.stat().st_size > MOST_BYTES:
         raise DataError("is no manifest.", path)
-    return hashlib.sha256(read_bytes(path)).hexdigest()
+    return file_hash(path)
 
 
 def _check_folder(folder: Path) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from blurb.heads._spec import parse_spec, plugin_options
 from blurb.learners import LearnerKind, kinds
 from blurb.messages import SettingsError
 from blurb.registry import Registry
+from blurb.system.files import json_hash
 from blurb.tasks import Task
 
 KINDS: dict[str, Registry[Any]] = {"head": heads, "pooling": poolings}
@@ -86,5 +86,4 @@ def _hash_of_plugin(plugin: type, options: Mapping[str, Any]) -> str:
             f"Cannot read the source of {plugin.__module__}.{plugin.__qualname__}, which is needed to distinguish "
             f"trials with different versions of it: {error}."
         ) from error
-    text = json.dumps([hashlib.sha256(source).hexdigest(), dict(options)], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return json_hash([hashlib.sha256(source).hexdigest(), dict(options)])[:16]

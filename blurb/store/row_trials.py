@@ -5,7 +5,6 @@ The key has everything that decides whether two rows are comparable, and no note
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -20,7 +19,7 @@ from blurb.messages import BlurbError, StoreError, Tell, tell_damage, with_effec
 from blurb.store.record import read_spec
 from blurb.store.store import Store, begin_store
 from blurb.store.trial import Configuration, Provenance, Trial, from_json, read_provenance
-from blurb.system.files import read_json, write_json
+from blurb.system.files import json_hash, read_json, write_json
 
 FOLDER = "rows"
 """No task can have this name (`blurb.tasks`)."""
@@ -80,7 +79,7 @@ class RowTrials:
     def key(self) -> str:
         """12 hexadecimal digits: a hash of everything that decides whether rows are comparable."""
         parts = [self.model, self.weights, self.tokenizer, self.recipe, self.configuration.identity]
-        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]
+        return json_hash(parts)[:12]
 
     def is_of(self, trial: Trial, made: Provenance) -> bool:
         """Whether a trial was run for such a row: of the same model, weights, tokenizer, recipe and configuration."""

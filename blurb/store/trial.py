@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import re
@@ -16,7 +15,7 @@ from typing import Any, Literal, TypeVar, get_origin, get_type_hints
 from blurb import learners, tasks
 from blurb.fields import types_of
 from blurb.messages import StoreError
-from blurb.system.files import check_types, read_json
+from blurb.system.files import check_types, read_json, text_hash
 
 LATER = ("plugins", "learner", "predictions")
 """Fields added after the first stores. They are left out of the hash while empty, so that old trials stay done."""
@@ -31,7 +30,7 @@ def short_weights(weights: str) -> str:
     name, _, options = weights.partition(",")
     if "#" in name:  # as read from a table
         return name
-    return name[:12] + (f"#{hashlib.sha256(options.encode()).hexdigest()[:6]}" if options else "")
+    return name[:12] + (f"#{text_hash(options)[:6]}" if options else "")
 
 
 @dataclass(frozen=True)
@@ -75,9 +74,7 @@ class Trial:
     @cached_property
     def hash(self) -> str:
         """16 hexadecimal digits: the hash of the content."""
-        return hashlib.sha256(
-            json.dumps(self.content, sort_keys=True, separators=(",", ":")).encode()
-        ).hexdigest()[:16]
+        return text_hash(json.dumps(self.content, sort_keys=True, separators=(",", ":")))[:16]
 
     @property
     def kind(self) -> learners.LearnerKind:

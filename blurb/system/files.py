@@ -223,6 +223,11 @@ def text_hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def json_hash(content: object) -> str:
+    """SHA-256 of the JSON of a content, whatever the order of its keys."""
+    return text_hash(json.dumps(content, sort_keys=True))
+
+
 def seal_folder(folder: Path) -> None:
     """Writes the SHA-256 of all files of a folder into its `SEAL.json`; a kill leaves a folder without one."""
     write_json(folder / SEAL, {"sha256": _hash_files(folder)})

@@ -208,8 +208,7 @@ def seems_held(path: Path) -> bool | None:
     For a process of another machine the time of the last write counts, by the clock of the disk.
     """
     try:
-        content, beaten = read_bytes(path), path.stat().st_mtime
-        holder = LeaseRecord.parse(content)
+        holder, beaten = LeaseRecord.parse(read_bytes(path)), path.stat().st_mtime
         if holder is not None and holder.is_here:
             return not holder.is_gone
         return disk_time(path.parent) - beaten < LIMIT
@@ -222,10 +221,9 @@ def seems_held(path: Path) -> bool | None:
 def read(path: Path) -> LeaseRecord | None:
     """Who has, or had, a lease; None if nobody, or if that cannot be read."""
     try:
-        content = _read_lease(path)
+        return LeaseRecord.parse(read_bytes(path))
     except OSError:
         return None
-    return None if content is None else LeaseRecord.parse(content)
 
 
 def who(path: Path) -> str:

@@ -77,9 +77,8 @@ def recorded_variables() -> dict[str, str]:
 @contextmanager
 def one_process() -> Iterator[None]:
     """Removes the variables of a launcher for the block, also for processes that it starts."""
-    taken = {name: value for name, value in os.environ.items() if VARIABLES.fullmatch(name)}
-    for name in taken:
-        del os.environ[name]
+    launched = os.environ.keys() - launcher_free_environment()
+    taken = {name: os.environ.pop(name) for name in launched}
     try:
         yield
     finally:

@@ -198,4 +198,4 @@ def _settled(step: Step, seen: dict[str, Stamp]) -> bool:
         stats = [(entry.name, entry.stat()) for entry in entries]
     before = seen.get(step.name)
     seen[step.name] = tuple(sorted((name, stat.st_size, stat.st_mtime_ns) for name, stat in stats))
-    return before is not None and before == seen[step.name]
+    return before == seen[step.name]

@@ -166,7 +166,7 @@ def _matching(folder: Path, pattern: str) -> list[Path]:
         ) from error
 
 
-def incomplete(folder: Path, with_tokenizer: bool = False) -> str:
+def incomplete(folder: Path, with_tokenizer: bool) -> str:
     """Why a folder is no whole checkpoint: files that are missing or cut, or that differ from its seal; "" if it is."""
     try:
         if (folder / SEAL).is_file() and (bad := damaged_files(folder)):

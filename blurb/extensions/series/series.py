@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blurb.extensions.reports.html import environment
-from blurb.extensions.reports.plots._style import GRID, QUIET, plotted, start_figure
+from blurb.extensions.reports.plots._style import QUIET, draw_grid, plotted, start_figure
 from blurb.extensions.reports.plots.scores import COLOURS, SHAPES
 from blurb.extensions.series import curves, page
 from blurb.extensions.series.curves import Curve, Family, Scored
@@ -58,8 +58,7 @@ def draw(families: Sequence[Family], split: Split, beside: Sequence[Row]) -> Fig
         if family.logarithmic:
             axes.set_xscale("log")
         axes.tick_params(labelsize=6)
-        axes.grid(axis="y", color=GRID, linewidth=0.6)
-        axes.set_axisbelow(True)
+        draw_grid(axes, "y")
         levels = {
             row.name: row.means(split).get(family.dataset)
             for row in beside

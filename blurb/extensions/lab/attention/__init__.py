@@ -242,14 +242,13 @@ def _weights(
         *range(end, size),
     ]
     batch = weights.inputs(model, pieces, len(words))
-    projections: weights.Projections | str = NO_QUERY
-    notes: list[str] = []
     is_pooling = not hasattr(model.encoder, "set_attn_implementation")
-    if is_pooling:
-        matrix = weights.join_keys(weights.pooling_weights(model, batch), columns, size)
-    else:
+    if not is_pooling:
         pairs, projections, notes = weights.encoder_weights(model, batch)
         matrix = weights.join(pairs, columns, size)
+    else:
+        projections, notes = NO_QUERY, []
+        matrix = weights.join_keys(weights.pooling_weights(model, batch), columns, size)
     names = model.tokenizer.inner.convert_ids_to_tokens
     first, last = names(special.prefix), names(special.suffix)
     # In the letters of the text; a blank by itself by its name in the vocabulary.

@@ -16,7 +16,7 @@ from jinja2 import ChoiceLoader, PackageLoader
 
 from blurb.extensions.lab.attention.weights import Floats, Projections
 from blurb.extensions.reports.html import environment, in_script, policy_hash, source
-from blurb.extensions.reports.plots._style import GRID, OURS, PAPER, QUIET
+from blurb.extensions.reports.plots._style import OURS, PAPER, QUIET, draw_grid
 from blurb.messages import SettingsError
 
 if TYPE_CHECKING:
@@ -290,8 +290,7 @@ def _pooling(axes: Axes, model: ModelWeights) -> None:
     )
     axes.set_ylim(len(order) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
-    axes.grid(axis="x", color=GRID, linewidth=0.6)
-    axes.set_axisbelow(True)
+    draw_grid(axes, "x")
     axes.set_xlabel("weight")
     axes.set_title(
         f"{model.name}\nweights of the pooling", loc="left", parse_math=False, fontsize=7

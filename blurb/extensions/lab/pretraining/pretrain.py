@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import hashlib
 import json
 import os
 import platform
@@ -54,7 +53,7 @@ from blurb.extensions.lab.pretraining.recipe import (
 from blurb.extensions.lab.pretraining.request import PretrainingCorpus
 from blurb.extensions.reports.html import environment
 from blurb.messages import ModelError, SettingsError, count_noun, opt
-from blurb.system.files import nearest_existing, new_folder, read_json, write_json
+from blurb.system.files import json_hash, nearest_existing, new_folder, read_json, write_json
 from blurb.training.hardware import choose_device, choose_precision, has_bf16, machine_names
 
 DROPOUTS = (
@@ -307,9 +306,7 @@ def pretrain(
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "bits per byte": quality,
         "precision": precision,
-        "vocabulary": hashlib.sha256(
-            json.dumps(sorted(tokenizer.get_vocab().items())).encode()
-        ).hexdigest()[:16],
+        "vocabulary": json_hash(sorted(tokenizer.get_vocab().items()))[:16],
         "start": Checkpoint(Path(recipe.start)).weights_hash if recipe.start else "",
         "machine": machine(),
         "environment": {

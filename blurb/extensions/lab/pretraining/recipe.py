@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,7 +10,7 @@ from typing import Any, Literal, get_args
 from blurb.fields import Field, check_fields, declare_field
 from blurb.messages import SettingsError, UnknownName
 from blurb.options import option
-from blurb.system.files import read_json
+from blurb.system.files import json_hash, read_json
 
 ABOUT = "pretraining.json"
 PLAN = "recipe.json"
@@ -118,9 +116,7 @@ class Recipe:
         :param text: hash of the documents
         """
         own = {name: value for name, value in asdict(self).items() if value or name not in LATER}
-        return hashlib.sha256(
-            json.dumps({**own, "text": text}, sort_keys=True).encode()
-        ).hexdigest()[:16]
+        return json_hash({**own, "text": text})[:16]
 
 
 def version_in(out: Path, asked: int = VERSION) -> int:

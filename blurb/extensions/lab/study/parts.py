@@ -13,7 +13,6 @@ examples are crossed, as in their Multi-Bootstrap, where predictions are known.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -34,7 +33,7 @@ from blurb.results.score import DatasetScores
 from blurb.row_files.reading import RowFiles, read_row_files
 from blurb.row_files.scores import claimed_scores
 from blurb.row_files.writing import ABOUT
-from blurb.system.files import read_json
+from blurb.system.files import read_json, text_hash
 
 PARTS, WORK = "parts", "work"
 SCORING = "seconds of scoring"
@@ -143,13 +142,8 @@ def has_row(folder: Path, study: Study) -> bool:
 
 def precision(out: Path, study: Study) -> str:
     """The precision of the parts that are there; `auto` before there are any, which decides for all that follow."""
-    present = (
-        place(out, variant, seed) / protocol
-        for variant, seed in study.pretrainings
-        for protocol in study.protocols
-    )
-    scored = (folder for folder in present if (folder / ABOUT).is_file())
-    return next((str(read_row_files(folder).about["precision"]) for folder in scored), "auto")
+    present = (row for protocol in study.protocols for *_, row in filed_rows(out, study, protocol))
+    return next((str(row.about["precision"]) for row in present), "auto")
 
 
 def filed_rows(out: Path, study: Study, protocol: str) -> Iterator[tuple[Variant, int, RowFiles]]:
@@ -241,5 +235,5 @@ def variant_row(name: str, rows: Mapping[int, Row]) -> Row:
             planned=len(rows),
             planned_seeds=(),
         )
-    weights = hashlib.sha256(" ".join(row.weights for row in ordered).encode()).hexdigest()
+    weights = text_hash(" ".join(row.weights for row in ordered))
     return replace(first, model=name, weights=weights, key="", datasets=datasets, label="")

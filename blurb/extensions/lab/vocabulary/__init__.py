@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import repeat
@@ -24,6 +22,7 @@ from blurb.formulations._base import Formulation
 from blurb.inputs.tokenizer import Tokenizer, flatten_subtokens
 from blurb.learners import is_named
 from blurb.messages import DataError, SettingsError
+from blurb.system.files import json_hash
 from blurb.system.process import gc_disabled
 from blurb.table_files import lines_of
 
@@ -65,7 +64,7 @@ def split(tokenizer: Tokenizer, terms: Sequence[str]) -> dict[str, list[str]]:
 def vocabulary_hash(tokenizer: Tokenizer) -> str:
     """SHA-256 of the entries by id."""
     entries = sorted(tokenizer.inner.get_vocab().items(), key=lambda entry: (entry[1], entry[0]))
-    return hashlib.sha256(json.dumps(entries).encode()).hexdigest()
+    return json_hash(entries)
 
 
 def count(

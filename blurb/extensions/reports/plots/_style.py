@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
-import json
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from blurb.messages import SettingsError, opt
-from blurb.system.files import write_whole
+from blurb.system.files import json_hash, write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -93,12 +91,15 @@ def lanes(axes: Axes, count: int) -> None:
     """Lays out an axis with so many rows, the first on top."""
     axes.set_ylim(max(count, 1) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
-    axes.grid(axis="y", color=GRID, linewidth=0.6)
+    draw_grid(axes, "y")
+
+
+def draw_grid(axes: Axes, axis: Literal["x", "y"]) -> None:
+    """Draws thin lines at the ticks of an axis, behind all else."""
+    axes.grid(axis=axis, color=GRID, linewidth=0.6)
     axes.set_axisbelow(True)
 
 
 def digest(figures: Any) -> str:
     """The hash of what a plot shows: 16 hexadecimal digits."""
-    return hashlib.sha256(json.dumps(figures, sort_keys=True, allow_nan=True).encode()).hexdigest()[
-        :16
-    ]
+    return json_hash(figures)[:16]

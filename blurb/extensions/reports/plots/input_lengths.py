@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blurb.extensions.reports.plots._style import GRID, PAPER, QUIET, save, start_figure
+from blurb.extensions.reports.plots._style import GRID, PAPER, QUIET, draw_grid, save, start_figure
 from blurb.extensions.reports.stats import Described
 from blurb.tasks import SPLITS
 
@@ -81,8 +81,7 @@ def draw(splits: Sequence[Described]) -> Figure:
     axes.tick_params(axis="y", length=0)
     for row in range(1, len(names)):
         axes.axhline(row - 0.53, color=GRID, linewidth=0.6, zorder=0)
-    axes.grid(axis="x", color=GRID, linewidth=0.6)
-    axes.set_axisbelow(True)
+    draw_grid(axes, "x")
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_xlabel(

@@ -103,8 +103,9 @@ def series(
         unread = [name for name in sorted(trials.keys() - PLAIN) if trials[name] is not None]
         unread += [] if budget is None else ["budget"]
         if unread and not run:
-            told = f"{opt(unread[0])} has no effect where nothing is scored"
-            raise SettingsError(told, fix="remove it.")
+            raise SettingsError(
+                f"{opt(unread[0])} has no effect where nothing is scored", fix="remove it."
+            )
     for name in (protocol, full or protocol):
         with wrong:
             protocols.load_protocol_file(name)
@@ -116,7 +117,7 @@ def series(
         lines = rows_of(beside, output)
     wrong.stop()
     score = scoring.score if run else scoring.read
-    if seconds is not None and run:
+    if seconds is not None:
         scored = conduct.within(
             checkpoints.steps,
             score,

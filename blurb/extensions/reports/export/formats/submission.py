@@ -9,7 +9,6 @@ They contain only ids and labels, no text of a corpus.
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
 import json
 import math
@@ -27,6 +26,7 @@ from blurb.messages import StoreError, opt
 from blurb.registry import load_object
 from blurb.results.row import Row
 from blurb.store.record import PREDICTIONS, Record, read_predictions
+from blurb.system.files import text_hash
 from blurb.tasks import Task
 
 TAGS = {"type": "array", "minItems": 1, "items": {"enum": ["O", "B", "I"]}}
@@ -277,7 +277,7 @@ def violations(document: object, schema: dict[str, Any]) -> list[str]:
 
 def fingerprint(lines: Iterable[str]) -> str:
     """SHA-256 over the sorted lines."""
-    return hashlib.sha256("".join(f"{line}\n" for line in sorted(lines)).encode()).hexdigest()
+    return text_hash("".join(f"{line}\n" for line in sorted(lines)))
 
 
 def _known_units() -> dict[str, dict[str, str]]:
