@@ -273,10 +273,16 @@ class Classification(Formulation):
 
 
 def majority_score(task: Task, train: Sequence[Example], rows: Sequence[Example]) -> float:
-    """The task's score, as a fraction, of always predicting the most frequent answer of train."""
+    """The task's score, as a fraction, of always predicting the most frequent answer of train.
+
+    :raises SettingsError: for examples that the metric cannot score, as a single pair
+    """
     formulation = formulations.bind(task)
     answer = formulation.constants(formulation.units(train))[0]
     units = formulation.units(rows)
-    return float(
-        formulation.score_of(units, [formulation.constant(answer, unit) for unit in units])
-    )
+    try:
+        return float(
+            formulation.score_of(units, [formulation.constant(answer, unit) for unit in units])
+        )
+    except ValueError as error:
+        raise SettingsError(str(error), where=task.name) from error

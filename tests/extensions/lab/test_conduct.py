@@ -373,6 +373,9 @@ def test_the_front_door(here: Path) -> None:
         (lambda: blurb.pretrain("encoder", "missing.txt"), "missing.txt"),
         (lambda: blurb.pretrain("encoder", "train"), "train"),
         (lambda: blurb.pretrain("encoder", "train", masking=0.3), "masking"),
+        (lambda: blurb.pretrain("encoder", "train", words=1000), "words must be a text"),
+        (lambda: blurb.pretrain("encoder", "train", hours=-1.0), "hours must be above 0"),
+        (lambda: blurb.pretrain("encoder", "train", every=-5), "every must be at least 0"),
     ):
         with pytest.raises(BlurbError, match=told):
             call()

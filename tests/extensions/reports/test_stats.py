@@ -25,6 +25,7 @@ from blurb.data.schema import Example
 from blurb.extensions.reports.stats import adjacent, io_ceiling, label_counts, lengths, measure
 from blurb.formulations._base import majority_score
 from blurb.learners.building import resolve_model
+from blurb.messages.errors import SettingsError
 from blurb.tasks import SPLITS, Split
 from tests.conftest import Builder
 
@@ -94,6 +95,12 @@ def test_labels_are_counted_in_the_unit_of_the_task() -> None:
         "INT": 0,
         "OUT": 1,
     }
+
+
+def test_a_single_pair_has_no_correlation() -> None:
+    rows = [{"id": "a", "doc_id": None, "text_a": "kalo", "text_b": "mi", "score": 2.0}]
+    with pytest.raises(SettingsError, match=r"biosses.*at least two pairs"):
+        measure(tasks.get("biosses"), {"train": rows, "test": rows})
 
 
 def test_without_train_there_is_no_majority_and_without_a_model_no_sub_token() -> None:

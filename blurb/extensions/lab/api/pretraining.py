@@ -4,22 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from blurb.extensions.lab.pretraining import request
 from blurb.extensions.lab.pretraining.recipe import version_in
+from blurb.options import Option
+
+WORDS = Option(help="Budget: words of text seen, as 20M or 300k.", metavar="N")
+HOURS = Option(help="Budget by time: as many words as fit, by a trial of some seconds.", above=0)
+EVERY = Option(
+    help="Also keep a checkpoint each N updates, beside those after 1, 2, 5, 10, 20, 50, ...",
+    low=0,
+    metavar="N",
+)
 
 
 def pretrain(
     out: Path | str,
     text: str | Path | Sequence[str],
     *,
-    words: str = "20M",
-    hours: float | None = None,
+    words: Annotated[str, WORDS] = "20M",
+    hours: Annotated[float | None, HOURS] = None,
     mix: str | Path | Sequence[str] = (),
     data: Path | str | None = None,
     raw: Path | str | None = None,
-    every: int = 0,
+    every: Annotated[int, EVERY] = 0,
     progress: bool = True,
     **recipe: Any,
 ) -> Path:

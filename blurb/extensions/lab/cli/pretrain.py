@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import click
 
 from blurb.cli._made import click_command
+from blurb.extensions.lab.api.pretraining import EVERY, HOURS, WORDS
 from blurb.extensions.lab.pretraining import request
 from blurb.extensions.lab.pretraining.recipe import ABOUT, Recipe, version_in
 from blurb.options import Argument, Option
@@ -41,21 +42,9 @@ def command(
     raw: Annotated[
         Path | None, Option(help="Folder of the original releases, for --text train.")
     ] = None,
-    words: Annotated[
-        str, Option(help="Budget: words of text seen, as 20M or 300k.", metavar="N")
-    ] = "20M",
-    hours: Annotated[
-        float | None,
-        Option(help="Budget by time: as many words as fit, by a trial of some seconds.", above=0),
-    ] = None,
-    every: Annotated[
-        int,
-        Option(
-            help="Also keep a checkpoint each N updates, beside those after 1, 2, 5, 10, 20, 50, ...",
-            low=0,
-            metavar="N",
-        ),
-    ] = 0,
+    words: Annotated[str, WORDS] = "20M",
+    hours: Annotated[float | None, HOURS] = None,
+    every: Annotated[int, EVERY] = 0,
     threads: Annotated[
         int | None, Option(help="Threads of torch.  [default: all cores]", low=1)
     ] = None,
