@@ -74,7 +74,9 @@ class LocalEngine(Engine):
         with data_sources.handed_over(job.data for job in sweep.jobs) as folder, clean_start():
             self._work_in_lanes(turns, folder, gpus)
 
-    def _work_in_lanes(self, turns: JobQueue, folder: Path | None, gpus: Sequence[str]) -> None:
+    def _work_in_lanes(
+        self, turns: JobQueue, folder: Path | None, gpus: Sequence[str] = ()
+    ) -> None:
         """Has turns taken in lanes: threads with one worker process each, which is replaced if it dies or is spoilt."""
         jobs, workers = turns.jobs, self.trials_at_once(turns.jobs)
         lanes = min(workers, len(jobs))
@@ -84,12 +86,15 @@ class LocalEngine(Engine):
         stop = threading.Event()
 
         def worker_thread(lane: int) -> None:
-            reader, pool = _start_lane(workers, folder, cores[lane::lanes])
+            reader, writer = _make_pipe()
+            pool = self._pool(workers, folder, writer, cores[lane::lanes])
             try:
                 while not stop.is_set() and (index := turns.next(stop.wait)) is not None:
                     available.add(index)
                     try:
-                        running = pool.submit(_work_in_process, on_gpu(jobs[index], gpus, lane))
+                        running = pool.submit(
+                            _work_in_process, execute_job, on_gpu(jobs[index], gpus, lane)
+                        )
                         while wait([running], LISTEN).not_done:
                             _pass_on_news(reader, turns.reporter_of(index))
                         _pass_on_news(reader, turns.reporter_of(index))
@@ -106,7 +111,8 @@ class LocalEngine(Engine):
                         note_death(jobs[index], message)
                     if died:
                         pool.shutdown(wait=False)
-                        reader, pool = _start_lane(workers, folder, cores[lane::lanes])
+                        reader, writer = _make_pipe()
+                        pool = self._pool(workers, folder, writer, cores[lane::lanes])
                     available.discard(index)
                     turns.end(index, outcome)
             finally:
@@ -125,6 +131,20 @@ class LocalEngine(Engine):
                 while wait(worker_threads, 0.5).not_done:
                     _end_workers([jobs[index] for index in list(available)])
                 raise
+
+    def _pool(
+        self,
+        workers: int,
+        folder: Path | None = None,
+        told: Connection | None = None,
+        cores: Sequence[int] = (),
+    ) -> ProcessPoolExecutor:
+        return ProcessPoolExecutor(
+            1,
+            mp_context=multiprocessing.get_context("spawn"),
+            initializer=_start_worker,
+            initargs=(threads_of(workers), os.getpid(), folder, told, cores),
+        )
 
 
 MOST_ON_GPU = 6
@@ -151,18 +171,9 @@ GRACE = 5.0
 """Seconds that a worker has to clean up its files before it is killed."""
 
 
-def _start_lane(
-    workers: int, folder: Path | None, cores: Sequence[int]
-) -> tuple[Connection, ProcessPoolExecutor]:
-    """A worker process, and the receiving end of its pipe; a killed worker breaks only its own."""
-    spawn = multiprocessing.get_context("spawn")
-    reader, writer = spawn.Pipe(duplex=False)
-    return reader, ProcessPoolExecutor(
-        1,
-        mp_context=spawn,
-        initializer=_start_worker,
-        initargs=(threads_of(workers), os.getpid(), folder, writer, cores),
-    )
+def _make_pipe() -> tuple[Connection, Connection]:
+    """The receiving and the sending end; a killed worker breaks only its own pipe."""
+    return multiprocessing.get_context("spawn").Pipe(duplex=False)
 
 
 def _pass_on_news(heard: Connection, tell: Callable[[TrialProgress], None]) -> None:
@@ -172,7 +183,9 @@ def _pass_on_news(heard: Connection, tell: Callable[[TrialProgress], None]) -> N
             tell(heard.recv())
 
 
-def _work_in_process(job: Job) -> TrialOutcome:
+def _work_in_process(
+    run: Callable[[Job, Callable[[TrialProgress], None]], TrialOutcome], job: Job
+) -> TrialOutcome:
     """In a worker process: runs a job and reports its progress to the command."""
 
     def tell(news: TrialProgress) -> None:
@@ -181,7 +194,7 @@ def _work_in_process(job: Job) -> TrialOutcome:
             for told in _told:
                 told.send(news)
 
-    return execute_job(job, tell)
+    return run(job, tell)
 
 
 _told: list[Connection] = []
@@ -213,7 +226,7 @@ def _end_workers(jobs: Sequence[Job]) -> None:
 
 
 def _start_worker(
-    threads: int, parent: int, folder: Path | None, told: Connection, cores: Sequence[int]
+    threads: int, parent: int, folder: Path | None, told: Connection | None, cores: Sequence[int]
 ) -> None:
     # Ctrl-C reaches the whole group: the command itself decides, and ends its workers by SIGTERM.
     for number in signals.SIGNALS:
@@ -226,7 +239,7 @@ def _start_worker(
     process.own_process()
     torch.set_num_threads(threads)
     data_sources.receive(folder)
-    _told[:] = [told]
+    _told[:] = [] if told is None else [told]
     # Only now: a worker that is ended while it imports has nothing to remove.
     signals.on_first([signal.SIGTERM], _raise_exit, signal.SIG_IGN)
 
