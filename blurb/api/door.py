@@ -21,6 +21,8 @@ from blurb.registry import Registry
 
 FLAG = Field(bool)
 """A flag without an option: "no" is true to Python, and would allow code."""
+FILLED = Field(object, filled=True)
+"""Anything else: "" would be this folder, or as good as not given."""
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -31,11 +33,19 @@ def from_python(function: Callable[P, T]) -> Callable[P, T]:
     @functools.wraps(function)
     def called(*arguments: P.args, **more: P.kwargs) -> T:
         # Python's own TypeError is for arguments that do not fit.
-        given = inspect.signature(function).bind(*arguments, **more).arguments
+        signature = inspect.signature(function)
+        given = signature.bind(*arguments, **more).arguments
         errors = ErrorCollector()
-        checks = {
+        defaults = {name: each.default for name, each in signature.parameters.items()}
+        checks: dict[str, Field] = {
+            name: FILLED
+            for name, value in given.items()
+            if isinstance(value, str) and not value and value != defaults[name]
+        }
+        checks |= {
             name: FLAG for name, hint in hints(function).items() if hint is bool and name in given
-        } | {
+        }
+        checks |= {
             name: parameter.about
             for name, parameter in option_parameters(function).items()
             if given.get(name, parameter.default) is not parameter.default

@@ -77,6 +77,16 @@ def test_a_flag_is_true_or_false(name: str, here: Path) -> None:
     assert list(here.iterdir()) == []
 
 
+@pytest.mark.parametrize("name", [name for name in FIRST if hasattr(blurb, name)])
+def test_no_value_is_an_empty_text_unless_that_is_its_default(name: str, here: Path) -> None:
+    """`data=""` was this folder, or as good as not given; `task=""` was none."""
+    for parameter, about in inspect.signature(getattr(blurb, name)).parameters.items():
+        if about.kind != about.VAR_KEYWORD and about.default != "":
+            with pytest.raises(BlurbError, match=f"{parameter} must be "):
+                getattr(blurb, name)(**{**FIRST[name], parameter: ""})
+    assert list(here.iterdir()) == []
+
+
 @pytest.mark.parametrize("function", [blurb.compare, blurb.check])
 @pytest.mark.parametrize("split", ["tset", 5, "", float("nan")])
 def test_an_unknown_split(function: Any, split: Any) -> None:
@@ -130,10 +140,9 @@ def test_a_value_of_another_type_or_nothing_is_an_error_by_keyword(
     assert list(here.iterdir()) == []
 
 
-@pytest.mark.parametrize("model", ["", ["baseline:majority", ""]])
-def test_a_model_that_is_given_as_nothing_is_not_this_folder(model: Any, here: Path) -> None:
+def test_a_model_that_is_given_as_nothing_is_not_this_folder(here: Path) -> None:
     with pytest.raises(BlurbError, match="MODEL is an empty text"):
-        blurb.run(**{**FIRST["run"], "model": model})
+        blurb.run(**{**FIRST["run"], "model": ["baseline:majority", ""]})
 
 
 def test_defaults_may_be_empty(here: Path) -> None:
