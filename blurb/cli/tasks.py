@@ -155,7 +155,7 @@ def new(
     with telling_trimmed_labels(files[0]):
         corpus = task_file.guess(files, kind, form)
     if whole is not None:
-        percent = [int(share) for share in shares.split(",") if share.strip().isdecimal()]
+        percent = [int(share) if share.strip().isdecimal() else 0 for share in shares.split(",")]
         if len(percent) != 3 or not all(percent) or sum(percent) != 100:
             raise SettingsError(
                 f"--shares must be three percentages of 100, such as 80,10,10 (got '{shares}')."

@@ -96,23 +96,31 @@ class Manifest:
         return {"max_eval": self.limit, "eval_seed": SAMPLE_SEED} if self.limit else {}
 
 
+def _manifests(path: Path) -> dict[str, Manifest]:
+    """The manifests of a file by dataset; a DataError for one that is there and holds anything else."""
+    try:
+        content = read_json(path).get("requests", {}) if path.is_file() else {}
+        found = {name: from_json(Manifest, each, path) for name, each in content.items()}
+        for manifest in found.values():
+            check_fields(manifest)
+    except (BlurbError, AttributeError) as error:
+        raise DataError(
+            f"is no manifest of requests ({getattr(error, 'what', error)})",
+            path,
+            fix="remove it, or put back what blurb data export wrote.",
+        ) from error
+    return found
+
+
 def known(digits: str, near: Path) -> Manifest | None:
     """The manifest of requests, from beside their answers or from the cache of the machine that wrote them.
 
     :raises DataError: for a file that is no manifest
     """
     for path in (near / MANIFEST, cache_home() / CACHE / f"{digits}.json"):
-        try:
-            for content in read_json(path).get("requests", {}).values() if path.is_file() else ():
-                check_fields(manifest := from_json(Manifest, content, path))
-                if manifest.digits == digits:
-                    return manifest
-        except (BlurbError, AttributeError) as error:
-            raise DataError(
-                f"is no manifest of requests ({getattr(error, 'what', error)})",
-                path,
-                fix="remove it, or put back what blurb data export wrote.",
-            ) from error
+        for manifest in _manifests(path).values():
+            if manifest.digits == digits:
+                return manifest
     return None
 
 
@@ -151,15 +159,18 @@ def export(
         wording = prompts.load(path, task)
         wording.names(task)
         batches.append(TaskRequests(task, wording, shots_of(task, train, shots, seed), model))
-    entries = {}
-    with contextlib.suppress(BlurbError, AttributeError):
-        entries = dict(read_json(out / MANIFEST).get("requests", {}))
+    entries = _manifests(place := out / MANIFEST)
+    if place.exists() and not entries:
+        raise DataError(
+            "is of something else, and would be replaced", place, fix="name another folder."
+        )
     manifests = []
     for batch in batches:
         name, units = batch.task.name, requested_examples(batch.task, folder, split, limit)[1]
         manifest = _write_requests(out / f"{name}.jsonl", batch, units, split, limit, seed)
-        entries[name] = asdict(manifest)
-        write_json(out / MANIFEST, {"schema": 1, "requests": entries})
+        entries[name] = manifest
+        written = {name: asdict(each) for name, each in entries.items()}
+        write_json(place, {"schema": 1, "requests": written})
         with contextlib.suppress(BlurbError, OSError):
             copy = cache_home() / CACHE / f"{manifest.digits}.json"
             copy.parent.mkdir(parents=True, exist_ok=True)

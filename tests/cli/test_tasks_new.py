@@ -158,6 +158,7 @@ def test_conll_is_cut_between_sentences(tmp_path: Path) -> None:
         (["--from", "a.csv", "--shares", "80,10"], "--shares must be three percentages"),
         (["--from", "a.csv", "--shares", "80,20,0"], "--shares must be three percentages"),
         (["--from", "a.csv", "--shares", "0.8,0.1,0.1"], "--shares must be three percentages"),
+        (["--from", "a.csv", "--shares", "80,ten,10,10"], "--shares must be three percentages"),
         (["--from", "b.csv"], "File not found: --from b.csv"),
         (["--from", "few.csv"], "2 documents and texts are too few for three splits"),
         (["--from", "cut.csv"], "cut.csv:3: expected 3 columns, found 2"),

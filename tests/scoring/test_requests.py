@@ -319,3 +319,19 @@ def test_absent_and_unreadable_are_two_things(tmp_path: Path) -> None:
         known("00000000", tmp_path)
     (tmp_path / MANIFEST).write_text('{"files": {}}', encoding="utf-8")  # of something else
     assert known("00000000", tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [("{", "is no manifest of requests"), ("[]", "is no manifest"), ('{"icons": []}', "replaced")],
+)
+def test_a_manifest_that_cannot_be_read_is_not_replaced(
+    content: str, said: str, tmp_path: Path
+) -> None:
+    """Its requests of other datasets were lost."""
+    (tmp_path / MANIFEST).write_text(content, encoding="utf-8")
+    command = "data export --suite demo --format batch --tasks gad --out"
+    assert said in refused_by_command([*command.split(), str(tmp_path)], tmp_path)
+    assert {each.name: each.read_text(encoding="utf-8") for each in tmp_path.iterdir()} == {
+        MANIFEST: content
+    }
