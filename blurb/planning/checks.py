@@ -230,6 +230,11 @@ def warnings_of(planned: Sequence[Planned], expected: Estimate | None, engine: E
         texts.append(
             f"lr={highest:g} is above {HIGHEST_RATE:g}; pretrained encoders are fine-tuned with rates such as 3e-5."
         )
+    if any(each.get("pooling") == "cosine" and each.get("head_dropout") for each in settings):
+        texts.append(
+            "pooling=cosine gives the head one number, which its dropout sets to 0 for some of the pairs; "
+            f"add {opt('set', 'head_dropout=0')}."
+        )
     real = [job for plan in planned if plan.request.suite != "demo" for job in plan.jobs]
     sources = dict.fromkeys(job.data for job in real if not job.data.original)
     doubtful = by_key(
