@@ -96,7 +96,8 @@ def row_provenance(row: Row) -> RowProvenance:
             )
         )
     return RowProvenance(
-        "" if row.kind.claimed else _command(row, revision),
+        # Trials of before it was written down have the name alone.
+        "" if row.kind.claimed else _command(row, revision or row.model),
         [(name, public(value)) for name, value in facts if value],
         parts,
     )
