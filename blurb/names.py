@@ -34,7 +34,14 @@ def check(name: str, what: str, option: str = opt("name")) -> None:
     :param what: what the name is of, as the beginning of a sentence ("The model name")
     :param option: option to choose another name
     """
-    bad = next((character for character in name if unicodedata.category(character) in UNFIT), None)
+    bad = next(
+        (
+            character
+            for character in name
+            if unicodedata.category(character) in UNFIT or escape_controls(character) != character
+        ),
+        None,
+    )
     if bad is not None:
         kind = (
             "bytes that are not UTF-8"

@@ -209,7 +209,7 @@ def head_of(path: Path) -> tuple[tuple[str, ...], dict[Any, Any] | None]:
 def _column_names(reader: csv.DictReader[str], path: Path) -> tuple[str, ...]:
     names = tuple(reader.fieldnames or ())
     if len(names) == 1:
-        refuse_separators(names[0], path, ";", "commas")
+        refuse_separators(names[0], path, ";\t", "commas")
     if double := [name for name in names if name and names.count(name) > 1]:
         raise DataError(
             f"two columns have the name {double[0][:40]!r}", path, 1, fix="remove one of them."
@@ -255,7 +255,8 @@ def json_object(text: str, line: FileLine, halves: bool = False) -> Record:
     except (ValueError, RecursionError) as error:  # thousands of digits or of open brackets
         raise line.error(f"not usable as JSON: {error}.") from None
     if not isinstance(content, dict):
-        raise line.error("expected a JSON object.")
+        fix = "Write one object a line, without a list around them (.jsonl)."
+        raise line.error("expected a JSON object.", fix if isinstance(content, list) else "")
     return content
 
 

@@ -83,6 +83,11 @@ def test_what_no_table_can_hold_is_refused(name: str, here: Path) -> None:
         assert list(here.iterdir()) == []  # nothing was written
 
 
+def test_a_character_that_turns_a_line_around_is_named() -> None:
+    with pytest.raises(SettingsError, match=r"has the character U\+202E in it"):
+        names.check("a\u202eb", "The model name")
+
+
 def test_a_protocol_file_of_such_a_name_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "mi\rne.toml"
     path.write_text('note = """two\n  lines"""\n')

@@ -191,6 +191,15 @@ class Formulation(ABC):
             self.main_metric(self.score(gold, predicted, documents)) for predicted in answers
         )
 
+    def check_size(self, count: int) -> None:
+        """Raises a SettingsError if that many scored units are too few for the metric."""
+        if count < 2 and metrics.get(self.task.metric).correlation:
+            raise SettingsError(
+                f"A correlation needs at least two pairs of a split (got {count})",
+                where=self.task.name,
+                fix=f"score more of them: {opt('limit')} or max_eval of 2 at least, or 0 for all.",
+            )
+
     def score(
         self, gold: Sequence[Any], predicted: Sequence[Any], documents: Documents
     ) -> dict[str, float]:
@@ -198,6 +207,7 @@ class Formulation(ABC):
 
         :param documents: document of each unit, for tasks scored by document
         """
+        self.check_size(len(gold))
         return metrics.get(self.task.metric)(gold, predicted, **self.task.metric_options)
 
     def counts(
@@ -273,16 +283,10 @@ class Classification(Formulation):
 
 
 def majority_score(task: Task, train: Sequence[Example], rows: Sequence[Example]) -> float:
-    """The task's score, as a fraction, of always predicting the most frequent answer of train.
-
-    :raises SettingsError: for examples that the metric cannot score, as a single pair
-    """
+    """The task's score, as a fraction, of always predicting the most frequent answer of train."""
     formulation = formulations.bind(task)
     answer = formulation.constants(formulation.units(train))[0]
     units = formulation.units(rows)
-    try:
-        return float(
-            formulation.score_of(units, [formulation.constant(answer, unit) for unit in units])
-        )
-    except ValueError as error:
-        raise SettingsError(str(error), where=task.name) from error
+    return float(
+        formulation.score_of(units, [formulation.constant(answer, unit) for unit in units])
+    )

@@ -93,7 +93,8 @@ class Request(TrialOptions):
 
     def met(self, source: ModelSource) -> str:
         """What a model had met before (`TRAINED_ON`), as far as its kind tells."""
-        return "" if source.is_checkpoint and not source.name.startswith(scratch.PREFIX) else "none"
+        made = (source.revision or "").startswith(scratch.PREFIX)
+        return "" if source.is_checkpoint and not made else "none"
 
 
 def make_request(options: RunOptions) -> tuple[Request, Engine, Rules | None]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from blurb import names, tasks
-from blurb.checkpoints import Checkpoint, ModelSource, scratch
+from blurb.checkpoints import Checkpoint, ModelSource, of_folder, scratch
 from blurb.checkpoints.references import folder_or_id
 from blurb.checkpoints.source import reader_of
 from blurb.data.loading import check_folder, existing_home, hint_at_folder, path_of
@@ -185,7 +185,7 @@ def load_source(
     if name is not None:
         names.check(name, "The model name")
     if not isinstance(model, str | Path):
-        from blurb.checkpoints import of_folder, staged_checkpoint
+        from blurb.checkpoints import staged_checkpoint
 
         folder = staged_checkpoint.of_loaded(model, tokenizer)
         return of_folder(
@@ -197,8 +197,8 @@ def load_source(
     reference = str(model)
     check_reference(reference)
     if reference.startswith(scratch.PREFIX):
-        return resolve_model(
-            str(scratch.build(reference, folder)), name or reference, casing=casing
+        return of_folder(
+            scratch.build(reference, folder), name or reference, reference, casing=casing or ""
         )
     return resolve_model(
         reference,

@@ -230,6 +230,8 @@ def read(name: str, errors: ErrorCollector) -> Protocol:
             )
         name_rules.check(path.stem, "The name of the protocol file", opt("protocol"))
         content = text_files.read_toml(path)
+        if not content:  # as of a file that was written in part
+            errors.add(SettingsError("the protocol file is empty", where=path, fix="fill it in."))
         # Rows carry the protocol's name, and tables nothing else of a user's file.
         if "rank" in content:
             errors.add(
@@ -292,7 +294,10 @@ def parse(
                 )
             )
         small = None
-    named = {"": own.get("all"), **(own["tasks"] if isinstance(own.get("tasks"), dict) else {})}
+    named = {
+        "": _put_over(own.get("search", {}), own.get("all")),
+        **(own["tasks"] if isinstance(own.get("tasks"), dict) else {}),
+    }
     relevant = {key: value for key, value in content.items() if key not in NOT_SETTINGS}
     for later in (SMALL, ADAPTER):
         if later not in own or shipped:
@@ -331,7 +336,12 @@ def _file_keys() -> Field:
     """The keys of a protocol file."""
     by_task = dict.fromkeys((task.name for task in tasks.all()), TABLE)
     axes = {
-        name: Field(list, rule=bool, must="be a list of values", parse=partial(_search_axis, name))
+        name: Field(
+            list,
+            rule=lambda values: len({*map(repr, values)}) == len(values) > 0,
+            must="be a list of different values",
+            parse=partial(_search_axis, name),
+        )
         for name in FIELDS
     }
     search = Field(dict, keys=axes, noun="setting", aliases=ELSEWHERE)
@@ -410,7 +420,7 @@ def _parse_seeds(given: Any) -> dict[str, tuple[int, ...]]:
     seeds = Field(
         object,
         rule=_are_seeds,
-        must=f"be a number or a list of numbers from 0, at most {MOST_SEEDS:,}",
+        must=f"be a number or a list of different numbers from 0, at most {MOST_SEEDS:,}",
         parse=lambda one: tuple(_as_list(one)),
     )
     if not isinstance(given, dict):
@@ -433,4 +443,4 @@ def _are_seeds(given: Any) -> bool:
     numbers = isinstance(listed, list | range) and all(
         type(seed) is int and 0 <= seed < 2**63 for seed in listed
     )
-    return numbers and 0 < len(listed) <= MOST_SEEDS
+    return numbers and 0 < len(listed) == len({*listed}) <= MOST_SEEDS

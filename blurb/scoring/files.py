@@ -105,13 +105,15 @@ def _read_json(path: Path, column: str) -> AnswerFile:
 
 
 def _read_csv(path: Path, task: Task, column: str) -> Records:
-    return _read_table(list(csv_rows(_text_of_table(path, task, column), path)), task, column)
+    return _read_table(
+        list(csv_rows(_text_of_table(path, task, column, "\t", "commas"), path)), task, column
+    )
 
 
 def _read_tsv(path: Path, task: Task, column: str) -> Records:
     lines = [
         (line, text)
-        for line, text in numbered_lines(_text_of_table(path, task, column), path)
+        for line, text in numbered_lines(_text_of_table(path, task, column, ",", "TABs"), path)
         if text.strip()
     ]
     return _read_table(list(cells_of(lines, None)), task, column)
@@ -147,16 +149,23 @@ def _read_table(table: Sequence[tuple[FileLine, list[str]]], task: Task, column:
     return Records(names, rows)
 
 
-def _text_of_table(path: Path, task: Task, column: str) -> str:
-    """The text of a table; DataError if semicolons separate its cells.
+def _text_of_table(path: Path, task: Task, column: str, other: str, separator: str) -> str:
+    """The text of a table; DataError if semicolons separate its cells, or `other` those of its header.
 
     A `;` may also separate the labels of a document.
+
+    :param separator: what should separate them
     """
     text = text_of(path)
     rows = [line for _, line in numbered_lines(text, path) if line.strip()]
-    named = is_header([cell.strip('"') for cell in rows[0].split(";")], task, column)
-    if named or ("labels" not in task.task_type.columns and all(";" in row for row in rows)):
-        refuse_separators(rows[0], path, ";", "commas or TABs")
+    marks = [
+        mark
+        for mark in (";", other)
+        if is_header([cell.strip('"') for cell in rows[0].split(mark)], task, column)
+    ]
+    if "labels" not in task.task_type.columns and all(";" in row for row in rows):
+        marks.append(";")
+    refuse_separators(rows[0], path, marks, separator)
     return text
 
 

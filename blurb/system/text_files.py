@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -116,16 +117,16 @@ def decode_text(raw: bytes, path: Path, first: int = 1) -> str:
         ) from None
 
 
-def refuse_separators(header: str, path: Path, marks: str, separator: str) -> None:
+def refuse_separators(header: str, path: Path, marks: Iterable[str], separator: str) -> None:
     """Raises a DataError for a line with other separators between its cells, as Excel writes in most of Europe.
 
     :param marks: these characters
     :param separator: what should separate the cells
     """
     mark = next((mark for mark in marks if mark in header), None)
-    if mark is not None and "\t" not in header and (mark == "," or "," not in header):
+    if mark is not None and {"\t", ","}.isdisjoint({*header} - {mark}):
         raise DataError(
-            f"the cells are separated by '{mark}'",
+            f"the cells are separated by {mark!r}",
             path,
             1,
             fix=f"save the file as UTF-8 with {separator}.",

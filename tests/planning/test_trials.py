@@ -13,20 +13,22 @@ import pytest
 
 from blurb import tasks
 from blurb.checkpoints import ModelSource
+from blurb.corpora import demo
 from blurb.execution import sweeps
 from blurb.execution.engine import Engine, Sweep
 from blurb.execution.engines import here
 from blurb.execution.job import Job, JobQueue, TrialOutcome
 from blurb.learners import building
 from blurb.learners.kinds import majority, probe
-from blurb.messages.errors import SettingsError
-from blurb.planning import trials
+from blurb.messages.errors import DataError, SettingsError
+from blurb.planning import steps, trials
 from blurb.planning.request import Request
 from blurb.planning.steps import check_row_names
 from blurb.protocols import protocol
 from blurb.store import row_trials as rows
 from blurb.store.store import Store, read_json
 from blurb.system import leases
+from tests.conftest import Builder
 from tests.planning.requests import request as requested
 from tests.store import fakes
 
@@ -44,7 +46,12 @@ def request(
     overrides = {"pooling": "mean", **changes.pop("overrides", {})}
     name = changes.pop("protocol", "smoke")
     return requested(
-        store, *sources, tasks_=tasks_, protocol_=name, data=DATA, overrides=overrides, **changes
+        store,
+        *sources,
+        tasks_=tasks_,
+        protocol_=name,
+        overrides=overrides,
+        **{"data": DATA, **changes},
     )
 
 
@@ -192,6 +199,28 @@ def test_inputs_with_names_are_read_from_the_original_release(tmp_path: Path) ->
     (masked,) = trials.prepare(request(tmp_path, FIRST, tasks_="ddi", raw=DATA)).jobs
     assert (job.data.original, masked.data.original) == (True, False)
     assert job.trial.data != masked.trial.data
+
+
+def test_a_single_pair_is_told_before_anything_is_trained(tmp_path: Path) -> None:
+    asked = request(tmp_path, MAJORITY, tasks_="gad,biosses", overrides={"max_eval": 1})
+    with pytest.raises(SettingsError, match=r"biosses: .* at least two pairs of a split \(got 1\)"):
+        trials.prepare(asked)
+    for split in tasks.SPLITS:
+        path = tmp_path / tasks.get("biosses").files[split]
+        path.parent.mkdir(exist_ok=True)
+        lines = (DATA / tasks.get("biosses").files[split]).read_text().splitlines()
+        path.write_text("\n".join(lines[: 2 if split == "dev" else 4]) + "\n")
+    with pytest.raises(DataError, match=r"only one example, which has no correlation"):
+        trials.prepare(request(tmp_path, MAJORITY, tasks_="biosses", data=tmp_path))
+
+
+def test_what_a_model_has_met_is_told_by_what_it_is_and_not_by_its_name(
+    checkpoint: Builder, tmp_path: Path
+) -> None:
+    made = steps.load_source("scratch:tiny", "mine", None, False, demo.prepare())
+    other = steps.load_source(checkpoint("roberta"), "scratch:mine", None, False, demo.prepare())
+    asked = request(tmp_path, MAJORITY)
+    assert [asked.met(one) for one in (MAJORITY, made, other)] == ["none", "none", ""]
 
 
 def test_models_that_would_share_a_row_are_refused() -> None:

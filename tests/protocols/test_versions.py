@@ -203,7 +203,7 @@ def test_of_two_that_give_a_setting_the_first_decides(
         same = text.startswith("[adapter") and table.startswith("[adapter")
         text = "[adapter]\nlr = 0.003\nsearch.lr = [0.002]\n" if same else text + table
         typed |= GIVERS[one][1]
-    found = _load(tmp_path, text)
+    found = _load(tmp_path, f"description = 'd'\n{text}")
     for adapter in ("lora", "off"):
         overrides = {**typed, "adapter": adapter}
         left = [one for one in (first, second) if adapter == "lora" or "by kind" not in one] or [
@@ -243,6 +243,11 @@ def test_what_is_inherited_by_kind_is_kept_beside_what_is_given(tmp_path: Path) 
     assert rate.settings(tasks.get("gad"), {"adapter": "lora"}, 0).lr == 5e-4
     own = _load(tmp_path, 'extends = "quick"\n[tasks.gad]\nlr = 7e-5\n')
     assert [own.settings(tasks.get(task), {}, 10**8).lr for task in ("gad", "hoc")] == [7e-5, 5e-5]
+
+
+def test_a_search_of_ones_own_comes_before_inherited_rates_by_size(tmp_path: Path) -> None:
+    own = _load(tmp_path, 'extends = "quick"\n[search]\nlr = [1e-5, 2e-5]\n')
+    assert [point["lr"] for point in own.grid({}, "gad")] == [1e-5, 2e-5]
 
 
 def test_both_ways_of_training_may_be_searched_each_at_its_rates(tmp_path: Path) -> None:

@@ -269,6 +269,27 @@ def test_a_file_of_too_many_lines(tmp_path: Path) -> None:
     assert "a.tsv:1000001: more than 1,000,000 lines" in refused(tmp_path, ["1"] * 1_000_001)
 
 
+@pytest.mark.parametrize("name", ["a.json", "a.jsonl"])
+def test_a_list_of_objects_is_told_what_to_be(name: str, tmp_path: Path) -> None:
+    err = refused(tmp_path, ['[{"id": "test.0", "prediction": "1"}]'], name=name)
+    assert f"{name}:1: expected a JSON object. Write one object a line" in " ".join(err.split())
+
+
+@pytest.mark.parametrize(
+    ("name", "mark", "told"),
+    [
+        ("a.csv", "\t", r"separated by '\t'; save the file as UTF-8 with commas"),
+        ("a.csv", ";", "separated by ';'; save the file as UTF-8 with commas"),
+        ("a.tsv", ",", "separated by ','; save the file as UTF-8 with TABs"),
+    ],
+)
+def test_other_separators_than_the_ending_says(
+    name: str, mark: str, told: str, tmp_path: Path
+) -> None:
+    lines = [line.replace("\t", mark) for line in ("id\tprediction", *tsv())]
+    assert f"{name}:1: the cells are {told}" in refused(tmp_path, lines, name=name)
+
+
 def test_probabilities_of_names_of_one_label_are_added(tmp_path: Path) -> None:
     told = [
         {

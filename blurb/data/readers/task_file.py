@@ -222,7 +222,7 @@ def _read_table_file(
         header = [name.strip() for name in first]
         if len(header) == 1:
             refuse_separators(
-                first[0], path, ";" if quoted else ";,", "commas" if quoted else "TABs"
+                first[0], path, ";\t" if quoted else ";,", "commas" if quoted else "TABs"
             )
         _column_places(header, fields, columns, line, ", ".join(header))
 

@@ -15,7 +15,14 @@ from blurb.checkpoints.source import NO_LIMIT
 from blurb.cli import cli
 from blurb.corpora import demo
 from blurb.data import read_split
-from blurb.extensions.lab.vocabulary import count, split, terms_of, vocabulary, vocabulary_hash
+from blurb.extensions.lab.vocabulary import (
+    count,
+    split,
+    terms_of,
+    vocabulary,
+    vocabulary_hash,
+    write_plot,
+)
 from blurb.inputs.tagging import decode_spans
 from blurb.inputs.words import word_pieces
 from blurb.messages.errors import DataError
@@ -173,3 +180,11 @@ def test_a_pipe_is_no_file_of_terms(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "terms.txt")
     with pytest.raises(Exception, match="no ordinary file"):
         terms_of(tmp_path / "terms.txt")
+
+
+@pytest.mark.parametrize("name", ["$\\frac$", "a_$^$"])
+def test_a_name_in_the_picture_is_no_formula(name: str, tmp_path: Path) -> None:
+    """The style of all plots says so; Matplotlib stops at what is no TeX between two dollars."""
+    counts = {"subtokens": 10, "words": 5, "mentions": 4, "whole_mentions": 2}
+    write_plot([{"model": name, "task": name, **counts}], tmp_path / "x.svg")  # type: ignore[typeddict-item]
+    assert name in (tmp_path / "x.svg").read_text()

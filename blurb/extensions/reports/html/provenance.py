@@ -45,7 +45,7 @@ def row_provenance(row: Row) -> RowProvenance:
     versions = (
         run.metrics_version for known in row.datasets.values() for run in known.runs.values()
     )
-    configuration = row.configuration
+    configuration, revision = row.configuration, _all(known.revision for known in provenances)
     faults = sum((Counter(known.facts.get("faults")) for known in provenances), Counter[str]())
     facts = [
         ("Weights and configuration", "" if row.kind.claimed else row.weights),
@@ -55,7 +55,7 @@ def row_provenance(row: Row) -> RowProvenance:
             "Faults of answers",
             ", ".join(f"{count:,} {fault.replace('_', ' ')}" for fault, count in faults.items()),
         ),
-        ("Revision", _all(known.revision for known in provenances)),
+        ("Revision", revision),
         ("Parameters", _all(f"{known.parameters:,}" for known in provenances if known.parameters)),
         ("Protocol", f"{configuration.protocol} ({configuration.protocol_hash[:12]})"),
         ("Recipe", row.recipe),
@@ -96,7 +96,8 @@ def row_provenance(row: Row) -> RowProvenance:
             )
         )
     return RowProvenance(
-        "" if row.kind.claimed else _command(row),
+        # Trials of before it was written down have the name alone.
+        "" if row.kind.claimed else _command(row, revision or row.model),
         [(name, public(value)) for name, value in facts if value],
         parts,
     )
@@ -111,14 +112,19 @@ def _all(values: Iterable[Any]) -> str:
     return ", ".join(dict.fromkeys(str(value) for value in values if value not in (None, "")))
 
 
-def _command(row: Row) -> str:
-    """A `blurb run` command for the same trials."""
+def _command(row: Row, revision: str) -> str:
+    """A `blurb run` command for the same trials.
+
+    :param revision: of the model that they loaded
+    """
     configuration = row.configuration
     name = option_to_paste("--name", row.model, row.weights)
     if is_named(row.weights):
         command = f"blurb run {shlex.quote(row.weights)}{name}"
-    elif row.model.startswith(SELF_MADE):
-        command = f"blurb run {shlex.quote(row.model)}"
+    elif revision.startswith(SELF_MADE):
+        command = (
+            f"blurb run {shlex.quote(revision)}{option_to_paste('--name', row.model, revision)}"
+        )
     else:
         command = f"blurb run MODEL{name}"
     command += option_to_paste("--suite", configuration.suite, "blurb")

@@ -32,8 +32,11 @@ STYLE = {
     "svg.hashsalt": "blurb",
     "pdf.fonttype": 42,
     "figure.dpi": 200,
+    "text.parse_math": False,
 }
-"""Added to Matplotlib's own defaults, independent of the user's matplotlibrc; publishers require TrueType in a PDF."""
+"""Added to Matplotlib's own defaults, independent of the user's matplotlibrc; publishers require TrueType in a PDF.
+
+A name may have dollars in it, which are no formula."""
 UNDATED = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
 """Metadata to omit, so that equal scores give identical files."""
 FIGURES = {".png": "Figures", ".svg": "Identifier", ".pdf": "Keywords"}

@@ -238,12 +238,14 @@ def test_how_a_real_trial_was_made_is_on_the_page(checkpoint: Builder, tmp_path:
     """Provenance as the worker writes it: a fake would say what the page expects, whatever the worker does."""
     small = {"epochs": 1, "batch_size": 2, "max_train": 4, "max_eval": 2, "max_length": 16}
     source = building.resolve_model(str(checkpoint("bert_uncased")), name="real")
+    source = replace(source, revision="scratch:tiny")
     asked = request(tmp_path, source, tasks_="biosses", overrides=small, seeds=1, suite="demo")
     (outcome,) = trials.run(
         [trials.prepare(asked)], here(), lambda outcome: None, lambda job, news: None
     )
     assert outcome.message == ""
     (row,) = from_store.read(Store(tmp_path))
+    assert row_provenance(row).command.startswith("blurb run scratch:tiny --name real ")
     (part,) = row_provenance(row).datasets
     assert part.units == 4
     assert part.cut > 0  # no pair of sentences fits 16 sub-tokens
