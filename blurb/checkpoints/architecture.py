@@ -227,6 +227,8 @@ def check_text(folder: Path, tokenizer: Tokenizer) -> None:
 
 def find_silent_faults(folder: Path, tokenizer: Tokenizer, encoder: Any) -> Iterator[ModelError]:
     """The faults that load without an error and then cost scores, or fail on some of the tasks only."""
+    import transformers
+
     where = folder / "tokenizer_config.json"
     # The usual cause is an uncased checkpoint that lost its `do_lower_case`.
     if not tokenizer.lower_cases and tokenizer.capitals[0] == 0:
@@ -253,6 +255,15 @@ def find_silent_faults(folder: Path, tokenizer: Tokenizer, encoder: Any) -> Iter
             where=where,
             fix='Set "model_input_names": ["input_ids", "attention_mask"], which leaves the segments out.',
         )
+    for name in encoder.config.architectures or ():
+        kind = getattr(getattr(transformers, name, None), "config_class", None)
+        if kind is not None and kind.model_type != encoder.config.model_type:
+            yield ModelError(
+                f"config.json has the type {encoder.config.model_type}, as which the weights were loaded, but they were "
+                f"saved by {name}, which is of the type {kind.model_type}; positions or attention may differ.",
+                where=folder / "config.json",
+                fix=f'Set "model_type": "{kind.model_type}", or correct "architectures".',
+            )
 
 
 def is_causal(encoder: Any) -> bool:

@@ -112,6 +112,12 @@ WRITTEN: dict[str, tuple[str, str | dict[str, Any], str, str]] = {
         "but blurb trains float32",
         "Dequantise them.",
     ),
+    "family": (
+        "config.json",
+        {"architectures": ["RobertaForMaskedLM"]},
+        "has the type bert, as which the weights were loaded, but they were saved by RobertaForMaskedLM",
+        '"model_type": "roberta"',
+    ),
     "json": ("config.json", "{", "not a valid JSON file", "save_pretrained"),
     "adapter": (
         "adapter_config.json",
