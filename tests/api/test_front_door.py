@@ -54,8 +54,7 @@ def test_both_doors_lead_to_the_same_figures(
 
 
 def test_every_option_of_the_command_is_a_keyword() -> None:
-    command = cli.get_command(None, "run")  # type: ignore[arg-type]
-    defaults = command.make_context("run", ["a model"]).params
+    defaults = cli.get_command(None, "run").make_context("run", ["a model"]).params
     del defaults["form"]  # what is printed, which Python returns
     keywords = inspect.signature(blurb.run).parameters
     assert set(keywords) - set(defaults) == {"progress"}

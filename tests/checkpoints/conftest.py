@@ -1,7 +1,5 @@
 """A checkpoint of one's own to spoil."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

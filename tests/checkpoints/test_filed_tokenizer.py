@@ -1,7 +1,5 @@
 """A tokenizer does what its file says. Oracles: `tokenizers` on tokenizer.json, `sentencepiece` on a model file."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import shutil
@@ -26,6 +24,7 @@ from blurb.learners.building import resolve_model
 from blurb.learners.finetuning.network import EncoderLearner
 from blurb.messages.errors import ModelError
 from tests import checkpoints
+from tests.checkpoints import refused
 from tests.conftest import Builder
 from tests.rewriting import edit, rewrite
 
@@ -365,8 +364,7 @@ def spoilt(checkpoint: Builder, tmp_path: Path, request: pytest.FixtureRequest) 
 
 
 def test_it_is_refused_until_somebody_says_what_is_meant(spoilt: Path) -> None:
-    with pytest.raises(ModelError, match=REFUSED):
-        resolve_model(str(spoilt))
+    refused(spoilt, REFUSED)
 
 
 def test_cased_gives_the_tokenizer_that_was_meant(spoilt: Path, healthy: ModelSource) -> None:
@@ -411,11 +409,11 @@ def test_a_healthy_checkpoint_needs_no_word_and_keeps_its_hash(
     assert (
         resolve_model(folder, casing="uncased" if lower else "cased").tokenizer == source.tokenizer
     )
-    with pytest.raises(
-        ModelError,
-        match="--casing cased is not possible" if lower else "--casing uncased is not possible",
-    ):
-        resolve_model(folder, casing="cased" if lower else "uncased")
+    refused(
+        folder,
+        "--casing cased is not possible" if lower else "--casing uncased is not possible",
+        casing="cased" if lower else "uncased",
+    )
 
 
 @pytest.mark.parametrize(
@@ -470,8 +468,7 @@ def test_other_checkpoints_of_the_hub_are_refused(
     spoilt: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *_, **__: str(spoilt))
-    with pytest.raises(ModelError, match=REFUSED):
-        resolve_model("some-org/cased-model")
+    refused("some-org/cased-model", REFUSED)
 
 
 def _command(*arguments: str) -> Result:

@@ -1,7 +1,5 @@
 """Encoders and tokenizers as transformers loads them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

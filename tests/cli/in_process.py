@@ -1,7 +1,5 @@
 """A command line as a process of its own would run it, but here: Python's libraries take seconds to import."""
 
-from __future__ import annotations
-
 import io
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """`blurb check` and `blurb compare`: exit codes, what is shown, and every form of the answer."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

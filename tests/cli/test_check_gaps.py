@@ -1,7 +1,5 @@
 """What is gone, damaged or cannot be read never lets `blurb check` pass: the cases of an audit, and their kin."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
@@ -180,8 +178,7 @@ def test_a_pipe_that_nobody_reads_is_no_regression(store: Store) -> None:
 
 
 def test_a_metric_that_is_undefined_makes_no_trial() -> None:
-    row = invented.row("m", {"gad": (80.0,)})
-    assert row.means()["gad"] == 80.0
+    assert invented.row("m", {"gad": (80.0,)}).means()["gad"] == 80.0
     from blurb.store import rescore
 
     class Odd:

@@ -1,7 +1,5 @@
 """A --data that is not given, or one folder too deep or too high, is told by every command that wants one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

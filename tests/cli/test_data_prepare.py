@@ -1,7 +1,5 @@
 """`blurb data prepare`: table, exit codes, what to get where; and the table of the guide is the registry's."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Exit codes: 1 is a regression or a part that is missing, 2 that nothing can be said, 130 and 143 an interrupt."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import signal
@@ -178,8 +176,7 @@ def test_a_signal_to_one_worker_costs_one_trial(tmp_path: Path, start: Start) ->
     command = start([*line, "--seeds", "3", "--jobs", "2", "--set", "epochs=20"], tmp_path)
     wait(lambda: bool(list(tmp_path.glob("here/runs/*/*/.*.new/log.txt"))), command)
     (log, *_) = tmp_path.glob("here/runs/*/*/.*.new/log.txt")
-    holder = leases.read(log.parent.with_name(f"{log.parent.name[:17]}.lease"))
-    os.kill(holder.pid, signal.SIGTERM)
+    os.kill(leases.read(log.parent.with_name(f"{log.parent.name[:17]}.lease")).pid, signal.SIGTERM)
     assert command.ended(300) == 1, command.text
     assert command.text.count("The worker process died") == 2  # in its line, and at the end
     assert len(list(tmp_path.glob("here/runs/*/*/*/DONE.json"))) == 8

@@ -1,7 +1,5 @@
 """What people type wrongly is answered with what they meant."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A task of a file through `blurb run`: its type in the tables, and the names that it cannot have."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

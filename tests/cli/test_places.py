@@ -1,7 +1,5 @@
 """`--output` and `--leaderboard` that lead to what is neither a store nor a table: one error, and nothing changes."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`blurb run` on the demo suite: results, resuming, failures, bad input."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """What the user waits for: `--help` and `tasks` load nothing heavy; every command and option has help."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -242,8 +240,7 @@ def store(here: Path) -> Path:
     ],
 )
 def test_values(line: str, typed: str, values: list[str]) -> None:
-    found = complete(line, typed)
-    assert sorted(found) == sorted(values)
+    assert sorted(complete(line, typed)) == sorted(values)
 
 
 @pytest.mark.extensions

@@ -1,7 +1,5 @@
 """`blurb status`, `retry`, `gc` and `runs verify` on stores of which everything is known."""
 
-from __future__ import annotations
-
 import csv
 import io
 import shutil
@@ -179,8 +177,7 @@ def test_leftovers_go_and_nothing_else(mixed: Store) -> None:
         file.write_text("{}")
     kept = running.with_name(f".{running.name}.0123.{NEW}")  # of the trial at hand
     kept.mkdir()
-    listed = run("gc", "--dry-run", "--format", "csv").output
-    found = list(csv.DictReader(io.StringIO(listed)))
+    found = list(csv.DictReader(io.StringIO(run("gc", "--dry-run", "--format", "csv").output)))
     assert {Path(line["path"]) for line in found} == {*junk, *files}
     assert [line["bytes"] for line in found if line["kind"] == "checkpoint"] == ["100", "100"]
     assert all(path.exists() for path in (*junk, *files))

@@ -19,12 +19,12 @@ from blurb.learners.base import Subset
 from blurb.learners.building import resolve_model
 from blurb.learners.finetuning import saved_models
 from blurb.learners.finetuning.network import EncoderLearner, check
-from blurb.messages.errors import ModelError, SettingsError
+from blurb.messages.errors import SettingsError
 from blurb.protocols.settings import Settings
 from blurb.results import from_store
 from blurb.store.store import Store
 from blurb.training.resuming import learning_parameters, weights_of
-from tests.checkpoints import DECODERS, reweigh
+from tests.checkpoints import DECODERS, refused, reweigh
 from tests.cli.in_process import done
 from tests.conftest import ROOT, Builder
 from tests.learners.test_encoder import ROWS
@@ -316,8 +316,7 @@ def test_keys_that_are_missing_or_too_many_are_errors(
 ) -> None:
     folder = Path(shutil.copytree(others, tmp_path / "adapter"))
     reweigh(folder / "adapter_model.safetensors", _first(change))
-    with pytest.raises(ModelError, match=said):
-        resolve_model(str(folder), base=str(checkpoint("llama")))
+    refused(folder, said, base=checkpoint("llama"))
 
 
 def test_what_is_no_adapter_of_this_base_is_refused(
@@ -335,25 +334,20 @@ def test_what_is_no_adapter_of_this_base_is_refused(
         ({"r": "3"}, "r must be a whole number"),
         ({"r": 5}, "with rank 5; it is an adapter of another base"),
     ):
-        with pytest.raises(ModelError, match=said):
-            resolve_model(
-                str(_edit(others, tmp_path / str(len(list(tmp_path.iterdir()))), **fields)),
-                base=base,
-            )
-    with pytest.raises(ModelError, match=r"names no layer of .*; it is an adapter of another base"):
-        resolve_model(
-            str(_edit(others, tmp_path / "x", base_model_name_or_path="")),
-            base=str(checkpoint("bert_uncased")),
+        refused(
+            _edit(others, tmp_path / str(len(list(tmp_path.iterdir()))), **fields), said, base=base
         )
-    with pytest.raises(ModelError, match=r"no adapter_config.json"):
-        resolve_model(base, base=base)
-    with pytest.raises(ModelError, match=r"an adapter of PEFT.*\n?.*--base"):
-        resolve_model(str(others))
+    refused(
+        _edit(others, tmp_path / "x", base_model_name_or_path=""),
+        r"names no layer of .*; it is an adapter of another base",
+        base=checkpoint("bert_uncased"),
+    )
+    refused(base, r"no adapter_config.json", base=base)
+    refused(others, r"an adapter of PEFT.*\n?.*--base")
     pickled = _edit(others, tmp_path / "pickled")
     (pickled / "adapter_model.safetensors").unlink()
     torch.save({}, pickled / "adapter_model.bin")
-    with pytest.raises(ModelError, match="can hold code"):
-        resolve_model(str(pickled), base=base)
+    refused(pickled, "can hold code", base=base)
 
 
 def test_lora_reaches_what_full_tuning_reaches(checkpoint: Builder) -> None:

@@ -292,8 +292,7 @@ def test_units_of_a_document_are_in_one_fold() -> None:
     assert set(dealt) == {0, 1, 2, 3, 4}
     assert [len(set(dealt[start : start + 3])) for start in range(0, 30, 3)] == [1] * 10
     assert np.array_equal(dealt, assign_folds(units))
-    single = assign_folds([{"doc_id": None}, {"doc_id": None}, {}])
-    assert sorted(single) == [0, 1, 2]
+    assert sorted(assign_folds([{"doc_id": None}, {"doc_id": None}, {}])) == [0, 1, 2]
     assert assign_folds([{"doc_id": "a"}] * 3) is None
 
 

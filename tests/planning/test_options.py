@@ -1,7 +1,5 @@
 """Shorthands of settings, the same trials as with `--set`; tables of models, and what is wrong with one."""
 
-from __future__ import annotations
-
 import dataclasses
 import inspect
 import re
@@ -118,8 +116,7 @@ def test_the_signature_is_the_list() -> None:
     _, *taken, progress, settings = inspect.signature(blurb.run).parameters.values()
     fields = {field.name: field for field in dataclasses.fields(RunOptions)}
     listed = {name: fields[name] for name in option_parameters(RunOptions) if name != "settings"}
-    tasks = listed.pop("tasks")
-    expected = {"tasks": tasks, **listed}
+    expected = {"tasks": listed.pop("tasks"), **listed}
     assert [parameter.name for parameter in taken] == list(expected)
     for parameter in taken:
         field = expected[parameter.name]

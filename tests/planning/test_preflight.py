@@ -1,7 +1,5 @@
 """All that is wrong with a run is one list, each fault once; nothing is written. A single fault is as it always was."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What a request becomes. Oracle: `itertools.product` of what was asked for, and the files that stand in the store."""
 
-from __future__ import annotations
-
 import itertools
 import shutil
 from collections.abc import Callable, Sequence
@@ -83,8 +81,7 @@ def what(jobs: Sequence[Job]) -> list[tuple[str, str, int]]:
 
 
 def test_it_is_every_model_on_every_task_with_every_seed(tmp_path: Path) -> None:
-    asked = request(tmp_path, FIRST, SECOND, tasks_="hoc,gad,biosses", seeds=3)
-    planned = trials.prepare(asked)
+    planned = trials.prepare(request(tmp_path, FIRST, SECOND, tasks_="hoc,gad,biosses", seeds=3))
     assert planned.searched == []
     names = ("gad", "biosses", "hoc")  # the paper's order, however they were typed
     assert what(planned.jobs) == list(itertools.product(("first", "second"), names, (1, 2, 3)))
@@ -280,8 +277,7 @@ def test_a_search_is_the_grid_with_the_first_seed_and_the_best_on_dev_gets_all_s
     tmp_path: Path,
 ) -> None:
     """Oracle: the largest dev score by brute force over the `metrics.json` of the store."""
-    asked = searching(tmp_path, FIRST, SECOND, MAJORITY)
-    planned = trials.prepare(asked)
+    planned = trials.prepare(searching(tmp_path, FIRST, SECOND, MAJORITY))
     cells = list(itertools.product(("first", "second"), ("ncbi-disease", "gad"), GRID))
     assert [(job.source.name, job.trial.task, point(job)) for job in planned.searched] == cells
     assert {job.trial.seed for job in planned.searched} == {1}

@@ -1,7 +1,5 @@
 """The answer for machines and pages. Oracle: an XML parser, the json module, and GitHub's own rules of unescaping."""
 
-from __future__ import annotations
-
 import json
 import math
 import re
@@ -232,8 +230,7 @@ def test_no_name_and_no_reason_breaks_a_table_of_markdown(
     assert len(lines) == 8
     assert len(written) == 3
     for row in written:
-        cells = re.split(r"(?<!\\)(?:\\\\)*\|", row)
-        assert len(cells) == len(forms.COLUMNS) + 2
+        assert len(re.split(r"(?<!\\)(?:\\\\)*\|", row)) == len(forms.COLUMNS) + 2
         assert "<" not in row
 
 

@@ -1,7 +1,5 @@
 """Looks of a series: levels, variance, state file. Oracle: SciPy's tests on numbers put together by the test itself."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Sequence
@@ -77,8 +75,7 @@ def test_each_look_is_a_test_with_the_variance_of_all_checkpoints_so_far(
 def test_the_level_of_the_look_decides(look: Callable[..., Decision]) -> None:
     """A drop with p of 0.012 in Student's test of both rows: a regression alone, and none among forty."""
     fell = [79.0, 78.7, 79.3]
-    alone = stats.ttest_ind(fell, BASELINE, alternative="less").pvalue
-    assert 0.05 / 40 < alone < 0.05
+    assert 0.05 / 40 < stats.ttest_ind(fell, BASELINE, alternative="less").pvalue < 0.05
     assert look(fell, Rules(looks=1)).outcome is REGRESSION
     # The same candidate
     assert look(fell, name="again", rules=Rules(looks=1)).outcome is REGRESSION
@@ -137,8 +134,7 @@ def test_without_a_series_a_stated_deviation_is_for_single_runs_alone() -> None:
 
     rules, several = Rules(sd=0.7), invented.row("old", {"gad": BASELINE}, split="dev")
     single = invented.row("new", {"gad": [78.0]}, split="dev")
-    other = invented.row("old", {"gad": [80.0]}, split="dev")
-    decision = decide_check(single, other, rules)
+    decision = decide_check(single, invented.row("old", {"gad": [80.0]}, split="dev"), rules)
     assert decision.findings[0].p_drop == pytest.approx(stats.norm.cdf(-2 / (0.7 * math.sqrt(2))))
     assert "0.7" in decision.variance
     assert (

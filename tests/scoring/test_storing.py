@@ -1,7 +1,5 @@
 """Predictions of another tool as trials: identified by their content, a row of their own kind."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -30,8 +28,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("scored") / "runs"
     for seed in (1, 2):
         for name in ("gad", "biosses"):
-            rows = read_split(tasks.get(name), demo.prepare(), "test")
-            found = answers(name, rows)
+            found = answers(name, read_split(tasks.get(name), demo.prepare(), "test"))
             found[seed] = "1" if name == "gad" else 2.0 + seed
             blurb.score(name, found, suite="demo", add="tool", seed=seed, output=folder)
     blurb.run("baseline:majority", "gad,biosses", suite="demo", output=folder, progress=False)
@@ -42,8 +39,7 @@ def test_its_seeds_are_runs_of_a_row_of_its_kind(store: Path) -> None:
     row = row_of("tool", output=store)
     assert row.learner == EXTERNAL.rows.name
     assert {name: row.seeds(name) for name in row.datasets} == {"gad": (1, 2), "biosses": (1, 2)}
-    rows = read_split(GAD, demo.prepare(), "test")
-    found = answers("gad", rows)
+    found = answers("gad", read_split(GAD, demo.prepare(), "test"))
     found[1] = "1"
     assert row.values("gad")[0] == pytest.approx(blurb.score("gad", found, suite="demo")[0].score)
 
@@ -185,8 +181,7 @@ def test_the_most_probable_label_counts(tmp_path: Path) -> None:
 def test_labels_of_a_document_count_above_a_half() -> None:
     random = np.random.default_rng(1)
     task = tasks.get("hoc")
-    units = read_split(task, demo.prepare(), "test")
-    shares = random.random((len(units), len(task.labels)))
+    shares = random.random((len(read_split(task, demo.prepare(), "test")), len(task.labels)))
     given = [dict(zip(task.labels, map(float, row), strict=True)) for row in shares]
     chosen = [
         [label for label, share in zip(task.labels, row, strict=True) if share > 0.5]

@@ -1,7 +1,5 @@
 """A stranger's code in the working folder, and a store to alter."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

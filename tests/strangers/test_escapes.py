@@ -1,7 +1,5 @@
 """Tables, rows and messages of strangers show no terminal their control characters (SECURITY.md)."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """A marker behind every text of every file that is read: no command runs it, and none ends in a traceback."""
 
-from __future__ import annotations
-
 import copy
 import json
 import shutil
@@ -175,8 +173,7 @@ def test_no_text_of_a_kept_model_is_loaded(
 @pytest.mark.parametrize("name", ["results.csv", "leaderboard.csv"])
 def test_no_cell_of_a_table_is_loaded(name: str, made: Path, evil: Evil) -> None:
     lines = (made / name).read_text(encoding="utf-8").splitlines()
-    columns = lines[0].split(",")
-    for number, column in enumerate(columns):
+    for number, column in enumerate(lines[0].split(",")):
         cells = lines[1].split(",")
         cells[number] = evil.references[number % len(evil.references)]
         Path(name).write_text(

@@ -1,7 +1,5 @@
 """A pipe or a device in the place of a file is refused by every reader: one waits for ever, the other has no end."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Callable

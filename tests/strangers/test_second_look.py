@@ -1,7 +1,5 @@
 """What a second pair of eyes found: trials under other names, plans that shrink, files that are none."""
 
-from __future__ import annotations
-
 import csv
 import json
 import shutil

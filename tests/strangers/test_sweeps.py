@@ -1,7 +1,5 @@
 """A sweep of somebody else is asked for before anything that it names is opened (SECURITY.md)."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import os
@@ -134,10 +132,8 @@ def test_a_sweep_of_a_stranger_runs_nothing(
 @pytest.mark.costly
 def test_trials_of_a_sweep_of_ones_own_name_no_code(evil: Evil, checkpoint: Builder) -> None:
     """Whoever writes to the store may alter the trials of a sweep that may run: names are all that they have."""
-    folder = plan(str(checkpoint("bert_uncased")))
-    alter(folder, _head)
-    found = run("worker")
-    assert "There is no head called 'evil.py:T'." in found.output
+    alter(plan(str(checkpoint("bert_uncased"))), _head)
+    assert "There is no head called 'evil.py:T'." in run("worker").output
     assert not evil.has_run()
 
 
@@ -176,8 +172,7 @@ def test_code_that_changed_since_it_was_allowed_does_not_run(
     plan(str(checkpoint("bert_uncased")), "--head", "./mine.py:Mine")
     heads.typed.clear()
     Path("mine.py").write_text(evil.text + "Mine = T\n", encoding="utf-8")
-    found = run("worker")
-    assert "mine.py has changed since the trials were planned" in str(found.exception)
+    assert "mine.py has changed since the trials were planned" in str(run("worker").exception)
     assert not evil.has_run()
 
 

@@ -1,7 +1,5 @@
 """What a person types may name code; the same words in a file that was found may not (SECURITY.md)."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 from pathlib import Path
