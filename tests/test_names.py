@@ -42,8 +42,7 @@ def test_names_that_would_share_a_folder_get_their_own(tmp_path: Path) -> None:
         stored(Store(tmp_path), name, planned)
     folders = {name: Store(tmp_path).folder(name) for name in asked}
     assert len(set(folders.values())) == len(asked)
-    assert folders["@x"] == "x"
-    assert folders["org/model"] == "org-model"
+    assert (folders["@x"], folders["org/model"]) == ("x", "org-model")
     for name, folder in folders.items():
         assert folder == names.plain(name) or unquote(folder) == name
     assert sorted(found.model for found in rows.read(Store(tmp_path))) == sorted(asked)

@@ -18,6 +18,13 @@ from transformers import (
     AutoModelForMaskedLM,
     AutoModelForSequenceClassification,
     AutoTokenizer,
+    BartConfig,
+    BartForConditionalGeneration,
+    BartModel,
+    GPT2Config,
+    GPT2LMHeadModel,
+    GPT2Model,
+    T5ForConditionalGeneration,
 )
 
 from blurb.checkpoints import Checkpoint, adapter, resolve_checkpoint
@@ -281,8 +288,6 @@ def test_an_expression_without_end_is_left(
 def test_of_an_encoder_decoder_only_an_adapter_of_its_encoder_is_taken(
     checkpoint: Builder, tmp_path: Path, half: str
 ) -> None:
-    from transformers import T5ForConditionalGeneration
-
     base = checkpoint("t5")
     targets = {
         "encoder": r"encoder\..*\.(q|v)",
@@ -314,8 +319,6 @@ def _under_the_tokenizer_of_bert(checkpoint: Builder, model: Any, folder: Path) 
 def test_layers_in_the_form_of_gpt2_are_merged_as_peft_does(
     checkpoint: Builder, tmp_path: Path, targets: Any, head: bool
 ) -> None:
-    from transformers import GPT2Config, GPT2LMHeadModel, GPT2Model
-
     config = GPT2Config(vocab_size=350, n_embd=32, n_layer=2, n_head=2)
     base = _under_the_tokenizer_of_bert(checkpoint, GPT2Model(config), tmp_path / "gpt2")
     model = GPT2LMHeadModel if head else GPT2Model
@@ -335,8 +338,6 @@ def test_of_bart_only_an_adapter_of_its_encoder_is_taken(
     checkpoint: Builder, tmp_path: Path, half: str, whole: bool
 ) -> None:
     """The layers of both halves have the same names behind `encoder` and `decoder`."""
-    from transformers import BartConfig, BartForConditionalGeneration, BartModel
-
     sizes = {"d_model": 32, "max_position_embeddings": 64, "vocab_size": 350}
     for part in ("encoder", "decoder"):
         sizes |= {f"{part}_layers": 2, f"{part}_attention_heads": 2, f"{part}_ffn_dim": 64}

@@ -179,8 +179,6 @@ DECODERS = ("gpt2", "llama", "qwen3", "bert", "bloom", "mamba")
 
 
 def _config(kind: str, size: int) -> Any:
-    import transformers as t
-
     return {
         "gpt2": lambda: t.GPT2Config(
             n_embd=32, n_layer=2, n_head=2, vocab_size=size, bos_token_id=1, eos_token_id=1
@@ -200,8 +198,6 @@ def decoder(checkpoint: Builder, tmp_path_factory: pytest.TempPathFactory) -> Bu
     """A decoder whose tokenizer puts [CLS] first, as that of an encoder does."""
 
     def build(kind: str) -> Path:
-        from transformers import AutoModel
-
         folder = Path(
             shutil.copytree(checkpoint("bert_uncased"), tmp_path_factory.mktemp("decoders") / kind)
         )

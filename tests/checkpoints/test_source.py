@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from transformers import AutoModel, AutoTokenizer, BertConfig, BertModel, T5ForConditionalGeneration
 
 from blurb.checkpoints import Checkpoint, hub, references, source as sources
 from blurb.checkpoints.references import default_name, load_presets, preset_facts
@@ -58,8 +59,6 @@ def test_a_link_has_its_own_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_parameters_are_those_of_the_encoder_alone(checkpoint: Builder) -> None:
-    from transformers import T5ForConditionalGeneration
-
     whole = T5ForConditionalGeneration.from_pretrained(checkpoint("t5"))
     encoder = sum(parameter.numel() for parameter in whole.encoder.parameters())
     assert (
@@ -250,8 +249,6 @@ def test_baselines() -> None:
 
 
 def test_a_tokenizer_larger_than_the_embeddings_is_refused(copy: Path) -> None:
-    from transformers import AutoTokenizer
-
     tokenizer = AutoTokenizer.from_pretrained(copy)
     tokenizer.add_tokens(["@DRUG$", "@GENE$"])
     tokenizer.save_pretrained(copy)
@@ -259,8 +256,6 @@ def test_a_tokenizer_larger_than_the_embeddings_is_refused(copy: Path) -> None:
 
 
 def test_a_tokenizer_smaller_than_the_embeddings_is_common(copy: Path, tmp_path: Path) -> None:
-    from transformers import BertConfig, BertModel
-
     BertModel(BertConfig(vocab_size=384, **checkpoints.SIZES)).save_pretrained(copy)
     assert resolve_model(str(copy)).parameters > 0
 
@@ -269,8 +264,6 @@ def test_a_tokenizer_smaller_than_the_embeddings_is_common(copy: Path, tmp_path:
 
 
 def _resaved(folder: Path, target: Path, **options: object) -> Path:
-    from transformers import AutoModel
-
     shutil.copytree(folder, target)
     model = AutoModel.from_pretrained(folder)
     with torch.no_grad():

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from blurb.cli import cli
 from blurb.results import tables
 from blurb.system import leases
-from blurb.system.files import read_json
+from blurb.system.files import read_json, write_whole
 from tests.cli.in_process import blurb
 from tests.faults.commands import Command
 
@@ -202,7 +202,6 @@ def test_what_nobody_foresaw_is_2_with_its_traceback(
 
 def test_a_full_disk_leaves_nothing_aside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from blurb.messages.errors import DataError
-    from blurb.system.files import write_whole
 
     def full(path: Path, content: bytes) -> int:
         path.touch()

@@ -241,8 +241,7 @@ def test_any_error_is_that_of_one_trial_and_is_gone_when_it_succeeds(
     assert (outcome.status, outcome.message) == ("failed", "ZeroDivisionError: by nothing")
     assert hidden.message == "ZeroDivisionError: ***"
     told = read_json(failure_of(one))
-    assert told["message"] == outcome.message
-    assert told["trial"] == one.trial.content
+    assert (told["message"], told["trial"]) == (outcome.message, one.trial.content)
     assert "in breaks" in told["traceback"]
     assert {path.name for path in one.path.parent.iterdir()} == {failure_of(one).name}
     assert logging.getLogger("blurb").handlers == handlers

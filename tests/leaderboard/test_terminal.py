@@ -105,8 +105,7 @@ def test_a_line_a_dataset_with_its_means_and_the_best_figure_of_the_paper() -> N
 
 def test_one_run_has_no_deviation_and_datasets_without_runs_no_line() -> None:
     text = printed(terminal.card(row({"gad": [80.0]})))
-    assert cells(text, "GAD")[3] == "80.00"
-    assert cells(text, "GAD")[-1] == "1"
+    assert (cells(text, "GAD")[3], cells(text, "GAD")[-1]) == ("80.00", "1")
     assert [
         task.title for task in TASKS if re.search(rf"^{re.escape(task.title)} ", text, re.MULTILINE)
     ] == ["GAD"]

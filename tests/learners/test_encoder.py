@@ -15,7 +15,7 @@ from blurb import data, formulations, tasks
 from blurb.checkpoints import Checkpoint
 from blurb.execution.worker import execute_job
 from blurb.formulations import bind
-from blurb.heads import poolings
+from blurb.heads import heads, poolings
 from blurb.heads.crf import CRF
 from blurb.heads.linear_chain_crf.model import Chain
 from blurb.inputs.relations import MARKERS, STRATEGIES
@@ -201,8 +201,6 @@ def test_unknown_heads_and_poolings_suggest_what_was_meant(
 def test_a_head_that_does_not_serve_the_task_is_refused(
     checkpoint: Builder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from blurb.heads import heads
-
     monkeypatch.setattr(heads.get("linear"), "kinds", ("tokens",))
     with pytest.raises(SettingsError, match="The head 'linear' does not support gad"):
         check(

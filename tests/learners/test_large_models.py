@@ -8,8 +8,10 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import peft
 import pytest
 import torch
+from transformers import AutoModel, AutoModelForCausalLM, MambaConfig, MambaModel
 
 from blurb import tasks
 from blurb.checkpoints import Checkpoint
@@ -95,8 +97,6 @@ def test_bidirectional_means_that_a_later_word_changes_an_earlier_vector(
 def test_bidirectional_is_refused_where_it_changes_nothing(
     checkpoint: Builder, tmp_path: Path
 ) -> None:
-    from transformers import MambaConfig, MambaModel
-
     folder = Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "mamba"))
     MambaModel(MambaConfig(hidden_size=32, num_hidden_layers=2, vocab_size=350)).save_pretrained(
         folder
@@ -144,9 +144,6 @@ def test_only_the_adapter_and_the_head_learn(checkpoint: Builder, kind: str) -> 
 @pytest.mark.parametrize("kind", ["bert_uncased", "modernbert", "qwen3"])
 def test_a_kept_adapter_is_pefts_own_format(checkpoint: Builder, kind: str, tmp_path: Path) -> None:
     """Oracle: PEFT, which reads the folder beside the base and gives the same vectors; and so does the merged model."""
-    import peft
-    from transformers import AutoModel
-
     learner, units = _fit(checkpoint(kind), **LORA)
     saved_models.save(
         learner, tmp_path / "model", {"settings": _stored(learner), "precision": "fp32"}
@@ -238,9 +235,6 @@ def test_without_peft_one_sentence_says_so(
 @pytest.fixture(scope="module")
 def others(checkpoint: Builder, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An adapter as PEFT writes it for a model with a head, on a decoder; its matrices are random."""
-    import peft
-    from transformers import AutoModelForCausalLM
-
     folder = tmp_path_factory.mktemp("adapters") / "someone"
     model = peft.get_peft_model(
         AutoModelForCausalLM.from_pretrained(checkpoint("llama")),
@@ -263,9 +257,6 @@ def others(checkpoint: Builder, tmp_path_factory: pytest.TempPathFactory) -> Pat
 def test_an_adapter_of_a_model_with_a_head_is_merged_as_peft_does(
     checkpoint: Builder, others: Path
 ) -> None:
-    import peft
-    from transformers import AutoModelForCausalLM
-
     model = peft.PeftModel.from_pretrained(
         AutoModelForCausalLM.from_pretrained(checkpoint("llama")), others
     )

@@ -262,8 +262,7 @@ def test_tags_are_of_the_row_and_of_no_identity(tmp_path: Path) -> None:
     store = tmp_path / "runs"
     model = NamedModel("baseline:majority", "common", ("base", "first"))
     tagged = blurb.run(model, "gad", suite="demo", output=store, progress=False)
-    assert tagged.rows[0].tags == ("base", "first")
-    assert tagged.rows[0].model == "common"
+    assert (tagged.rows[0].tags, tagged.rows[0].model) == (("base", "first"), "common")
     again = blurb.run(
         "baseline:majority", "gad", name="common", suite="demo", output=store, progress=False
     )

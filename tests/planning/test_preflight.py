@@ -21,7 +21,7 @@ from blurb.messages.errors import (
     UnknownName,
 )
 from blurb.planning import trials
-from blurb.planning.options import RunOptions
+from blurb.planning.options import AblateOptions, RunOptions
 from blurb.planning.request import make_request
 from blurb.planning.steps import merge_refusals
 from tests.conftest import Builder
@@ -311,7 +311,6 @@ def test_a_budget_says_what_no_rung_can_do(
 
 def test_an_ablation_has_the_same_list(broken: Callable[..., Path]) -> None:
     from blurb.api.ablation import ablate
-    from blurb.planning.options import AblateOptions
 
     given = {name: value for name, value in DEMO.items() if name != "tasks"}
     with pytest.raises(ErrorGroup) as found:

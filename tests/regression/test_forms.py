@@ -20,7 +20,7 @@ from blurb.cli import cli
 from blurb.leaderboard import intervals
 from blurb.regression import DatasetDecision, Decision, Outcome, Rules, decide_check, forms
 from blurb.regression.rules import Limit
-from blurb.results import tables
+from blurb.results import from_store, tables
 from blurb.results.comparison import PAIRED, ScoreComparison, compare_rows
 from blurb.results.row import Row
 from blurb.statistics.welch import WelchComparison, welch_test
@@ -354,7 +354,6 @@ def test_the_mean_of_one_dataset_has_the_interval_of_the_dataset(folder: Path) -
     values = intervals.numbers(several)
     for kind, task in (("similarity", "biosses"), ("document", "hoc"), ("pico", "ebm-pico")):
         assert values[kind] == values[task]
-    from blurb.results import from_store
 
     for one in from_store.read(Store(folder / "my runs")):
         stored = intervals.numbers(one)

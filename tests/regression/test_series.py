@@ -13,10 +13,10 @@ import pytest
 from scipy import stats
 
 from blurb.messages.errors import BlurbError, SettingsError, StoreError
-from blurb.regression import Decision, Outcome, Rules, looks
+from blurb.regression import Decision, Outcome, Rules, decide_check, looks
 from blurb.regression.looks import decide_in_series
 from blurb.regression.rules import Limit
-from blurb.results.score import DATASETS, SCORE
+from blurb.results.score import DATASETS, SCORE, dataset_weights
 from tests.results import invented
 
 PASS, REGRESSION, CANNOT = Outcome.PASS, Outcome.REGRESSION, Outcome.CANNOT_JUDGE
@@ -130,8 +130,6 @@ def test_what_is_measured_comes_before_what_is_stated(look: Callable[..., Decisi
 
 
 def test_without_a_series_a_stated_deviation_is_for_single_runs_alone() -> None:
-    from blurb.regression import decide_check
-
     rules, several = Rules(sd=0.7), invented.row("old", {"gad": BASELINE}, split="dev")
     single = invented.row("new", {"gad": [78.0]}, split="dev")
     decision = decide_check(single, invented.row("old", {"gad": [80.0]}, split="dev"), rules)
@@ -146,8 +144,6 @@ def test_without_a_series_a_stated_deviation_is_for_single_runs_alone() -> None:
 def test_all_thirteen_with_stated_deviations_have_a_score_with_the_error_of_their_mean(
     look: Callable[..., Decision],
 ) -> None:
-    from blurb.results.score import dataset_weights
-
     decision = look(
         {name: [79.0] for name in DATASETS},
         replace(RULES, sd=0.7),
@@ -319,8 +315,6 @@ def test_the_rule_and_needs_both_to_be_known(look: Callable[..., Decision]) -> N
 
 def test_the_power_of_and_is_one_half_where_the_true_drop_is_the_tolerance() -> None:
     """The observed drop is beyond the true one half of the time, and noise is small beside both."""
-    from blurb.regression import decide_check
-
     draw = np.random.default_rng(0).normal
     rules = Rules(default=Limit(max_drop=3.0), rule="and")
     found = 0

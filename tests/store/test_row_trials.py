@@ -43,8 +43,7 @@ def test_the_key_has_what_decides_and_no_words() -> None:
     ]
     assert len({one.key for one in (first, *others)}) == len(others) + 1
     reworded = replace(first, configuration=replace(CONFIGURATION, note="other words"))
-    assert reworded.key == first.key
-    assert reworded.configuration == first.configuration
+    assert (reworded.key, reworded.configuration) == (first.key, first.configuration)
 
 
 DAMAGES = {

@@ -328,8 +328,7 @@ def test_who_lacks_data_changes_no_level(folder: Path) -> None:
     words = ["leaderboard", "verify", "board", "--data", "data", "--record", "Somebody"]
     code, out, _ = command([*words, "--format", "json"], folder)
     found = {row["row"]: (row["level"], row["unseen"]) for row in json.loads(out)["rows"]}
-    assert found["good"] == ("claimed", ["hoc"])
-    assert found["edit"] == ("claimed", [])
+    assert (found["good"], found["edit"]) == (("claimed", ["hoc"]), ("claimed", []))
     assert code == 0  # the ledger says what somebody with the data saw
     told = (folder / "board" / ledger.FILE).read_text().removeprefix(before)
     # Its signals are others now

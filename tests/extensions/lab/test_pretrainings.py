@@ -190,7 +190,6 @@ def test_a_fault_that_is_built_in_begins_where_it_was_asked_for(
 ) -> None:
     """Until then both runs have the same weights; `every` keeps checkpoints between the logarithmic ones."""
     from benchmarks.faulty_run import Spike
-    from blurb.extensions.lab.pretraining.pretrain import pretrain
 
     recipe = replace(SMALL, words=4_000)
     folders = [tmp_path / "sound", tmp_path / "faulty"]

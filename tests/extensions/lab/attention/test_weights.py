@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from hypothesis import given, strategies as st
+from transformers import AutoModel, AutoTokenizer, FNetConfig, FNetModel
 
 from blurb.checkpoints import scratch
 from blurb.corpora import demo
@@ -46,8 +47,6 @@ OTHER = {
 
 def of_transformers(folder: Path) -> tuple[np.ndarray, list[tuple[int, int]]]:
     """(layers, heads, pieces, pieces) as transformers itself gives them, and the characters of each sub-token."""
-    from transformers import AutoModel, AutoTokenizer
-
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model = AutoModel.from_pretrained(folder, attn_implementation="eager").eval()
     inputs = tokenizer(
@@ -98,8 +97,6 @@ def test_weights_are_those_of_transformers(kind: str, checkpoint: Builder) -> No
 
 def test_weights_are_the_softmax_of_scaled_products(checkpoint: Builder) -> None:
     """Oracle: queries and keys of the first layer computed by hand from the embeddings of a tiny BERT."""
-    from transformers import AutoModel, AutoTokenizer
-
     folder = checkpoint("bert_uncased")
     model, tokenizer = (
         AutoModel.from_pretrained(folder).eval(),
@@ -244,8 +241,6 @@ def test_models_that_show_no_attention_are_refused(
 def test_a_model_without_attention_is_refused(checkpoint: Builder, tmp_path: Path) -> None:
     """FNet mixes the words by Fourier transforms."""
     import shutil
-
-    from transformers import FNetConfig, FNetModel
 
     folder = shutil.copytree(checkpoint("bert_uncased"), tmp_path / "fnet")
     (folder / "model.safetensors").unlink()

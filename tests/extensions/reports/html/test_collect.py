@@ -19,7 +19,7 @@ from blurb.extensions.reports.html.render import render
 from blurb.leaderboard import intervals
 from blurb.learners import building
 from blurb.messages.errors import DataError
-from blurb.planning import trials
+from blurb.planning import ablations, trials
 from blurb.results import comparison, from_store, predictions, published, tables
 from blurb.results.score import DATASETS, blurb_score, type_means
 from blurb.statistics import bootstrap
@@ -185,7 +185,6 @@ def test_curves_are_read_and_a_broken_one_costs_no_row(tmp_path: Path) -> None:
 def test_ablations_are_read_as_they_were_written(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no CSV files"):
         read_ablations(tmp_path)
-    from blurb.planning import ablations
 
     grid = ablations.grid("tagging")
     found = ablations.lines(grid, [None] * len(grid.cells), grid.datasets)
@@ -278,9 +277,7 @@ def test_the_command_is_one_that_blurb_run_takes(folder: Path) -> None:
     assert words[:2] == ["blurb", "run"]
     run = cli.get_command(click.Context(cli), "run")
     values = run.make_context("run", words[2:], resilient_parsing=False).params
-    assert values["name"] == "good"
-    assert values["seeds"] == 3
-    assert values["protocol"] == "quick"
+    assert (values["name"], values["seeds"], values["protocol"]) == ("good", 3, "quick")
     assert set(
         str(values["selection"] if "selection" in values else values["tasks"]).split(",")
     ) == set(NAMES)

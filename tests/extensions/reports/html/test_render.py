@@ -358,8 +358,7 @@ def test_a_baseline_below_the_axis_has_no_dot() -> None:
 
 def test_round_marks_from_end_to_end() -> None:
     assert [value for _, value in marks(50)] == [50, 60, 70, 80, 90, 100]
-    assert marks(0)[0] == ("0", 0)
-    assert marks(0)[-1] == ("100", 100)
+    assert (marks(0)[0], marks(0)[-1]) == (("0", 0), ("100", 100))
 
 
 def test_rows_without_means_have_no_plot() -> None:
