@@ -122,6 +122,11 @@ def wanted(server: Server, pinned: bool = True) -> Download:
     )
 
 
+def refused(one: Download, folder: Path, said: str, **more: bool) -> None:
+    with pytest.raises(DataError, match=said):
+        fetch(one, folder, **more)
+
+
 @pytest.mark.costly
 @pytest.mark.parametrize("pinned", [True, False])
 @pytest.mark.parametrize(
@@ -170,10 +175,11 @@ def test_an_answer_that_was_not_asked_for_is_an_error(
     server: Server, tmp_path: Path, ways: list[str], pinned: bool
 ) -> None:
     server.ways = list(ways)
-    with pytest.raises(
-        DataError, match=r"/file sent what was not asked for \(HTTP status 20\d, part .*\)"
-    ):
-        fetch(wanted(server, pinned), tmp_path)
+    refused(
+        wanted(server, pinned),
+        tmp_path,
+        r"/file sent what was not asked for \(HTTP status 20\d, part .*\)",
+    )
     assert not (tmp_path / "deep" / "file.bin").exists()
     assert not list(tmp_path.rglob("*.part"))  # the next try begins anew
 
@@ -205,8 +211,7 @@ def test_a_file_without_a_known_hash_is_there_already_unless_it_is_asked_for_aga
     target.write_bytes(b"old")
     assert not fetch(unpinned, tmp_path)
     server.ways = ["404"]
-    with pytest.raises(DataError, match="status 404"):
-        fetch(unpinned, tmp_path, again=True)
+    refused(unpinned, tmp_path, "status 404", again=True)
     assert target.read_bytes() == b"old"  # until the new one is whole
     server.ways = ["cut", "well"]
     assert fetch(unpinned, tmp_path, again=True)
@@ -218,8 +223,7 @@ def test_a_file_without_a_known_hash_is_there_already_unless_it_is_asked_for_aga
 
 def test_an_interrupted_fetch_is_continued_by_the_next(server: Server, tmp_path: Path) -> None:
     server.ways = ["cut", "404"]
-    with pytest.raises(DataError, match="status 404"):
-        fetch(wanted(server), tmp_path)
+    refused(wanted(server), tmp_path, "status 404")
     assert not (tmp_path / "deep" / "file.bin").exists()
     server.ways = ["well"]
     assert fetch(wanted(server), tmp_path)
@@ -244,8 +248,7 @@ def test_what_no_try_heals(
     server: Server, tmp_path: Path, ways: list[str], pinned: bool, message: str, tries: int
 ) -> None:
     server.ways = ways
-    with pytest.raises(DataError, match=message):
-        fetch(wanted(server, pinned), tmp_path)
+    refused(wanted(server, pinned), tmp_path, message)
     assert not (tmp_path / "deep" / "file.bin").exists()
     assert len(server.ranges) == tries
 
@@ -255,14 +258,12 @@ def test_a_server_that_never_ends_is_left(
 ) -> None:
     monkeypatch.setattr(download, "MOST_BYTES", 1_000)
     server.ways = ["endless"]
-    with pytest.raises(DataError, match="more than the expected 1,000 bytes"):
-        fetch(wanted(server, pinned=False), tmp_path)
+    refused(wanted(server, pinned=False), tmp_path, "more than the expected 1,000 bytes")
 
 
 def test_another_file_of_the_same_size_is_not_taken(server: Server, tmp_path: Path) -> None:
     server.files["/file"] = CONTENT[::-1]
-    with pytest.raises(DataError, match="not the expected file"):
-        fetch(wanted(server), tmp_path)
+    refused(wanted(server), tmp_path, "not the expected file")
     assert not list(tmp_path.rglob("*.bin*.part"))
 
 
@@ -270,8 +271,9 @@ def test_no_server_and_an_unencrypted_redirect(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(download, "PAUSE", 0.01)
-    with pytest.raises(DataError, match="set BLURB_MIRROR or https_proxy"):
-        fetch(Download("http://127.0.0.1:9/file", "file"), tmp_path)
+    refused(
+        Download("http://127.0.0.1:9/file", "file"), tmp_path, "set BLURB_MIRROR or https_proxy"
+    )
     request = download.urllib.request.Request("https://example.org/file")
     with pytest.raises(DataError, match="not encrypted"):
         download._NoDowngrade().redirect_request(
@@ -299,8 +301,7 @@ def test_the_login_of_a_mirror_reaches_the_mirror_and_no_message(
         fetch(Download("http://127.0.0.1:9/x", "b.tsv"), tmp_path)
     assert "cret" not in str(caught.value)
     monkeypatch.setenv("BLURB_MIRROR", "mirror.example")
-    with pytest.raises(DataError, match="BLURB_MIRROR must start with"):
-        fetch(Download("http://127.0.0.1:9/x", "b.tsv"), tmp_path)
+    refused(Download("http://127.0.0.1:9/x", "b.tsv"), tmp_path, "BLURB_MIRROR must start with")
 
 
 def test_a_server_without_an_address_is_asked_for_once_and_nothing_comes_next(
@@ -338,8 +339,7 @@ def test_a_folder_that_cannot_be_written(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "deep" / "file.bin.part").mkdir(parents=True)
-    with pytest.raises(DataError, match="cannot be written"):
-        fetch(wanted(server), tmp_path)
+    refused(wanted(server), tmp_path, "cannot be written")
 
 
 def test_many_at_once_fetch_once(server: Server, tmp_path: Path) -> None:
