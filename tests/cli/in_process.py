@@ -32,6 +32,13 @@ def done(arguments: Sequence[str], folder: Path) -> str:
     return out
 
 
+def failed(arguments: Sequence[str], folder: Path) -> str:
+    """Prints of a command that must end with 1."""
+    code, out, err = blurb(arguments, folder)
+    assert code == 1, err
+    return out
+
+
 def refused(arguments: Sequence[str], folder: Path) -> str:
     """What a command says aside that must end with 2, and prints nothing."""
     code, out, err = blurb(arguments, folder)

@@ -1,8 +1,6 @@
 """`blurb check` and `blurb compare`: exit codes, what is shown, and every form of the answer."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +12,7 @@ from blurb import regression
 from blurb.cli import cli
 from blurb.results import tables
 from blurb.store.store import Store
+from tests.cli.test_start_up import loaded
 from tests.results import invented
 from tests.results.played import NAMES, play
 from tests.rewriting import csv_lines, write_lines
@@ -46,18 +45,8 @@ def blurb(folder: Path, monkeypatch: pytest.MonkeyPatch, here: Path) -> Callable
 
 
 def test_check_loads_no_torch(folder: Path) -> None:
-    code = (
-        "import sys\n"
-        "from blurb.cli import cli\n"
-        "try: cli(['check', 'fell', '--baseline', 'old', '--split', 'test'])\n"
-        "except SystemExit as error: code = error.code\n"
-        "assert 'torch' not in sys.modules and 'transformers' not in sys.modules, 'heavy'\n"
-        "print(code, file=sys.stderr)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=folder, check=False
-    )
-    assert done.stderr.split()[0] == "1", done.stderr
+    typed = ["check", "fell", "--baseline", "old", "--split", "test"]
+    assert loaded([typed], ("torch", "transformers"), folder) == [("1", [])]
 
 
 @pytest.mark.costly

@@ -15,11 +15,6 @@ from tests.conftest import Builder
 from tests.rewriting import rewrite
 
 
-@pytest.fixture
-def copy(checkpoint: Builder, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "mine"))
-
-
 @pytest.mark.parametrize("kind", ["bert_uncased", "roberta", "deberta"])
 def test_nothing_is_wrong_with_a_whole_one(checkpoint: Builder, kind: str) -> None:
     report = examine(checkpoint(kind))

@@ -46,13 +46,6 @@ from tests.rewriting import csv_lines
 MAJORITY = building.resolve_model("baseline:majority")
 
 
-@pytest.fixture(scope="module")
-def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("suite") / "data"
-    demo.write(folder)
-    return folder
-
-
 @pytest.fixture
 def job(suite: Path, tmp_path: Path) -> Callable[..., Job]:
     """One job of the smoke protocol: at most 64 units a split."""

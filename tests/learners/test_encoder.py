@@ -523,12 +523,6 @@ def test_dev_is_not_predicted_again(
         learner.formulation = bind(task, replace(chosen, lr=2e-3))
 
 
-@pytest.mark.parametrize("value", ["halfway", ""])
-def test_another_start_is_refused(value: str) -> None:
-    with pytest.raises(SettingsError, match="head_init must be one of random, linear"):
-        Settings(max_length=32, head_init=value)
-
-
 def test_a_sample_of_dev() -> None:
     rows = [{"id": str(number), "doc_id": f"d{number // 3}"} for number in range(30)]
     dev = Subset(rows, "dev", name="dev")

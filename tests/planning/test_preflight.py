@@ -11,6 +11,7 @@ import pytest
 from safetensors.torch import load_file, save_file
 
 import blurb
+from blurb.corpora import demo
 from blurb.cost.work import TimedStep
 from blurb.messages.errors import (
     BlurbError,
@@ -273,22 +274,16 @@ def test_tasks_that_are_refused_for_one_reason_are_one_line(checkpoint: Builder)
         tasks="chemprot,ddi",
         relation_input="original",
         suite="blurb",
-        data=_without_raw(),
+        data=demo.prepare(),
     )
     assert "BLURB's files of chemprot have dummies" in str(raw)
     assert str(raw).endswith("The same holds of ddi.")
 
 
-def _without_raw() -> Path:
-    from blurb.corpora import demo
-
-    return demo.prepare()
-
-
 def test_data_that_cannot_be_read_is_told_once_for_all_models(
     checkpoint: Builder, tmp_path: Path
 ) -> None:
-    data = Path(shutil.copytree(_without_raw(), tmp_path / "data"))
+    data = Path(shutil.copytree(demo.prepare(), tmp_path / "data"))
     for name in ("GAD/dev.tsv", "BIOSSES/test.tsv"):
         (data / name).write_text("not what is expected\n")
     models = [checkpoint("bert_uncased"), checkpoint("roberta"), "baseline:majority"]

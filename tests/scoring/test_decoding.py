@@ -445,8 +445,7 @@ def test_what_are_no_mentions(wrong: object, tmp_path: Path) -> None:
 def test_a_folder_names_what_it_leaves_out(
     gold: tuple[Path, Gold], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lines = [right(*each) for each in of(gold[1], "gad").items()]
-    filed(tmp_path / "gad.jsonl", lines)
+    filed(tmp_path / "gad.jsonl", [right(*each) for each in of(gold[1], "gad").items()])
     (tmp_path / "ncbi-disease.conll").write_text("a\tO\n")
     (tmp_path / "hoc.jsonl").write_text('{"id": "x", "label": "y"}\n')
     code, out, err = command(["score", "--suite", "demo", "--predictions", str(tmp_path)], tmp_path)

@@ -1,8 +1,6 @@
 """Predictions of another tool as trials: identified by their content, a row of their own kind."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -122,19 +120,6 @@ def test_it_is_no_learner_that_can_be_run(tmp_path: Path) -> None:
     )
     (tmp_path / "p.toml").write_text(f'learner = "{EXTERNAL.name}"\n')
     refused(["run", "scratch:tiny", "--suite", "demo", "--protocol", "p.toml"], tmp_path)
-
-
-def test_no_torch_is_loaded(tmp_path: Path) -> None:
-    code = (
-        "import sys, blurb\n"
-        "blurb.score('gad', ['0'] * int(sys.argv[1]), suite='demo')\n"
-        "print([name for name in ('torch', 'transformers', 'datasets', 'pandas', 'sklearn') if name in sys.modules])"
-    )
-    count = len(read_split(GAD, demo.prepare(), "test"))
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(count)], capture_output=True, text=True, check=True
-    )
-    assert done.stdout == "[]\n"
 
 
 @pytest.mark.real

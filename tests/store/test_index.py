@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -139,17 +140,16 @@ def fill_with_nonsense(store: Store) -> None:
     file_of(store).write_bytes(b"no database" * 1_000)
 
 
-def make_other_table(store: Store) -> None:
+def make_other_table(store: Store, columns: str = "trials_1 (path TEXT)") -> None:
     """Another version, whose table has the same name for other columns."""
     (file := file_of(store)).unlink()
     with sqlite3.connect(file) as table:
-        table.execute("CREATE TABLE trials_1 (path TEXT)")
+        table.execute(f"CREATE TABLE {columns}")
 
 
-def make_other_version(store: Store) -> None:
-    (file := file_of(store)).unlink()
-    with sqlite3.connect(file) as table:
-        table.execute("CREATE TABLE trials_2 (trial TEXT PRIMARY KEY, stamp BLOB, facts BLOB)")
+make_other_version = partial(
+    make_other_table, columns="trials_2 (trial TEXT PRIMARY KEY, stamp BLOB, facts BLOB)"
+)
 
 
 def make_folder(store: Store) -> None:

@@ -17,7 +17,6 @@ import torch
 
 from blurb import tasks
 from blurb.checkpoints import ModelSource
-from blurb.corpora import demo
 from blurb.execution import row_edits, worker
 from blurb.execution.job import Job, TrialProgress
 from blurb.execution.worker import execute_job
@@ -35,13 +34,6 @@ from tests.store.fakes import row, trial
 
 SAME = ("predictions.parquet", "metrics.json", "history.csv", "spec.json")
 Planned = Callable[..., Job]
-
-
-@pytest.fixture(scope="module")
-def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("suite") / "data"
-    demo.write(folder)
-    return folder
 
 
 @pytest.fixture

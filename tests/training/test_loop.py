@@ -39,13 +39,7 @@ def test_it_learns(kind: OutputKind) -> None:
     trainer, inputs = tiny.trainer(tiny.network(kind)), tiny.features(120, words=kind == "tokens")
     history = _fit(trainer, inputs, epochs=12, lr=1e-2, select="last")
     assert history[-1].loss < 0.3 * history[0].loss
-    predicted, _ = trainer.predict(inputs)
-    gold = tiny.targets(inputs)
-    right = [
-        np.mean(np.atleast_1d(row)[: np.size(gold[i])] == gold[i])
-        for i, row in enumerate(predicted)
-    ]
-    assert np.mean(right) > 0.9
+    assert tiny.accuracy(trainer, inputs) > 0.9
 
 
 def _gradients(kind: OutputKind, size: int) -> tuple[float, dict[str, torch.Tensor]]:
@@ -294,7 +288,7 @@ def test_seed_everything_seeds_the_three_generators() -> None:
 
 def test_every_step_has_its_learning_rate_and_is_reported() -> None:
     steps: list[tuple[int, int]] = []
-    trainer = tiny.trainer(tiny.network(), on_step=lambda done, total: steps.append((done, total)))
+    trainer = tiny.trainer(tiny.network(), on_step=lambda *news: steps.append(news))
     history = _fit(trainer, tiny.features(20), epochs=4, lr=2e-3, warmup=0.25)
     assert steps == [(step, 12) for step in range(1, 13)]
     factor = learning_rate_factor(0.25, 12)
@@ -305,14 +299,15 @@ def test_every_step_has_its_learning_rate_and_is_reported() -> None:
 
 def test_a_rate_of_zero_moves_nothing() -> None:
     trainer = tiny.trainer(tiny.network())
-    before = {
-        name: value
-        for name, value in tiny.weights(trainer.network).items()
-        if "word_embeddings" not in name
-    }
+    before = tiny.weights(trainer.network)
     _fit(trainer, tiny.features(20), lr=0.0)
     after = tiny.weights(trainer.network)
-    assert all(torch.equal(before[name], after[name]) for name in before)
+    # The table of the embedding is replaced by its used rows
+    assert all(
+        torch.equal(value, after[name])
+        for name, value in before.items()
+        if "word_embeddings" not in name
+    )
 
 
 @pytest.mark.parametrize("clip_norm", [0.01, 0.0])

@@ -23,7 +23,7 @@ from blurb.messages.errors import DataError
 from blurb.results import from_store
 from blurb.results.comparability import Use
 from blurb.store.store import Store
-from tests.cli.in_process import blurb as command, done, refused
+from tests.cli.in_process import blurb as command, done, failed, refused
 from tests.extensions.board.test_verification import seal
 from tests.rewriting import rewrite
 from tests.scoring.test_forms import answers
@@ -301,8 +301,7 @@ def test_a_row_is_scored_again_by_a_newer_version(folder: Path) -> None:
     edit(folder / "good", of_an_older_version)
     submit(folder, "good", "old")
     again = ["leaderboard", "rescore", "board", "old", "--suite", "demo", "--by", "The board"]
-    code, out, _ = command(VERIFY[:-2], folder)
-    assert code == 1
+    out = failed(VERIFY[:-2], folder)
     assert "other version of the metrics" in out
     out = done(again, folder)
     last = ledger.read(folder / "board" / ledger.FILE)[-1]
