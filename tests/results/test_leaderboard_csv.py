@@ -239,8 +239,7 @@ def test_what_was_overridden_comes_back_as_it_was_typed(
     path = tmp_path / "leaderboard.csv"
     written(path, row)
     (read,) = table_rows(path)
-    assert read.configuration.overrides == overrides
-    assert read.primary_key == row.primary_key
+    assert (read.configuration.overrides, read.primary_key) == (overrides, row.primary_key)
 
 
 def test_whatever_comes_back_is_read_or_told(path: Path) -> None:

@@ -196,8 +196,7 @@ def test_a_checkpoint_may_lie_where_its_row_is_asked_for(made: Path, tmp_path: P
 def test_a_path_may_have_colons(tmp_path: Path) -> None:
     folder = tmp_path / "at 10:30"
     shutil.copytree("other", folder)
-    for reference in (str(folder), f"{folder}:c"):
-        assert named(reference).model == "c"
+    assert {named(reference).model for reference in (str(folder), f"{folder}:c")} == {"c"}
 
 
 def test_a_name_that_no_file_can_have_is_that_of_a_row(store: Store) -> None:

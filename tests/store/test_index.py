@@ -58,8 +58,7 @@ def test_an_entry_has_what_the_files_say(store: Store) -> None:
     }
     facts = fresh[key]
     assert (facts.data, facts.settings) == (content["spec"]["data"], content["spec"]["settings"])
-    assert facts.metrics == content["metrics"]
-    assert facts.metrics["test"]["f1"] == 0.75
+    assert (facts.metrics, facts.metrics["test"]["f1"]) == (content["metrics"], 0.75)
 
 
 def test_nothing_of_it_is_in_the_store(store: Store) -> None:

@@ -169,8 +169,7 @@ def test_the_table_has_the_figures_of_the_rows() -> None:
             run = figures[task.name]
             assert table[title][1] == next(iter(task.entity.values()))
             assert table[title][place] == f"{100 * run['test']['f1']:.2f}"
-            assert run["verdict"] == "identical"
-            assert run["test"]["gold"] == task.sizes["test"]
+            assert (run["verdict"], run["test"]["gold"]) == ("identical", task.sizes["test"])
 
 
 @pytest.mark.costly
