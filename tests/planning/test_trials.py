@@ -340,25 +340,21 @@ def test_of_equal_points_the_first_wins_and_failed_ones_are_passed_over(tmp_path
     assert {point(job) for job in engine.given[1]} == {(0.1, 16)}
 
 
-def test_a_model_whose_search_failed_stops_no_other(tmp_path: Path) -> None:
+@pytest.mark.parametrize("others", [[SECOND, MAJORITY], [MAJORITY]], ids=["a model", "a baseline"])
+def test_a_model_whose_search_failed_stops_no_other(
+    others: list[ModelSource], tmp_path: Path
+) -> None:
+    """Nor a baseline beside a search of which nothing is left."""
     engine = Played(lambda job: None if job.source == FIRST else 0.5)
-    run(searching(tmp_path, FIRST, SECOND, MAJORITY, tasks_="gad"), engine)
+    run(searching(tmp_path, FIRST, *others, tasks_="gad"), engine)
     assert what(engine.given[1]) == [
-        ("second", "gad", 1),
-        ("second", "gad", 2),
-        ("baseline:majority", "gad", 1),
+        (source.name, "gad", seed)
+        for source in others
+        for seed in ((1,) if source == MAJORITY else (1, 2))
     ]
     assert {row.model for row in rows.read(Store(tmp_path / "runs"))} == {
-        "second",
-        "baseline:majority",
+        source.name for source in others
     }
-
-
-def test_a_baseline_is_run_beside_a_search_of_which_nothing_is_left(tmp_path: Path) -> None:
-    engine = Played(lambda job: None if job.source == FIRST else 0.5)
-    run(searching(tmp_path, FIRST, MAJORITY, tasks_="gad"), engine)
-    assert what(engine.given[1]) == [("baseline:majority", "gad", 1)]
-    assert [row.model for row in rows.read(Store(tmp_path / "runs"))] == ["baseline:majority"]
 
 
 def test_trials_of_several_requests_go_to_the_engine_together(tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ def _both(columns: dict[str, list[Any]]) -> dict[str, list[Any]]:
     }
 
 
-def export(*arguments: str, folder: Path) -> tuple[int, str]:
+def _run(*arguments: str, folder: Path) -> tuple[int, str]:
     """`blurb export` on the store `runs` of a folder: exit code and all that it prints."""
     from click.testing import CliRunner
 
@@ -106,8 +106,15 @@ def export(*arguments: str, folder: Path) -> tuple[int, str]:
     return result.exit_code, result.output
 
 
+def export(*arguments: str, folder: Path) -> str:
+    """What an export prints that must succeed."""
+    code, text = _run(*arguments, folder=folder)
+    assert code == 0, text
+    return text
+
+
 def refused(*arguments: str, folder: Path) -> str:
     """What an export says that must end with 2."""
-    code, text = export(*arguments, folder=folder)
+    code, text = _run(*arguments, folder=folder)
     assert code == 2
     return text
