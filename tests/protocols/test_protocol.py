@@ -356,6 +356,7 @@ def test_a_protocol_of_ones_own(tmp_path: Path) -> None:
         ("tasks = 3", "mine.toml: tasks must be a table"),
         ("tasks.gad = 3", "tasks: gad must be a table"),
         ("[all]\nepochs = 'many'", "epochs must be a whole number"),
+        ("[all]\nhead_init = 'halfway'", "head_init must be one of random, linear"),
         ("seeds = 0", "seeds must be a number or a list of numbers"),
         ("seeds = 'abc'", "seeds must be a number or a list of numbers"),
         ("seeds = [-1]", "seeds must be a number or a list of numbers"),
