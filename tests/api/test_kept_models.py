@@ -10,6 +10,7 @@ import pytest
 import torch
 import transformers
 from click.testing import CliRunner
+from safetensors import safe_open
 from transformers import AutoConfig, AutoModel, AutoModelForTokenClassification, AutoTokenizer
 
 import blurb
@@ -352,8 +353,6 @@ def test_a_loaded_model_is_saved_once(checkpoint: Builder) -> None:
 
 
 def test_half_precision_stays_what_it_is(checkpoint: Builder) -> None:
-    from safetensors import safe_open
-
     model, tokenizer = loaded(checkpoint("bert_uncased"), dtype=torch.bfloat16)
     folder = staged_checkpoint.of_loaded(model, tokenizer)
     with safe_open(folder / "model.safetensors", "pt") as file:

@@ -326,10 +326,8 @@ def test_a_reference_that_is_resolved_again_is_read_again(copy: Path) -> None:
 def test_the_configuration_is_the_one_that_transformers_reads(
     checkpoint: Builder, kind: str
 ) -> None:
-    from transformers import AutoConfig
-
     folder = checkpoint(kind)
-    ours, theirs = Checkpoint(folder).config, AutoConfig.from_pretrained(str(folder))
+    ours, theirs = Checkpoint(folder).config, transformers.AutoConfig.from_pretrained(str(folder))
     assert type(ours) is type(theirs)
     assert ours.to_dict() == theirs.to_dict()
     assert ours.name_or_path == theirs.name_or_path

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
@@ -221,8 +222,6 @@ def test_a_removed_row_is_run_by_no_worker(store: Store) -> None:
 def test_a_lease_of_a_dead_machine_goes_after_a_while(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import os
-
     monkeypatch.setattr(leases, "LIMIT", 0.5)
     (one, *_) = trials(store)
     one.path.parent.mkdir(parents=True, exist_ok=True)

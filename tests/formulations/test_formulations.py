@@ -1,5 +1,6 @@
 """Targets, predictions by name and scores of every task type. Oracle of the scores: `blurb.metrics`."""
 
+import dataclasses
 import itertools
 import json
 from pathlib import Path
@@ -61,8 +62,6 @@ def test_every_task_has_a_formulation_of_its_type() -> None:
 
 
 def test_a_type_without_formulation_is_named() -> None:
-    import dataclasses
-
     with pytest.raises(
         UnknownName, match=r"no task type called 'documents'. Did you mean 'document'"
     ):
