@@ -51,7 +51,7 @@ def test_both_doors_lead_to_the_same_figures(
 
 
 def test_every_option_of_the_command_is_a_keyword() -> None:
-    defaults = cli.get_command(None, "run").make_context("run", ["a model"]).params
+    defaults = cli.get_command(None, "run").make_context("run", ["a model"]).params  # type: ignore[arg-type, union-attr]
     del defaults["form"]  # what is printed, which Python returns
     keywords = inspect.signature(blurb.run).parameters
     assert set(keywords) - set(defaults) == {"progress"}

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -122,7 +123,7 @@ def wanted(server: Server, pinned: bool = True) -> Download:
     )
 
 
-def refused(one: Download, folder: Path, said: str, **more: bool) -> None:
+def refused(one: Download, folder: Path, said: str, **more: Any) -> None:
     with pytest.raises(DataError, match=said):
         fetch(one, folder, **more)
 

@@ -322,7 +322,7 @@ def test_what_is_no_answer_is_refused(name: str, gold: tuple[Path, Gold], tmp_pa
     if "--split" in more:
         unscored(
             None,
-            filed(tmp_path / "a.jsonl", lines),
+            filed(tmp_path / "a.jsonl", lines),  # type: ignore[arg-type]
             "this is an answer on test, not on dev",
             split="dev",
         )

@@ -5,7 +5,7 @@ import io
 import json
 import math
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -44,13 +44,13 @@ def characters(row: Mapping[str, Any], start: int, end: int) -> dict[str, int]:
 
 
 def score(
-    path: Path, rows: list[Mapping[str, Any]], task: str = "ncbi-disease", **more: Any
+    path: Path, rows: Sequence[Mapping[str, Any]], task: str = "ncbi-disease", **more: Any
 ) -> Any:
     return blurb.score(task, filed(path, map(json.dumps, rows)), suite="demo", **more)[0]
 
 
 def refused(
-    path: Path, rows: list[Mapping[str, Any]], said: str, task: str = "ncbi-disease"
+    path: Path, rows: Sequence[Mapping[str, Any]], said: str, task: str = "ncbi-disease"
 ) -> None:
     with pytest.raises(BlurbError, match=said):
         score(path, rows, task)
