@@ -21,7 +21,7 @@ from blurb.learners.kinds import majority
 from blurb.messages.errors import StoreError
 from blurb.store.row_contents import failure_of
 from blurb.system import cache
-from tests.cli.in_process import run
+from tests.cli.in_process import ran, run
 from tests.conftest import Builder
 from tests.strangers.evil import Evil
 
@@ -45,8 +45,7 @@ def plan(*more: str) -> Path:
         "--device",
         "cpu",
     ]
-    done = run("run", *more, *asked, "--engine", "slurm", "--print")
-    assert done.exit_code == 0, (done.output, done.exception)
+    ran(["run", *more, *asked, "--engine", "slurm", "--print"])
     (folder,) = sweeps.folders(Path("runs"))
     return folder
 
@@ -159,10 +158,8 @@ def test_who_planned_it_is_not_asked_and_others_once(
         assert part in asked
     assert "--allow-code" in str(run("worker", "--allow-code", "0" * 32).exception)
     assert len(sweeps.read(folder, [digest])) == 3  # now it is remembered
-    found = run("worker")
-    assert found.exit_code == 0, (found.output, found.exception)
-    assert "3 trials done here" in found.output
-    assert run("leaderboard", "show").exit_code == 0
+    assert "3 trials done here" in ran(["worker"]).output
+    ran(["leaderboard", "show"])
 
 
 def test_code_that_changed_since_it_was_allowed_does_not_run(
@@ -213,9 +210,7 @@ def test_a_sweep_that_stays_in_its_store_asks_nothing(
     assert "data: " in str(run("worker").exception)  # a link leads out
     data.unlink()
     shutil.copytree(demo, data)
-    found = run("worker")
-    assert found.exit_code == 0, (found.output, found.exception)
-    assert "1 trial done here" in found.output
+    assert "1 trial done here" in ran(["worker"]).output
 
 
 @pytest.mark.parametrize(
