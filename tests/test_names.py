@@ -5,17 +5,15 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
-from click.testing import CliRunner
 from hypothesis import given, strategies as st
 
 from blurb import names
-from blurb.cli import cli
 from blurb.messages.errors import SettingsError
 from blurb.protocols import protocol
 from blurb.row_files.references import table_rows
 from blurb.store import row_trials as rows
 from blurb.store.store import Store
-from tests.cli.in_process import ran
+from tests.cli.in_process import ran, run
 from tests.store.fakes import stored, trial
 
 SMOKE = ["run", "baseline:majority", "--suite", "demo", "--protocol", "smoke", "--tasks", "gad"]
@@ -77,7 +75,7 @@ def test_what_no_table_can_hold_is_refused(name: str, here: Path) -> None:
     with pytest.raises(SettingsError, match="--name"):
         names.check(name, "the name of the model,")
     if "\x00" not in name and name.strip():
-        result = CliRunner().invoke(cli, [*SMOKE, "--name", name])
+        result = run(*SMOKE, "--name", name)
         assert isinstance(result.exception, SettingsError), result.output
         assert list(here.iterdir()) == []  # nothing was written
 

@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 import blurb
-from blurb.cli import cli
 from blurb.corpora import demo
 from blurb.fields import hints
 from blurb.messages.errors import BlurbError, SettingsError, system_message
 from blurb.options import option_parameters
+from tests.cli.in_process import run
 
 FUNCTIONS = [name for name in blurb.__all__ if inspect.isfunction(getattr(blurb, name))]
 WRONG: list[Any] = [5, float("nan"), None, b"x", [5], {"a": 1}, "a\0b", "\ud800"]
@@ -237,9 +236,7 @@ def test_a_model_that_is_loaded_beside_a_run_changes_no_figure(tmp_path: Path) -
 @pytest.mark.parametrize("name", ["model", "output"])
 def test_a_name_of_thousands_of_letters_is_one_short_error(name: str, tmp_path: Path) -> None:
     given = {"model": "baseline:majority", "output": str(tmp_path / "runs"), name: "a" * 5_000}
-    done = CliRunner().invoke(
-        cli, ["run", given["model"], "--suite", "demo", "--output", given["output"]]
-    )
+    done = run("run", given["model"], "--suite", "demo", "--output", given["output"])
     error = done.exception  # of an OSError the command line says what `system_message` does
     assert len(system_message(error) if isinstance(error, OSError) else str(error)) < 300
     assert not [*tmp_path.iterdir()]

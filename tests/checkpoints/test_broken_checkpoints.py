@@ -15,14 +15,12 @@ from typing import Any
 
 import pytest
 import torch
-from click.testing import CliRunner
 from safetensors.torch import load_file, save_file
 
 from blurb.api.model_check import check_model
 from blurb.checkpoints import Checkpoint
 from blurb.checkpoints.reading import blame_folder
 from blurb.checkpoints.tokenizer_files import JSON_FILES
-from blurb.cli import cli
 from blurb.learners.building import resolve_model
 from blurb.messages.errors import ModelError
 from blurb.planning import trials
@@ -30,6 +28,7 @@ from blurb.planning.options import RunOptions
 from blurb.planning.request import make_request
 from tests import checkpoints
 from tests.checkpoints import refused
+from tests.cli.in_process import run
 from tests.conftest import Builder
 from tests.rewriting import edit, rewrite
 
@@ -273,9 +272,7 @@ def test_no_healthy_checkpoint_is_refused(checkpoint: Builder, kind: str) -> Non
 def test_the_command_ends_with_2_and_writes_nothing(copy: Path, here: Path) -> None:
     rewrite(copy / "config.json", hidden_act=None)
     before = sorted(here.rglob("*"))
-    done = CliRunner().invoke(
-        cli, ["run", str(copy), "--suite", "demo", "--protocol", "smoke", "--tasks", "gad"]
-    )
+    done = run("run", str(copy), "--suite", "demo", "--protocol", "smoke", "--tasks", "gad")
     assert isinstance(done.exception, ModelError)  # `blurb.cli.main` prints these and exits with 2
     assert sorted(here.rglob("*")) == before
 

@@ -10,13 +10,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from blurb.cli import cli
 from blurb.results import tables
 from blurb.system import leases
 from blurb.system.files import read_json, write_whole
-from tests.cli.in_process import blurb
+from tests.cli.in_process import blurb, run
 from tests.faults.commands import Command
 
 LONG = shlex.split(
@@ -194,7 +192,7 @@ def test_what_nobody_foresaw_is_2_with_its_traceback(
 ) -> None:
     monkeypatch.setattr(tables, "check", lambda *_: 1 / 0)
     for more in ([], ["--check", "base"]):
-        result = CliRunner().invoke(cli, ["run", "baseline:majority", "--suite", "demo", *more])
+        result = run("run", "baseline:majority", "--suite", "demo", *more)
         assert result.exit_code == 2
         assert "ZeroDivisionError" in result.output
         assert "please report" in result.output

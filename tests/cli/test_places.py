@@ -4,11 +4,10 @@ import os
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from blurb.cli import cli
 from blurb.messages.errors import BlurbError, DataError
 from blurb.system.files import write_whole
+from tests.cli.in_process import run
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
 
@@ -42,9 +41,7 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 )
 def test_places_that_cannot_be_written(places: Path, option: str, place: str, message: str) -> None:
     before = sorted(places.rglob("*"))
-    done = CliRunner().invoke(
-        cli, ["run", "baseline:majority", "--suite", "demo", "--tasks", "gad", option, place]
-    )
+    done = run("run", "baseline:majority", "--suite", "demo", "--tasks", "gad", option, place)
     assert isinstance(done.exception, BlurbError), done.output
     assert message in str(done.exception)
     assert sorted(places.rglob("*")) == before

@@ -12,14 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-from blurb.cli import cli
 from blurb.corpora import download
 from blurb.corpora.download import fetch
 from blurb.messages.errors import DataError
 from blurb.tasks import Download, load_suite, select_tasks
-from tests.cli.in_process import ran
+from tests.cli.in_process import ran, run
 from tests.corpora.originals import FILES, small_lists, tarred
 
 CONTENT = bytes(range(256)) * 2_000
@@ -327,7 +325,7 @@ def test_a_server_without_an_address_is_asked_for_once_and_nothing_comes_next(
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("BLURB_MIRROR", "http://nowhere.example")
     arguments = ["data", "download", "--out", str(tmp_path), "--tasks", "hoc", "--accept-licences"]
-    result = CliRunner().invoke(cli, arguments)
+    result = run(*arguments)
     assert result.exit_code == 2
     assert len(asked) == 1
     assert "hoc/Hallmarks-of-Cancer.tar.gz: not downloaded" in result.stderr
@@ -369,14 +367,14 @@ def test_the_command_says_what_can_be_fetched_again(
     arguments = ["data", "download", "--out", str(tmp_path), "--tasks", "hoc", "--accept-licences"]
     with small_lists():
         server.files[f"/{path}"] = damage(whole)
-        result = CliRunner().invoke(cli, arguments)
+        result = run(*arguments)
         assert (result.exit_code, f"HoC: {verdict}" in result.stderr) == (1, True)
         assert f"No hash is pinned for {path}" in result.stderr
         server.files[f"/{path}"] = whole
-        result = CliRunner().invoke(cli, arguments)
+        result = run(*arguments)
         assert f"{path}: already present" in result.stderr
         assert "--again" in result.stderr
-        result = CliRunner().invoke(cli, [*arguments, "--again"])
+        result = run(*arguments, "--again")
         assert f"{path}: downloaded" in result.stderr
         assert "HoC: differs" in result.stderr  # three abstracts; but whole
         assert "--again" not in result.stderr  # once more would not help
@@ -393,19 +391,19 @@ def test_the_command_fetches_checks_and_says_what_is_left(
         for one in task.source.downloads:
             server.files[f"/{one.path}"] = (test_data / "raw_data" / one.path).read_bytes()
     arguments = ["data", "download", "--out", str(tmp_path), "--tasks"]
-    result = CliRunner().invoke(cli, [*arguments, "ncbi-disease,gad"])
+    result = run(*arguments, "ncbi-disease,gad")
     assert isinstance(result.exception, DataError)
     assert "--accept-licences" in str(result.exception)
     assert server.ranges == []
     result = ran([*arguments, "ncbi-disease,gad", "--accept-licences"])
     assert result.output.count("identical") == 2
-    result = CliRunner().invoke(cli, [*arguments, "gad,bioasq", "--accept-licences"])
+    result = run(*arguments, "gad,bioasq", "--accept-licences")
     assert result.exit_code == 1
     assert "already present" in result.output
     assert "register" in result.output
     server.files["/GAD/1/test.tsv"] += b"\n"
     (tmp_path / "GAD" / "1" / "test.tsv").unlink()
-    result = CliRunner().invoke(cli, [*arguments, "gad", "--accept-licences"])
+    result = run(*arguments, "gad", "--accept-licences")
     assert result.exit_code == 2
     assert "--again" not in result.output  # its files are pinned
 

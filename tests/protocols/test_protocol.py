@@ -6,10 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 from blurb import tasks
-from blurb.cli import cli
 from blurb.formulations import bind
 from blurb.messages.errors import SettingsError, UnknownName
 from blurb.protocols import protocol
@@ -20,7 +18,7 @@ from blurb.protocols.settings import (
     parse_overrides,
     settings_by_subject,
 )
-from tests.cli.in_process import refused
+from tests.cli.in_process import refused, run
 from tests.cli.test_start_up import loaded
 
 NAMES = [task.name for task in tasks.all()]
@@ -468,7 +466,7 @@ def test_a_value_out_of_bounds_may_have_a_meaning() -> None:
 
 @pytest.mark.parametrize("command", ["run", "ablate"])
 def test_the_helps_list_all_keys_and_stay_narrow(command: str) -> None:
-    text = CliRunner().invoke(cli, [command, "--help"]).output
+    text = run(command, "--help").output
     listed = " ".join(text.partition("Keys of --set")[2].split())
     for keys in settings_by_subject().values():
         assert ", ".join(keys) in listed

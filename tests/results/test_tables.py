@@ -7,16 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from blurb import tasks
-from blurb.cli import cli
 from blurb.messages.errors import DataError, StoreError
 from blurb.results import leaderboard_csv, published, results_csv, tables
 from blurb.row_files.references import file_rows
 from blurb.store import row_trials as rows
 from blurb.store.store import Store
 from blurb.store.trial import Trial
+from tests.cli.in_process import run
 from tests.results.tampered import edited
 from tests.rewriting import csv_lines
 from tests.store.fakes import CONFIGURATION, finish, row, stored, trial
@@ -265,7 +264,7 @@ def test_metrics_of_two_versions_are_refused_by_merge_and_by_validate(tmp_path: 
         tables.merge([first, second], tmp_path / "out")
     both = tmp_path / "both.csv"
     both.write_text(first.read_text() + "\n".join(second.read_text().splitlines()[1:]) + "\n")
-    result = CliRunner().invoke(cli, ["leaderboard", "validate", str(both)])
+    result = run("leaderboard", "validate", str(both))
     assert isinstance(result.exception, DataError)
     assert "metrics_version" in str(result.exception)
 

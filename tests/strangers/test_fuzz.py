@@ -9,16 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 import blurb
 from blurb import tasks
-from blurb.cli import cli
 from blurb.execution import sweeps
 from blurb.learners import saved_models
 from blurb.store.store import Store
 from blurb.system.files import seal_folder
-from tests.cli.in_process import ran
+from tests.cli.in_process import ran, run
 from tests.strangers.evil import Evil
 
 LOOKS = (
@@ -75,7 +73,7 @@ def values(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 def look(evil: Evil, where: object, *commands: list[str]) -> None:
     """Runs commands, which may refuse, and neither run the marker nor end in a traceback."""
     for command in commands:
-        found = CliRunner().invoke(cli, command)
+        found = run(*command)
         assert not evil.has_run(), (where, command)
         assert "Traceback" not in found.output, (where, command, found.output)
 

@@ -13,11 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from click.testing import CliRunner
 from hypothesis import example, given, settings, strategies as st
 from transformers import get_linear_schedule_with_warmup
 
-from blurb.cli import cli
 from blurb.heads._base import OutputKind
 from blurb.inputs.features import Features
 from blurb.messages.errors import ErrorGroup, SettingsError, TrainingError
@@ -25,6 +23,7 @@ from blurb.training.hardware import choose_device, choose_precision, out_of_memo
 from blurb.training.loop import CHECK_EVERY, Epoch, Trainer
 from blurb.training.network import Network
 from blurb.training.optimizer import learning_rate_factor, make_adamw
+from tests.cli.in_process import run
 from tests.training import tiny
 
 
@@ -367,7 +366,7 @@ def test_what_is_no_device_is_told_with_blurb_s_own_list(device: str) -> None:
 def test_a_device_that_is_not_there_is_told_with_a_model_that_is_not_there(here: Path) -> None:
     for command in (["run"], ["ablate", "--axis", "head"]):
         plan = [*command, "./nowhere", "--suite", "demo", "--tasks", "gad", "--device", "cuda:97"]
-        error = CliRunner().invoke(cli, plan).exception
+        error = run(*plan).exception
         assert isinstance(error, ErrorGroup)
         assert "1. --device cuda:97 is not available; this machine has auto, cpu" in str(error)
         assert "2. The model folder ./nowhere does not exist" in str(error)

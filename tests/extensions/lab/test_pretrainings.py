@@ -176,11 +176,18 @@ def test_nothing_is_written_for_bad_input(tmp_path: Path, more: list[str], told:
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("text", ["", [""], ["a.txt", ""]])
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "text must be no empty text"),
+        ([""], "There is no text"),
+        (["a.txt", ""], "There is no text"),
+    ],
+)
 def test_an_empty_name_of_a_text_is_not_the_working_folder(
-    text: str | list[str], tmp_path: Path
+    text: str | list[str], told: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(SettingsError, match="There is no text"):
+    with pytest.raises(SettingsError, match=told):
         blurb.pretrain(tmp_path / "out", text)
 
 
