@@ -1,6 +1,7 @@
 """What all tests share: one thread, no network, no caches of the user, tiny checkpoints and the real files."""
 
 import os
+import shutil
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -15,6 +16,7 @@ import hypothesis
 import pytest
 
 from blurb import data, heads, tasks
+from blurb.corpora import demo
 from blurb.data.schema import Example
 from blurb.store.store import Store
 from blurb.tasks import Split
@@ -78,6 +80,18 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def store(tmp_path: Path) -> Store:
     """A store in which nothing stands, whose folder is still to be made."""
     return Store(tmp_path / "runs")
+
+
+@pytest.fixture(scope="session")
+def suite() -> Path:
+    """The files of the synthetic suite, which no test changes."""
+    return demo.prepare()
+
+
+@pytest.fixture
+def copy(checkpoint: Builder, tmp_path: Path) -> Path:
+    """A checkpoint of one's own to spoil."""
+    return Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "mine"))
 
 
 @pytest.fixture(scope="session")

@@ -9,12 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from blurb.cli import cli
 from blurb.corpora import demo
 from blurb.results import from_store, results_csv
 from blurb.store.store import Store
+from tests.cli.in_process import ran, run
 from tests.conftest import ROOT
 from tests.results import invented
 from tests.results.played import CONFIGURATION, play
@@ -70,10 +69,7 @@ def test_the_steps_run(here: Path, script: str, baseline: str, code: int) -> Non
         "--leaderboard",
         "baseline/leaderboard.csv",
     ]
-    assert (
-        CliRunner().invoke(cli, [*arguments, "--name", "old"], catch_exceptions=False).exit_code
-        == 0
-    )
+    ran([*arguments, "--name", "old"])
     results = here / "baseline" / "results.csv"
     if baseline == "better":
         results.write_text(re.sub(r",(f1|micro_f1),[0-9.]+,", r",\1,99.0,", results.read_text()))
@@ -146,7 +142,7 @@ def rows(here: Path) -> Path:
 
 
 def test_every_command_of_the_guide_exits_as_it_says(rows: Path) -> None:
-    assert {line: CliRunner().invoke(cli, shlex.split(line)[1:]).exit_code for line in TYPED} == {
+    assert {line: run(*shlex.split(line)[1:]).exit_code for line in TYPED} == {
         "blurb check CANDIDATE --baseline BASELINE": 1,
         "blurb check candidate --baseline baseline/results.csv --across protocol": 0,
     }
@@ -189,5 +185,5 @@ def test_every_command_of_the_guide_exits_as_it_says(rows: Path) -> None:
     ],
 )
 def test_a_check_exits_as_the_guide_says(rows: Path, typed: str, code: int) -> None:
-    result = CliRunner().invoke(cli, ["check", *shlex.split(typed)])
+    result = run("check", *shlex.split(typed))
     assert result.exit_code == code, result.output

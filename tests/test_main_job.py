@@ -6,11 +6,10 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from blurb import data, formulations, tasks
 from blurb.checkpoints import ModelSource, scratch
-from blurb.cli import cli
 from blurb.corpora import demo
 from blurb.execution.engines import here
 from blurb.learners import building
@@ -24,6 +23,7 @@ from blurb.results.leaderboard_csv import read_lines
 from blurb.results.row import Row
 from blurb.store import row_trials as rows
 from blurb.store.store import Store
+from tests.cli.in_process import ran, run
 from tests.planning.requests import request
 
 ALL = [task.name for task in tasks.all() if task.paper_order]
@@ -149,7 +149,7 @@ RUN = (
 
 
 def blurb(*arguments: str) -> Result:
-    return CliRunner().invoke(cli, [*RUN, *arguments])
+    return run(*RUN, *arguments)
 
 
 @pytest.mark.costly
@@ -173,7 +173,7 @@ def test_a_row_of_probes(here: Path) -> None:
     ] == [("probe", "probe", "")]
     before = (here / "runs" / "results.csv").read_bytes()
     assert blurb("--tasks", "gad,biosses,pubmedqa").stderr.count("already done") == 3
-    assert CliRunner().invoke(cli, ["rescore", "--output", "runs"]).exit_code == 0
+    ran(["rescore", "--output", "runs"])
     assert (here / "runs" / "results.csv").read_bytes() == before
 
 
@@ -184,7 +184,7 @@ def test_a_row_of_probes_that_all_failed_is_one(
     """What learned is known of what was planned; it was asked of finished trials alone."""
 
     monkeypatch.setattr(ProbeLearner, "fit", Mock(side_effect=TrainingError("none of this")))
-    result = CliRunner().invoke(cli, [RUN[0], "baseline:majority", *RUN[1:], "--tasks", "gad"])
+    result = run(RUN[0], "baseline:majority", *RUN[1:], "--tasks", "gad")
     assert result.exit_code == 1
     store = Store(here / "runs")
     assert {row.model: row.learner for row in rows.read(store)} == {

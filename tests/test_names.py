@@ -5,17 +5,15 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
-from click.testing import CliRunner
 from hypothesis import given, strategies as st
 
 from blurb import names
-from blurb.cli import cli
 from blurb.messages.errors import SettingsError
 from blurb.protocols import protocol
 from blurb.row_files.references import table_rows
 from blurb.store import row_trials as rows
 from blurb.store.store import Store
-from tests.cli.in_process import ran
+from tests.cli.in_process import ran, run
 from tests.store.fakes import stored, trial
 
 SMOKE = ["run", "baseline:majority", "--suite", "demo", "--protocol", "smoke", "--tasks", "gad"]
@@ -42,8 +40,7 @@ def test_names_that_would_share_a_folder_get_their_own(tmp_path: Path) -> None:
         stored(Store(tmp_path), name, planned)
     folders = {name: Store(tmp_path).folder(name) for name in asked}
     assert len(set(folders.values())) == len(asked)
-    assert folders["@x"] == "x"
-    assert folders["org/model"] == "org-model"
+    assert (folders["@x"], folders["org/model"]) == ("x", "org-model")
     for name, folder in folders.items():
         assert folder == names.plain(name) or unquote(folder) == name
     assert sorted(found.model for found in rows.read(Store(tmp_path))) == sorted(asked)
@@ -78,7 +75,7 @@ def test_what_no_table_can_hold_is_refused(name: str, here: Path) -> None:
     with pytest.raises(SettingsError, match="--name"):
         names.check(name, "the name of the model,")
     if "\x00" not in name and name.strip():
-        result = CliRunner().invoke(cli, [*SMOKE, "--name", name])
+        result = run(*SMOKE, "--name", name)
         assert isinstance(result.exception, SettingsError), result.output
         assert list(here.iterdir()) == []  # nothing was written
 

@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 import blurb
-from blurb.cli import cli
 from blurb.corpora import demo
 from blurb.fields import hints
 from blurb.messages.errors import BlurbError, SettingsError, system_message
 from blurb.options import option_parameters
+from tests.cli.in_process import run
 
 FUNCTIONS = [name for name in blurb.__all__ if inspect.isfunction(getattr(blurb, name))]
 WRONG: list[Any] = [5, float("nan"), None, b"x", [5], {"a": 1}, "a\0b", "\ud800"]
@@ -58,7 +57,18 @@ def test_there_are_calls() -> None:
     assert {name for name, _, _ in calls()} >= {"check", "compare", "score", "plan"}
 
 
-@pytest.mark.parametrize(("name", "parameter", "value"), calls())
+@pytest.mark.parametrize(
+    ("name", "parameter", "value"),
+    [
+        *calls(),
+        ("run", "tasks", 5),
+        ("run", "tasks", [5]),
+        ("run", "output", None),
+        ("run", "casing", "CASED"),
+        ("score", "names", {"1": 1}),
+        *((name, "tasks", value) for name in ("run", "check") for value in ([], ())),
+    ],
+)
 def test_a_value_that_no_option_may_have(name: str, parameter: str, value: Any, here: Path) -> None:
     if value is inspect.signature(getattr(blurb, name)).parameters[parameter].default:
         return
@@ -111,33 +121,6 @@ def test_a_choice_in_other_letters_is_refused_as_the_command_line_does(
     about = option_parameters(inspect.unwrap(getattr(blurb, name)))[parameter].about
     with pytest.raises(BlurbError, match=f"{parameter} must be one of|called '{given}'"):
         getattr(blurb, name)(**{**FIRST[name], parameter: [given] if about.many else given})
-
-
-@pytest.mark.parametrize(
-    ("name", "parameter", "value"),
-    [
-        ("run", "tasks", 5),
-        ("run", "tasks", [5]),
-        ("run", "output", None),
-        ("run", "casing", "CASED"),
-        ("score", "names", {"1": 1}),
-        ("score", "output", None),
-        ("check", "tasks", 5),
-        ("check", "across", 5),
-        *(("run", parameter, "") for parameter in ("output", "protocol", "name", "data", "head")),
-        *((name, "tasks", value) for name in ("run", "check") for value in ("", [], ())),
-        ("score", "predictions", ""),
-        ("score", "add", ""),
-        ("check", "rules", ""),
-        ("check", "state", ""),
-    ],
-)
-def test_a_value_of_another_type_or_nothing_is_an_error_by_keyword(
-    name: str, parameter: str, value: Any, here: Path
-) -> None:
-    with pytest.raises(BlurbError, match=f"{parameter} must be "):
-        getattr(blurb, name)(**{**FIRST[name], parameter: value})
-    assert list(here.iterdir()) == []
 
 
 def test_a_model_that_is_given_as_nothing_is_not_this_folder(here: Path) -> None:
@@ -253,9 +236,7 @@ def test_a_model_that_is_loaded_beside_a_run_changes_no_figure(tmp_path: Path) -
 @pytest.mark.parametrize("name", ["model", "output"])
 def test_a_name_of_thousands_of_letters_is_one_short_error(name: str, tmp_path: Path) -> None:
     given = {"model": "baseline:majority", "output": str(tmp_path / "runs"), name: "a" * 5_000}
-    done = CliRunner().invoke(
-        cli, ["run", given["model"], "--suite", "demo", "--output", given["output"]]
-    )
+    done = run("run", given["model"], "--suite", "demo", "--output", given["output"])
     error = done.exception  # of an OSError the command line says what `system_message` does
     assert len(system_message(error) if isinstance(error, OSError) else str(error)) < 300
     assert not [*tmp_path.iterdir()]

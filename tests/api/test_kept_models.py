@@ -7,7 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+import transformers
 from click.testing import CliRunner
+from safetensors import safe_open
+from transformers import AutoConfig, AutoModel, AutoModelForTokenClassification, AutoTokenizer
 
 import blurb
 from blurb.checkpoints import staged_checkpoint
@@ -55,9 +59,6 @@ FAST = ("roberta", "modernbert")
 )
 def test_taggers_of_every_architecture(kind: str, checkpoint: Builder, tmp_path: Path) -> None:
     """Kept as AutoModelForTokenClassification, transformers gives our scores; else our own format does."""
-    import torch
-    from transformers import AutoModelForTokenClassification, AutoTokenizer
-
     trial = fine_tuned(checkpoint(kind), "ncbi-disease", tmp_path).trial("m", "ncbi-disease")
     model = blurb.load_model(trial)
     assert predicted(model) == stored(trial)
@@ -97,8 +98,6 @@ def test_rows_of_the_embedding_that_training_left_out_are_there(
     played: blurb.Results, checkpoint: Builder
 ) -> None:
     """Training changes the rows of the words it saw; the others are those of the checkpoint."""
-    from transformers import AutoModel
-
     before = AutoModel.from_pretrained(checkpoint("bert_uncased")).get_input_embeddings().weight
     after = (
         AutoModel.from_pretrained(played.trial("m", "ncbi-disease") / "model")
@@ -316,8 +315,6 @@ BRIEFLY = {
 
 
 def loaded(folder: Path, kind: str = "AutoModel", **options: Any) -> tuple[Any, Any]:
-    import transformers
-
     model = getattr(transformers, kind).from_pretrained(folder, **options)
     return model, transformers.AutoTokenizer.from_pretrained(folder)
 
@@ -356,9 +353,6 @@ def test_a_loaded_model_is_saved_once(checkpoint: Builder) -> None:
 
 
 def test_half_precision_stays_what_it_is(checkpoint: Builder) -> None:
-    import torch
-    from safetensors import safe_open
-
     model, tokenizer = loaded(checkpoint("bert_uncased"), dtype=torch.bfloat16)
     folder = staged_checkpoint.of_loaded(model, tokenizer)
     with safe_open(folder / "model.safetensors", "pt") as file:
@@ -367,9 +361,6 @@ def test_half_precision_stays_what_it_is(checkpoint: Builder) -> None:
 
 
 def test_models_that_cannot_be_used_are_named(checkpoint: Builder, tmp_path: Path) -> None:
-    import torch
-    from transformers import AutoConfig, AutoModel
-
     folder = checkpoint("bert_uncased")
     model, tokenizer = loaded(folder)
     with pytest.raises(ModelError, match="tokenizer="):

@@ -6,15 +6,14 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from blurb import tasks
 from blurb.api import protocols
 from blurb.api.model_check import TRIES, check_model
-from blurb.cli import cli
 from blurb.messages.errors import SettingsError
 from blurb.protocols.protocol import load_protocol_file, protocol_names
 from blurb.protocols.settings import DEFAULTS
+from tests.cli.in_process import run
 from tests.conftest import Builder
 
 
@@ -51,7 +50,7 @@ def test_a_try_that_fails_is_told_with_its_reason(checkpoint: Builder, tmp_path:
     table.weight = torch.nn.Parameter(table.weight[:1].clone())
     table.num_embeddings = 1
     model.save_pretrained(folder)
-    result = CliRunner().invoke(cli, ["models", "check", str(folder), "--format", "json"])
+    result = run("models", "check", str(folder), "--format", "json")
     assert result.exit_code == 1
     found = json.loads(result.stdout)
     assert {one["task"] for one in found["tries"] if one["error"]} == {"biosses", "pubmedqa"}
@@ -105,9 +104,7 @@ def test_values_are_those_of_the_trials(name: str) -> None:
 def test_a_file_of_ones_own_and_a_typo(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text('description = "mine"\nextends = "quick"\n[tasks.gad]\nlr = 1e-3\n')
-    result = CliRunner().invoke(
-        cli, ["protocols", "show", str(file), "--tasks", "gad,hoc", "--format", "json"]
-    )
+    result = run("protocols", "show", str(file), "--tasks", "gad,hoc", "--format", "json")
     told = {(line["task"], line["setting"]): line for line in json.loads(result.output)}
     assert told["gad", "lr"]["value"] == 0.001
     assert told["gad", "lr"]["origin"].startswith("protocol mine@")
@@ -119,6 +116,4 @@ def test_a_file_of_ones_own_and_a_typo(tmp_path: Path) -> None:
         "small_parameters": 10_000_000,
         "small": 1e-3,
     }
-    assert "Did you mean 'standard'" in str(
-        CliRunner().invoke(cli, ["protocols", "show", "standrad"]).exception
-    )
+    assert "Did you mean 'standard'" in str(run("protocols", "show", "standrad").exception)

@@ -3,15 +3,16 @@
 `build(kind, folder)` writes one as `save_pretrained` would; no network, a fraction of a second each.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 
+from blurb.learners.building import resolve_model
+from blurb.messages.errors import ModelError
 from tests.checkpoints import families, kinds
 from tests.checkpoints.families import xlnet_tokenizer
 from tests.checkpoints.kinds import SIZES
@@ -26,6 +27,7 @@ __all__ = [
     "SIZES",
     "build",
     "odd_words",
+    "refused",
     "reweigh",
     "texts",
     "words",
@@ -91,3 +93,9 @@ def build(kind: str, folder: Path, seed: int = 0) -> Path:
 def reweigh(path: Path, change: Callable[[State], State], to: Path | None = None) -> None:
     """Changes the weights of a file in place, or writes them elsewhere."""
     save_file(change(load_file(path)), to or path, metadata={"format": "pt"})
+
+
+def refused(reference: str | Path, said: str, **more: str | Path) -> None:
+    """A model that is not resolved, with a sentence that matches."""
+    with pytest.raises(ModelError, match=said):
+        resolve_model(str(reference), **{name: str(value) for name, value in more.items()})  # type: ignore[arg-type]

@@ -1,7 +1,5 @@
 """The other families of encoders: small random weights of the architecture under its own kind of tokenizer."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -219,8 +217,7 @@ def _byte_tokenizer(begin: str, end: str, pad: str) -> Any:
         ]
     )
     tokenizer.decoder = decoders.ByteLevel()
-    names = list(dict.fromkeys(name for name in (begin, end, pad) if name))
-    tokenizer.add_special_tokens(names)
+    tokenizer.add_special_tokens(list(dict.fromkeys(name for name in (begin, end, pad) if name)))
     frame, ids = (
         f"{begin} {{}} {end}".strip(),
         [(name, tokenizer.token_to_id(name)) for name in (begin, end) if name],

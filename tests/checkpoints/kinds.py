@@ -1,7 +1,5 @@
 """The kinds of checkpoints that most tests use, each with the real kind of tokenizer."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Models that cannot be fine-tuned are refused before any training, with what would work."""
 
-from __future__ import annotations
-
 import dataclasses
 import shutil
 from collections.abc import Callable
@@ -26,6 +24,7 @@ from blurb.learners.finetuning.network import check
 from blurb.messages.errors import ModelError, SettingsError
 from blurb.protocols.settings import Settings
 from tests import checkpoints
+from tests.checkpoints import refused
 from tests.checkpoints.vocabularies import byte_level
 from tests.conftest import Builder
 from tests.rewriting import edit, rewrite
@@ -48,8 +47,7 @@ NO_TEXT = "is not a text-only model: .*choose an encoder of text"
 def test_families_without_a_vector_for_each_sub_token(
     checkpoint: Builder, kind: str, message: str
 ) -> None:
-    with pytest.raises(ModelError, match=message):
-        resolve_model(str(checkpoint(kind)))
+    refused(checkpoint(kind), message)
 
 
 def _vision(folder: Path) -> None:
@@ -75,8 +73,7 @@ def test_pictures_and_speech_lack_no_tokenizer(
     build: Callable[[Path], None], tmp_path: Path
 ) -> None:
     build(tmp_path)
-    with pytest.raises(ModelError, match=NO_TEXT):
-        resolve_model(str(tmp_path))
+    refused(tmp_path, NO_TEXT)
     told = [problem.what for problem in examine(tmp_path).problems]
     assert len(told) == 1
     assert "is not a text-only model" in told[0]
@@ -111,10 +108,10 @@ def _proteins(folder: Path) -> None:
 
 def test_a_vocabulary_of_proteins_is_not_one_of_text(tmp_path: Path) -> None:
     _proteins(tmp_path / "proteins")
-    with pytest.raises(
-        ModelError, match=r"none of the words the, .*not one of English text .*choose an encoder"
-    ):
-        resolve_model(str(tmp_path / "proteins"))
+    refused(
+        tmp_path / "proteins",
+        r"none of the words the, .*not one of English text .*choose an encoder",
+    )
 
 
 @pytest.mark.parametrize(
@@ -124,10 +121,7 @@ def test_a_vocabulary_of_proteins_is_not_one_of_text(tmp_path: Path) -> None:
 def test_a_vocabulary_file_that_is_not_text(copy: Path, content: bytes) -> None:
     (copy / "tokenizer.json").unlink()
     (copy / "vocab.txt").write_bytes(content)
-    with pytest.raises(
-        ModelError, match=r"mine: cannot load the tokenizer: .*UTF-8; download the checkpoint again"
-    ):
-        resolve_model(str(copy))
+    refused(copy, r"mine: cannot load the tokenizer: .*UTF-8; download the checkpoint again")
 
 
 def _decoder(folder: Path) -> None:
@@ -185,8 +179,6 @@ DECODERS = ("gpt2", "llama", "qwen3", "bert", "bloom", "mamba")
 
 
 def _config(kind: str, size: int) -> Any:
-    import transformers as t
-
     return {
         "gpt2": lambda: t.GPT2Config(
             n_embd=32, n_layer=2, n_head=2, vocab_size=size, bos_token_id=1, eos_token_id=1
@@ -206,8 +198,6 @@ def decoder(checkpoint: Builder, tmp_path_factory: pytest.TempPathFactory) -> Bu
     """A decoder whose tokenizer puts [CLS] first, as that of an encoder does."""
 
     def build(kind: str) -> Path:
-        from transformers import AutoModel
-
         folder = Path(
             shutil.copytree(checkpoint("bert_uncased"), tmp_path_factory.mktemp("decoders") / kind)
         )

@@ -3,8 +3,6 @@
 Every case was a traceback, an abort of the process, or an hour.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import shutil
@@ -17,20 +15,20 @@ from typing import Any
 
 import pytest
 import torch
-from click.testing import CliRunner
 from safetensors.torch import load_file, save_file
 
 from blurb.api.model_check import check_model
 from blurb.checkpoints import Checkpoint
 from blurb.checkpoints.reading import blame_folder
 from blurb.checkpoints.tokenizer_files import JSON_FILES
-from blurb.cli import cli
 from blurb.learners.building import resolve_model
 from blurb.messages.errors import ModelError
 from blurb.planning import trials
 from blurb.planning.options import RunOptions
 from blurb.planning.request import make_request
 from tests import checkpoints
+from tests.checkpoints import refused
+from tests.cli.in_process import run
 from tests.conftest import Builder
 from tests.rewriting import edit, rewrite
 
@@ -136,8 +134,7 @@ def test_a_configuration_that_cannot_be_built(
 ) -> None:
     rewrite(copy / "config.json", **values)
     start = time.process_time()
-    with pytest.raises(ModelError, match=rf"mine(/config.json)?: .*{message}"):
-        resolve_model(str(copy))
+    refused(copy, rf"mine(/config.json)?: .*{message}")
     assert time.process_time() - start < 20
 
 
@@ -169,36 +166,53 @@ IDS: list[tuple[Callable[[dict[str, Any]], None], str]] = [
 @pytest.mark.parametrize(("change", "message"), IDS)
 def test_token_ids_that_no_tokenizer_can_hold(copy: Path, change: Any, message: str) -> None:
     edit(copy / "tokenizer.json", change)
-    with pytest.raises(ModelError, match=f"mine(/config.json)?: .*{message}"):
-        resolve_model(str(copy))
+    refused(copy, f"mine(/config.json)?: .*{message}")
 
 
-@pytest.mark.parametrize("name", JSON_FILES)
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("[1]", "must contain a JSON object \\(got list"),
-        ("[" * 100_000, "nested too deeply"),
-        ("\udcff", "cannot|codec"),
-    ],
-)
-def test_files_of_the_tokenizer_that_are_no_object(
-    copy: Path, name: str, content: str, message: str
-) -> None:
+CONTENTS = [
+    *(
+        (name, content, f"mine: cannot load the tokenizer: {name} .*{message}")
+        for name in JSON_FILES
+        for content, message in (
+            ("[1]", r"must contain a JSON object \(got list"),
+            ("[" * 100_000, "nested too deeply"),
+            ("\udcff", "cannot|codec"),
+        )
+    ),
+    *(
+        (
+            "config.json",
+            content,
+            r"mine: config.json (must contain a JSON object|is not a valid JSON file)",
+        )
+        for content in ("[]", '"x"', "[" * 100_000, '{"a":' * 100_000, "9" * 5_000, "")
+    ),
+    ("config.json", "{", "mine: .*not a valid JSON"),
+    ("config.json", "{}", "model_type"),
+    ("config.json", '{"model_type": "nonsense"}', "does not describe a text encoder: .*nonsense"),
+    (
+        "config.json",
+        '{"model_type": "bert", "hidden_size": 30, "num_attention_heads": 7}',
+        "not a multiple",
+    ),
+    ("config.json", '{"model_type": "encodec"}', "'encodec' is not a text-only model"),
+    ("tokenizer.json", "", "cannot load the tokenizer"),
+    ("tokenizer.json", "{", "cannot load the tokenizer"),
+    *(
+        (
+            name,
+            "version https://git-lfs.github.com/spec/v1\nsize 9\n",
+            f"{name} is a Git LFS pointer .*git lfs pull",
+        )
+        for name in ("config.json", "model.safetensors", "tokenizer.json")
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "message"), CONTENTS)
+def test_a_file_that_is_none_of_its_kind(copy: Path, name: str, content: str, message: str) -> None:
     (copy / name).write_bytes(content.encode("utf-8", "surrogateescape"))
-    with pytest.raises(ModelError, match=f"mine: cannot load the tokenizer: {name} .*{message}"):
-        resolve_model(str(copy))
-
-
-@pytest.mark.parametrize(
-    "content", ["[]", '"x"', "[" * 100_000, '{"a":' * 100_000, "9" * 5_000, ""]
-)
-def test_a_configuration_that_is_no_object(copy: Path, content: str) -> None:
-    (copy / "config.json").write_text(content, encoding="utf-8")
-    with pytest.raises(
-        ModelError, match=r"mine: config.json (must contain a JSON object|is not a valid JSON file)"
-    ):
-        resolve_model(str(copy))
+    refused(copy, message)
 
 
 def test_a_key_with_two_values_has_none(copy: Path) -> None:
@@ -209,21 +223,12 @@ def test_a_key_with_two_values_has_none(copy: Path) -> None:
     path.write_text(text.replace("{", f'{{"hidden_size": {hidden}, ', 1), encoding="utf-8")
     resolve_model(str(copy))
     path.write_text(text.replace("{", '{"hidden_size": 7, ', 1), encoding="utf-8")
-    with pytest.raises(ModelError, match="the key 'hidden_size' has two values in one object"):
-        resolve_model(str(copy))
-
-
-@pytest.mark.parametrize("name", ["config.json", "model.safetensors", "tokenizer.json"])
-def test_a_pointer_of_git_lfs_is_told(copy: Path, name: str) -> None:
-    (copy / name).write_text("version https://git-lfs.github.com/spec/v1\nsize 9\n")
-    with pytest.raises(ModelError, match=f"{name} is a Git LFS pointer .*git lfs pull"):
-        resolve_model(str(copy))
+    refused(copy, "the key 'hidden_size' has two values in one object")
 
 
 def test_an_error_that_begins_with_a_printed_module_says_its_end(copy: Path) -> None:
     rewrite(copy / "config.json", add_cross_attention=True)
-    with pytest.raises(ModelError, match=r"BertLayer\(\.\.\.\) should be used as a decoder"):
-        resolve_model(str(copy))
+    refused(copy, r"BertLayer\(\.\.\.\) should be used as a decoder")
 
 
 def test_a_vocabulary_without_its_unknown_token(copy: Path) -> None:
@@ -239,15 +244,13 @@ def test_a_vocabulary_without_its_unknown_token(copy: Path) -> None:
     ]
     (copy / "vocab.txt").write_text("\n".join(subtokens) + "\n", encoding="utf-8")
     rewrite(copy / "tokenizer_config.json", unk_token=None)
-    with pytest.raises(ModelError, match=r"mine: cannot load the tokenizer: .*UNK"):
-        resolve_model(str(copy))
+    refused(copy, r"mine: cannot load the tokenizer: .*UNK")
 
 
 def test_weights_that_were_cut_are_found_while_planning(copy: Path) -> None:
     path = copy / "model.safetensors"
     path.write_bytes(path.read_bytes()[:10_000])
-    with pytest.raises(ModelError, match=r"mine: cannot load the weights: model.safetensors: "):
-        resolve_model(str(copy))
+    refused(copy, r"mine: cannot load the weights: model.safetensors: ")
 
 
 def test_new_tokens_never_share_the_id_of_another(copy: Path) -> None:
@@ -269,9 +272,7 @@ def test_no_healthy_checkpoint_is_refused(checkpoint: Builder, kind: str) -> Non
 def test_the_command_ends_with_2_and_writes_nothing(copy: Path, here: Path) -> None:
     rewrite(copy / "config.json", hidden_act=None)
     before = sorted(here.rglob("*"))
-    done = CliRunner().invoke(
-        cli, ["run", str(copy), "--suite", "demo", "--protocol", "smoke", "--tasks", "gad"]
-    )
+    done = run("run", str(copy), "--suite", "demo", "--protocol", "smoke", "--tasks", "gad")
     assert isinstance(done.exception, ModelError)  # `blurb.cli.main` prints these and exits with 2
     assert sorted(here.rglob("*")) == before
 
@@ -285,8 +286,7 @@ def test_no_model_type_says_which_to_add(
 ) -> None:
     edit(copy / "config.json", lambda content: content.pop("model_type"))
     rewrite(copy / "config.json", architectures=architectures)
-    with pytest.raises(ModelError, match=f'has no model_type.*; add "model_type": "{kind}'):
-        resolve_model(str(copy))
+    refused(copy, f'has no model_type.*; add "model_type": "{kind}')
 
 
 @pytest.mark.parametrize(
@@ -308,10 +308,7 @@ def test_the_release_of_another_library_is_named(
     (copy / "model.safetensors").rename(copy / name)
     if not with_config:
         (copy / "config.json").unlink()
-    with pytest.raises(
-        ModelError, match=f"no {'weights' if with_config else 'config.json'};.*{said}"
-    ):
-        resolve_model(str(copy))
+    refused(copy, f"no {'weights' if with_config else 'config.json'};.*{said}")
 
 
 @pytest.mark.parametrize(
@@ -388,11 +385,9 @@ def test_weights_that_are_no_floating_point_numbers_are_refused(
         },
         path,
     )
-    with pytest.raises(
-        ModelError,
-        match=rf"{path.name} has weights that are no floating.* \(.*{part}: .*dequantise them",
-    ):
-        resolve_model(str(folder))
+    refused(
+        folder, rf"{path.name} has weights that are no floating.* \(.*{part}: .*dequantise them"
+    )
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -1,7 +1,5 @@
 """Every other family of encoders: what runs, what surprises, and what padding and segments change."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A tokenizer does what its file says. Oracles: `tokenizers` on tokenizer.json, `sentencepiece` on a model file."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import shutil
@@ -12,20 +10,20 @@ from typing import Any
 import peft
 import pytest
 import sentencepiece
-from click.testing import CliRunner, Result
 from tokenizers import Tokenizer as File
 from transformers import AutoModel, AutoTokenizer
 
 from blurb import tasks
 from blurb.checkpoints import Checkpoint, ModelSource, source as sources
 from blurb.checkpoints.source import reader_of
-from blurb.cli import cli
 from blurb.formulations import bind
 from blurb.inputs.tokenizer import Tokenizer
 from blurb.learners.building import resolve_model
 from blurb.learners.finetuning.network import EncoderLearner
 from blurb.messages.errors import ModelError
 from tests import checkpoints
+from tests.checkpoints import refused
+from tests.cli.in_process import ran, run
 from tests.conftest import Builder
 from tests.rewriting import edit, rewrite
 
@@ -365,8 +363,7 @@ def spoilt(checkpoint: Builder, tmp_path: Path, request: pytest.FixtureRequest) 
 
 
 def test_it_is_refused_until_somebody_says_what_is_meant(spoilt: Path) -> None:
-    with pytest.raises(ModelError, match=REFUSED):
-        resolve_model(str(spoilt))
+    refused(spoilt, REFUSED)
 
 
 def test_cased_gives_the_tokenizer_that_was_meant(spoilt: Path, healthy: ModelSource) -> None:
@@ -411,11 +408,11 @@ def test_a_healthy_checkpoint_needs_no_word_and_keeps_its_hash(
     assert (
         resolve_model(folder, casing="uncased" if lower else "cased").tokenizer == source.tokenizer
     )
-    with pytest.raises(
-        ModelError,
-        match="--casing cased is not possible" if lower else "--casing uncased is not possible",
-    ):
-        resolve_model(folder, casing="cased" if lower else "uncased")
+    refused(
+        folder,
+        "--casing cased is not possible" if lower else "--casing uncased is not possible",
+        casing="cased" if lower else "uncased",
+    )
 
 
 @pytest.mark.parametrize(
@@ -470,12 +467,7 @@ def test_other_checkpoints_of_the_hub_are_refused(
     spoilt: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *_, **__: str(spoilt))
-    with pytest.raises(ModelError, match=REFUSED):
-        resolve_model("some-org/cased-model")
-
-
-def _command(*arguments: str) -> Result:
-    return CliRunner().invoke(cli, arguments)
+    refused("some-org/cased-model", REFUSED)
 
 
 @pytest.mark.parametrize("command", [["run"], ["ablate", "--axis", "tagging"]])
@@ -494,9 +486,8 @@ def test_the_commands_that_train_take_the_word(
         "--dry-run",
     ]
     plan += ["--output", str(tmp_path / "runs")]
-    assert isinstance(_command(*plan).exception, ModelError)
-    done = _command(*plan, "--casing", "cased")
-    assert done.exit_code == 0, done.output
+    assert isinstance(run(*plan).exception, ModelError)
+    ran([*plan, "--casing", "cased"])
 
 
 @pytest.mark.extensions
@@ -514,6 +505,5 @@ def test_the_commands_that_look_take_the_word(spoilt: Path, command: str) -> Non
         "--model",
         str(spoilt),
     ]
-    assert isinstance(_command(*look).exception, ModelError)
-    done = _command(*look, "--casing", "uncased")
-    assert done.exit_code == 0, done.output
+    assert isinstance(run(*look).exception, ModelError)
+    ran([*look, "--casing", "uncased"])

@@ -1,7 +1,5 @@
 """Checkpoints of the Hub, which is a folder here: what is fetched, and what is said when it does not answer."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Sequence
@@ -17,7 +15,7 @@ from safetensors.torch import load_file
 
 from blurb.checkpoints.hub import RECORD, repository_of
 from blurb.learners.building import resolve_model
-from blurb.messages.errors import ModelError
+from tests.checkpoints import refused
 from tests.conftest import Builder
 from tests.rewriting import edit
 
@@ -99,8 +97,7 @@ def test_a_folder_of_an_earlier_download_says_its_revision(copy: Path) -> None:
     (copy / RECORD).write_text(json.dumps(record), encoding="utf-8")
     assert resolve_model(str(copy)).revision == TAGGED
     (copy / RECORD).write_text('{"repository": 1}', encoding="utf-8")
-    with pytest.raises(ModelError, match=f"{RECORD} is no record of a download; remove that file"):
-        resolve_model(str(copy))
+    refused(copy, f"{RECORD} is no record of a download; remove that file")
 
 
 def test_what_the_hub_says_is_one_sentence(hub: Hub) -> None:
@@ -126,10 +123,7 @@ def test_what_the_hub_says_is_one_sentence(hub: Hub) -> None:
         (OSError(28, "No space left on device"), "No space left on device"),
     ):
         hub.breaks = problem
-        with pytest.raises(
-            ModelError, match=f"^org/model is neither a local folder nor in the local .*: {message}"
-        ):
-            resolve_model("org/model")
+        refused("org/model", f"^org/model is neither a local folder nor in the local .*: {message}")
 
 
 def test_the_id_of_a_folder_in_the_cache_of_the_hub_is_known(tmp_path: Path) -> None:

@@ -1,13 +1,18 @@
 """Encoders and tokenizers as transformers loads them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from safetensors.torch import load_file
+from transformers import (
+    AutoTokenizer,
+    LongT5Config,
+    LongT5EncoderModel,
+    LongT5Model,
+    T5EncoderModel,
+)
 
 from blurb.checkpoints import Checkpoint
 from blurb.checkpoints.architecture import enlarge_embeddings, longest_input
@@ -173,8 +178,6 @@ def test_code_in_a_pickle_does_not_run(
 
 def test_a_t5_that_was_saved_without_its_decoder(checkpoint: Builder, tmp_path: Path) -> None:
     """T5EncoderModel.save_pretrained: its configuration names no decoder, and AutoModel would look for one."""
-    from transformers import AutoTokenizer, T5EncoderModel
-
     folder = checkpoint("t5")
     T5EncoderModel.from_pretrained(folder).save_pretrained(tmp_path)
     AutoTokenizer.from_pretrained(folder).save_pretrained(tmp_path)
@@ -190,8 +193,6 @@ def test_a_longt5_that_was_saved_with_and_without_its_decoder(
     checkpoint: Builder, tmp_path: Path, whole: bool
 ) -> None:
     """LongT5 has no class of an encoder alone in AutoModelForTextEncoding: AutoModel looks for the decoder, too."""
-    from transformers import AutoTokenizer, LongT5Config, LongT5EncoderModel, LongT5Model
-
     config = LongT5Config(
         vocab_size=200,
         d_model=16,

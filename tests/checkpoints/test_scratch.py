@@ -1,7 +1,5 @@
 """`scratch:tiny` is one checkpoint, wherever it is made. Oracle: the hashes committed here, from other processes."""
 
-from __future__ import annotations
-
 import os
 import random
 import subprocess

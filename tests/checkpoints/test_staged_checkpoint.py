@@ -1,7 +1,5 @@
 """Folders of the cache hold what their names say, whatever happens to the files that they were made of."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Made-up words and sentences, and words on which alignments break."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Vocabularies of each kind, trained on the made-up sentences: WordPiece, byte-level BPE and Unigram."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """A command line as a process of its own would run it, but here: Python's libraries take seconds to import."""
 
-from __future__ import annotations
-
 import io
 import sys
 from collections.abc import Sequence
@@ -31,6 +29,13 @@ def done(arguments: Sequence[str], folder: Path) -> str:
     """Prints of a command that must succeed."""
     code, out, err = blurb(arguments, folder)
     assert code == 0, err
+    return out
+
+
+def failed(arguments: Sequence[str], folder: Path) -> str:
+    """Prints of a command that must end with 1."""
+    code, out, err = blurb(arguments, folder)
+    assert code == 1, err
     return out
 
 

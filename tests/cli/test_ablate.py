@@ -1,7 +1,5 @@
 """`blurb ablate` on the files of the demo suite."""
 
-from __future__ import annotations
-
 import shlex
 import statistics
 from pathlib import Path
@@ -66,8 +64,7 @@ def test_the_demo_suite_needs_no_data_and_has_nothing_published(tmp_path: Path) 
         "cpu",
     ]
     demo_suite = ["ablate", "scratch:tiny", "--suite", "demo", *places]
-    dry = ran([*demo_suite, "--axis", "relation", "--dry-run"])
-    assert "14 trials" in dry.stdout
+    assert "14 trials" in ran([*demo_suite, "--axis", "relation", "--dry-run"]).stdout
     given = CliRunner().invoke(cli, [*demo_suite, "--axis", "head", "--data", str(tmp_path)])
     assert "remove --data" in str(given.exception)
     assert list(tmp_path.iterdir()) == []

@@ -1,21 +1,18 @@
 """`blurb check` and `blurb compare`: exit codes, what is shown, and every form of the answer."""
 
-from __future__ import annotations
-
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from blurb import regression
-from blurb.cli import cli
 from blurb.results import tables
 from blurb.store.store import Store
+from tests.cli.in_process import ran, run
+from tests.cli.test_start_up import loaded
 from tests.results import invented
 from tests.results.played import NAMES, play
 from tests.rewriting import csv_lines, write_lines
@@ -42,44 +39,26 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def blurb(folder: Path, monkeypatch: pytest.MonkeyPatch, here: Path) -> Callable[..., Result]:
     for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
         monkeypatch.delenv(name, raising=False)
-    return lambda *arguments: CliRunner().invoke(
-        cli, [*arguments, "--output", str(folder / "runs")]
-    )
+    return lambda *arguments: run(*arguments, "--output", str(folder / "runs"))
 
 
 def test_check_loads_no_torch(folder: Path) -> None:
-    code = (
-        "import sys\n"
-        "from blurb.cli import cli\n"
-        "try: cli(['check', 'fell', '--baseline', 'old', '--split', 'test'])\n"
-        "except SystemExit as error: code = error.code\n"
-        "assert 'torch' not in sys.modules and 'transformers' not in sys.modules, 'heavy'\n"
-        "print(code, file=sys.stderr)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, cwd=folder, check=False
-    )
-    assert done.stderr.split()[0] == "1", done.stderr
+    typed = ["check", "fell", "--baseline", "old", "--split", "test"]
+    assert loaded([typed], ("torch", "transformers"), folder) == [("1", [])]
 
 
 @pytest.mark.costly
 def test_run_checks_what_it_ran(here: Path) -> None:
     common = ["run", "--suite", "demo", "--tasks", "gad,hoc", "--protocol", "smoke"]
-    assert CliRunner().invoke(cli, [*common, "baseline:majority", "--name", "old"]).exit_code == 0
-    result = CliRunner().invoke(
-        cli, [*common, "baseline:constant", "--name", "new", "--check", "olt"]
-    )
+    ran([*common, "baseline:majority", "--name", "old"])
+    result = run(*common, "baseline:constant", "--name", "new", "--check", "olt")
     assert "Did you mean 'old'" in str(result.exception)
     assert not list((here / "runs").glob("new*"))
     (here / "blurb-check.toml").write_text("max_drop = 1.0\n")
-    result = CliRunner().invoke(
-        cli, [*common, "baseline:constant", "--name", "new", "--check", "old"]
-    )
+    result = run(*common, "baseline:constant", "--name", "new", "--check", "old")
     assert (result.exit_code, result.output.splitlines()[-1]) == (0, "pass")
     (here / "blurb-check.toml").write_text("[datasets.gad]\nmin_score = 99.0\n")
-    result = CliRunner().invoke(
-        cli, [*common, "baseline:constant", "--name", "new", "--check", "old"]
-    )
+    result = run(*common, "baseline:constant", "--name", "new", "--check", "old")
     assert result.exit_code == 1
 
 

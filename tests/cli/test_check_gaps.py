@@ -1,7 +1,5 @@
 """What is gone, damaged or cannot be read never lets `blurb check` pass: the cases of an audit, and their kin."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
@@ -12,15 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 import blurb
-from blurb.cli import cli
 from blurb.messages.errors import BlurbError, SettingsError
 from blurb.regression.rules import Limit
 from blurb.results import tables
 from blurb.row_files.references import file_rows
 from blurb.store.store import Store
+from tests.cli.in_process import run
 from tests.results import invented
 from tests.results.played import play
 
@@ -38,7 +35,7 @@ def store(here: Path) -> Store:
 
 def check(*arguments: str) -> tuple[int, str]:
     """Exit code, as `blurb.cli._exit.run` gives it, and all that was said."""
-    result = CliRunner().invoke(cli, ["check", *arguments])
+    result = run("check", *arguments)
     known = isinstance(result.exception, BlurbError)
     return 2 if known else result.exit_code, result.output + (
         str(result.exception) if known else ""
@@ -76,7 +73,7 @@ def test_damage_of_a_row_that_is_not_compared_is_no_matter_of_a_check(store: Sto
     play(store, "hurt", {"gad": 0.8})
     for path in store.root.glob("hurt/gad/*/predictions.parquet"):
         path.write_bytes(b"cut")
-    result = CliRunner().invoke(cli, ["check", "cand", "--baseline", "good"])
+    result = run("check", "cand", "--baseline", "good")
     assert (result.exit_code, result.stderr) == (0, "")
 
 
@@ -103,7 +100,7 @@ def test_a_figure_that_there_cannot_be_is_damage(value: Any, side: str, store: S
     code, told = check("cand", "--baseline", "good", "--max-drop", "99")
     assert code == 2
     assert "nan" not in told.split("Damaged:")[0]
-    shown = CliRunner().invoke(cli, ["leaderboard", "html", "--output", "runs"])
+    shown = run("leaderboard", "html", "--output", "runs")
     assert "Traceback" not in shown.output
     assert shown.exit_code == 1  # written, without the damaged trial
 
@@ -118,7 +115,7 @@ def test_a_correlation_may_be_negative(store: Store, tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", ["nan", "inf", "-inf", "-1", "1e999", "x"])
 def test_no_door_takes_a_limit_that_is_none(value: str, store: Store, tmp_path: Path) -> None:
     for command in (["check", "cand", "--baseline", "good"], ["compare", "cand", "good"]):
-        result = CliRunner().invoke(cli, [*command, "--max-drop", value])
+        result = run(*command, "--max-drop", value)
         assert (result.exit_code, "--max-drop" in result.output) == (2, True)
     if value == "x":
         return
@@ -180,8 +177,7 @@ def test_a_pipe_that_nobody_reads_is_no_regression(store: Store) -> None:
 
 
 def test_a_metric_that_is_undefined_makes_no_trial() -> None:
-    row = invented.row("m", {"gad": (80.0,)})
-    assert row.means()["gad"] == 80.0
+    assert invented.row("m", {"gad": (80.0,)}).means()["gad"] == 80.0
     from blurb.store import rescore
 
     class Odd:

@@ -1,7 +1,5 @@
 """`blurb check --state` and `blurb.check(state=)`. Oracle: docs/extensions/series-gate.md."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

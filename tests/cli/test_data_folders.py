@@ -1,17 +1,14 @@
 """A --data that is not given, or one folder too deep or too high, is told by every command that wants one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from blurb import tasks
-from blurb.cli import cli
 from blurb.corpora import demo
 from blurb.messages.errors import DataError, SettingsError
 from blurb.planning.steps import check_files
+from tests.cli.in_process import run
 
 ROW = Path(__file__).parents[2] / "docs" / "results" / "baselines" / "bigrams" / "row"
 
@@ -30,13 +27,13 @@ def places(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Path]:
 def test_a_folder_near_the_data_is_told(places: tuple[Path, Path]) -> None:
     near, meant = places
     hint = f"Did you mean --data {meant}?"
-    result = CliRunner().invoke(cli, ["data", "verify", "--data", str(near), "--tasks", "gad,hoc"])
+    result = run("data", "verify", "--data", str(near), "--tasks", "gad,hoc")
     assert result.exit_code == 1
     assert hint in result.stderr
     with pytest.raises(DataError) as caught:
         check_files(tasks.select_tasks("gad,hoc"), near)
     assert str(caught.value).endswith(hint)
-    stats = CliRunner().invoke(cli, ["data", "stats", "--data", str(near), "--tasks", "gad,hoc"])
+    stats = run("data", "stats", "--data", str(near), "--tasks", "gad,hoc")
     assert str(stats.exception).endswith(hint)
 
 
@@ -50,7 +47,7 @@ def test_nothing_is_guessed_where_nothing_is_near(tmp_path: Path) -> None:
 @pytest.mark.extensions
 @pytest.mark.parametrize("command", ["stats", "audit"])
 def test_no_option_is_named_that_is_not_there(command: str) -> None:
-    error = CliRunner().invoke(cli, ["data", command]).exception
+    error = run("data", command).exception
     assert isinstance(error, SettingsError)
     assert "--data" in str(error)
     assert "--suite" not in str(error)
@@ -73,7 +70,7 @@ def test_a_folder_that_is_not_there_and_a_file_are_two_answers(
 ) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     for name, what in (("none", "does not exist"), ("file", "is a file")):
-        result = CliRunner().invoke(cli, [*command.split(), "--data", str(tmp_path / name)])
+        result = run(*command.split(), "--data", str(tmp_path / name))
         told = f"{result.exception}{result.stderr}"
         assert str(tmp_path / name) in told
         assert what in told

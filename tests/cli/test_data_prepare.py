@@ -1,15 +1,13 @@
 """`blurb data prepare`: table, exit codes, what to get where; and the table of the guide is the registry's."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from blurb import tasks
-from blurb.cli import cli
+from tests.cli.in_process import run
 from tests.conftest import ROOT
 from tests.corpora.originals import NAMES, put, small_lists
 
@@ -21,7 +19,7 @@ def _small() -> Iterator[None]:
 
 
 def prepare(*arguments: object) -> Result:
-    return CliRunner().invoke(cli, ["data", "prepare", *map(str, arguments)])
+    return run("data", "prepare", *map(str, arguments))
 
 
 def test_all_thirteen(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """What `--dry-run` says, and what a budget buys; a trial of an encoder takes a minute to start and nothing else."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path
@@ -39,8 +37,7 @@ def test_a_dry_run_says_time_and_memory(asked: Asked, tmp_path: Path) -> None:
     result = run(*SMOKE, "--tasks", "gad,biosses", "--seeds", "2", "--dry-run")
     lines = [line.split() for line in result.stdout.splitlines()]
     assert ["task", "trials", "time", "memory"] in lines
-    gad = next(line for line in lines if line[:2] == ["gad", "2"])
-    assert gad[2:4] == ["2", "min"]
+    assert next(line for line in lines if line[:2] == ["gad", "2"])[2:4] == ["2", "min"]
     text = " ".join(result.stdout.split())
     assert "Nothing was run or written" in text
     assert re.search(r"4 trials, 1 at a time: about 4 min, \d+ MB of memory\. ", text)

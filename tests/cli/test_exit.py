@@ -1,7 +1,5 @@
 """Exit codes: 1 is a regression or a part that is missing, 2 that nothing can be said, 130 and 143 an interrupt."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import signal
@@ -12,13 +10,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from blurb.cli import cli
 from blurb.results import tables
 from blurb.system import leases
-from blurb.system.files import read_json
-from tests.cli.in_process import blurb
+from blurb.system.files import read_json, write_whole
+from tests.cli.in_process import blurb, run
 from tests.faults.commands import Command
 
 LONG = shlex.split(
@@ -178,8 +174,7 @@ def test_a_signal_to_one_worker_costs_one_trial(tmp_path: Path, start: Start) ->
     command = start([*line, "--seeds", "3", "--jobs", "2", "--set", "epochs=20"], tmp_path)
     wait(lambda: bool(list(tmp_path.glob("here/runs/*/*/.*.new/log.txt"))), command)
     (log, *_) = tmp_path.glob("here/runs/*/*/.*.new/log.txt")
-    holder = leases.read(log.parent.with_name(f"{log.parent.name[:17]}.lease"))
-    os.kill(holder.pid, signal.SIGTERM)
+    os.kill(leases.read(log.parent.with_name(f"{log.parent.name[:17]}.lease")).pid, signal.SIGTERM)
     assert command.ended(300) == 1, command.text
     assert command.text.count("The worker process died") == 2  # in its line, and at the end
     assert len(list(tmp_path.glob("here/runs/*/*/*/DONE.json"))) == 8
@@ -197,7 +192,7 @@ def test_what_nobody_foresaw_is_2_with_its_traceback(
 ) -> None:
     monkeypatch.setattr(tables, "check", lambda *_: 1 / 0)
     for more in ([], ["--check", "base"]):
-        result = CliRunner().invoke(cli, ["run", "baseline:majority", "--suite", "demo", *more])
+        result = run("run", "baseline:majority", "--suite", "demo", *more)
         assert result.exit_code == 2
         assert "ZeroDivisionError" in result.output
         assert "please report" in result.output
@@ -205,7 +200,6 @@ def test_what_nobody_foresaw_is_2_with_its_traceback(
 
 def test_a_full_disk_leaves_nothing_aside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from blurb.messages.errors import DataError
-    from blurb.system.files import write_whole
 
     def full(path: Path, content: bytes) -> int:
         path.touch()

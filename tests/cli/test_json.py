@@ -4,8 +4,6 @@ What the commands print is in `tests/golden/rendered`, which `tests/golden/test_
 each command with each of its formats.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

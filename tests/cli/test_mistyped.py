@@ -1,7 +1,5 @@
 """What people type wrongly is answered with what they meant."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +16,7 @@ from blurb.messages.errors import BlurbError, ErrorGroup, Notice, UnknownName, n
 from blurb.planning import trials
 from blurb.planning.options import RunOptions
 from blurb.planning.request import make_request
+from tests.cli.in_process import ran, run
 from tests.store.fakes import stored, trial
 
 RUN = ("run", "scratch:tiny", "--suite", "demo")
@@ -26,10 +25,7 @@ RUN = ("run", "scratch:tiny", "--suite", "demo")
 def test_no_group_is_without_suggestions() -> None:
     for name, command in ((name, cli.get_command(None, name)) for name in cli.list_commands(None)):  # type: ignore[attr-defined, arg-type]
         if hasattr(command, "commands"):
-            assert (
-                "Did you mean"
-                in CliRunner().invoke(cli, [name, f"{next(iter(command.commands))}x"]).output
-            ), name
+            assert "Did you mean" in run(name, f"{next(iter(command.commands))}x").output, name
 
 
 @pytest.mark.parametrize(
@@ -48,21 +44,21 @@ def test_no_group_is_without_suggestions() -> None:
 )
 def test_nothing_is_no_value(words: list[str], named: str) -> None:
     """As of a variable of a shell that is not set: `--tasks ""` was all, `--predictions ""` the working folder."""
-    done = CliRunner().invoke(cli, words)
+    done = run(*words)
     assert done.exit_code == 2
     assert f"{named} is given as an empty text" in done.output
 
 
 def test_nothing_may_be_typed_where_it_is_the_default() -> None:
     words = ["leaderboard", "add", "--model", "m", "--source", "s", "--version", ""]
-    assert "empty text" not in CliRunner().invoke(cli, words).output
+    assert "empty text" not in run(*words).output
 
 
 @pytest.mark.parametrize(
     ("typed", "meant"), [("learning_rate", "lr"), ("max_seq_length", "max_length")]
 )
 def test_settings_by_the_names_of_transformers(typed: str, meant: str) -> None:
-    error = CliRunner().invoke(cli, [*RUN, "--set", f"{typed}=1"]).exception
+    error = run(*RUN, "--set", f"{typed}=1").exception
     assert isinstance(error, UnknownName)
     assert f"Did you mean '{meant}'?" in str(error)
 
@@ -142,7 +138,7 @@ def test_all_that_is_mistyped_is_told_at_once(
     typed: list[str], told: list[str], here: Path
 ) -> None:
     stored(Path("runs"), "checkpoint", trial("gad"), score=0.8)
-    error = CliRunner().invoke(cli, typed).exception
+    error = run(*typed).exception
     assert isinstance(error, ErrorGroup)
     assert len(error.errors) == len(told)
     assert [one.partition(".")[0] for one in str(error).split("\n") if one[:1].isdecimal()][1:] == [
@@ -178,26 +174,20 @@ def test_names_of_a_show_command_and_of_python() -> None:
     assert shown.startswith("head bilstm-crf (")
     assert blurb.load_dataset("GAD", suite="demo") is not None
     assert building.resolve_model("baseline:Majority").weights == "baseline:majority"
-    assert (
-        CliRunner().invoke(cli, ["protocols", "show", "Quick"], catch_exceptions=False).exit_code
-        == 0
-    )
-    assert (
-        CliRunner().invoke(cli, ["tasks", "show", "NCBI_disease"], catch_exceptions=False).exit_code
-        == 0
-    )
+    ran(["protocols", "show", "Quick"])
+    ran(["tasks", "show", "NCBI_disease"])
 
 
 def test_a_file_of_that_name_is_proposed(here: Path) -> None:
     for name in ("my-doc", "mine"):
         Path(f"{name}.toml").touch()
     for typed in (["--tasks", "my-doc"], ["--protocol", "mine"]):
-        error = CliRunner().invoke(cli, [*RUN, "--dry-run", *typed]).exception
+        error = run(*RUN, "--dry-run", *typed).exception
         assert f"Write ./{typed[1]}.toml for the file of that name." in str(error)
 
 
 def test_a_head_that_fits_no_task_is_one_error_with_a_way_out(tmp_path: Path) -> None:
-    result = CliRunner().invoke(cli, [*RUN, "--head", "crf", "--output", str(tmp_path)])
+    result = run(*RUN, "--head", "crf", "--output", str(tmp_path))
     told = str(result.exception)
     assert not isinstance(result.exception, ErrorGroup)
     assert told.count("does not support") == 1
@@ -209,7 +199,7 @@ def test_a_head_that_fits_no_task_is_one_error_with_a_way_out(tmp_path: Path) ->
 
 def test_a_typo_is_answered_with_the_nearest_of_many_names(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(errors, "LISTED", 12)  # the core alone has fewer commands than the whole
-    told = CliRunner().invoke(cli, ["leaderbord"]).output
+    told = run("leaderbord").output
     assert "Did you mean 'leaderboard'? Available: " in told
     assert told.count(",") < 8
 
@@ -219,11 +209,7 @@ def test_an_empty_store_is_not_called_a_wrong_option(tmp_path: Path) -> None:
         ((), "no finished row yet; blurb run"),
         (("--model", "x*"), "matches the options."),
     ):
-        assert said in str(
-            CliRunner()
-            .invoke(cli, ["leaderboard", "show", "--output", str(tmp_path), *more])
-            .exception
-        )
+        assert said in str(run("leaderboard", "show", "--output", str(tmp_path), *more).exception)
 
 
 # Small things that people type or see once, each with the answer that it should have.

@@ -1,7 +1,5 @@
 """Options as they are declared: one that is missing is said, one that is given twice is an error, and lists add up."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint

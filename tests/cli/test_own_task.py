@@ -1,20 +1,16 @@
 """A task of a file through `blurb run`: its type in the tables, and the names that it cannot have."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from blurb import tasks
-from blurb.cli import cli
 from blurb.messages.errors import BlurbError, SettingsError
 from blurb.results import from_store
 from blurb.results.results_csv import read_lines
 from blurb.store.store import Store
-from tests.cli.in_process import ran
+from tests.cli.in_process import ran, run
 
 WORDS = "Kalo\tB\nmi\tI\ntra\tO\n\nnex\tO\nVor\tB\n\n"
 
@@ -44,7 +40,7 @@ def test_its_type_is_in_the_table(folder: Path) -> None:
     table = folder / "runs" / "results.csv"
     assert {(line["task"], line["type"]) for _, line in read_lines(table)} == {("my-genes", "ner")}
     tasks._files.clear()  # another process, which was never asked for the file
-    assert CliRunner().invoke(cli, ["rescore"]).exit_code == 0
+    ran(["rescore"])
     assert {line["type"] for _, line in read_lines(table)} == {"ner"}
 
 
@@ -63,7 +59,7 @@ def test_rules_protocols_and_options_name_its_dataset(folder: Path) -> None:
     assert "my-genes" in ran([*plan, "--tasks", "my-genes"]).output
     (folder / "rules.toml").write_text("version = 1\n[datasets.my-gene]\nmax_drop = 5\n")
     with pytest.raises(BlurbError, match="no dataset called 'my-gene'"):
-        raise CliRunner().invoke(cli, [*check, "--rules", "rules.toml"]).exception  # type: ignore[misc]
+        raise run(*check, "--rules", "rules.toml").exception  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(
@@ -77,7 +73,7 @@ def test_rules_protocols_and_options_name_its_dataset(folder: Path) -> None:
 )
 def test_a_name_of_the_stores_own_is_refused(name: str, message: str, folder: Path) -> None:
     declare(folder, name)
-    result = CliRunner().invoke(cli, ["run", "baseline:majority", "--tasks", f"./{name}.toml"])
+    result = run("run", "baseline:majority", "--tasks", f"./{name}.toml")
     assert isinstance(result.exception, SettingsError)
     assert message in str(result.exception)
     assert f"{name}.toml" in str(result.exception)

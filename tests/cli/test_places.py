@@ -1,16 +1,13 @@
 """`--output` and `--leaderboard` that lead to what is neither a store nor a table: one error, and nothing changes."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from blurb.cli import cli
 from blurb.messages.errors import BlurbError, DataError
 from blurb.system.files import write_whole
+from tests.cli.in_process import run
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
 
@@ -44,9 +41,7 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 )
 def test_places_that_cannot_be_written(places: Path, option: str, place: str, message: str) -> None:
     before = sorted(places.rglob("*"))
-    done = CliRunner().invoke(
-        cli, ["run", "baseline:majority", "--suite", "demo", "--tasks", "gad", option, place]
-    )
+    done = run("run", "baseline:majority", "--suite", "demo", "--tasks", "gad", option, place)
     assert isinstance(done.exception, BlurbError), done.output
     assert message in str(done.exception)
     assert sorted(places.rglob("*")) == before

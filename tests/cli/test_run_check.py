@@ -1,7 +1,5 @@
 """`blurb run --check`: the same answers as `blurb check`, also across what the user names."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`blurb runs`: rows as files, and the tables after a row is renamed or removed."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path
@@ -66,8 +64,7 @@ def test_the_trials_of_a_row(store: Store) -> None:
 
 def test_looking_writes_nothing(store: Store) -> None:
     before = {path: path.stat().st_mtime_ns for path in Path().rglob("*")}
-    for arguments in ((), ("show", "part")):
-        assert run(*arguments).exit_code == 0
+    assert {run(*arguments).exit_code for arguments in ((), ("show", "part"))} == {0}
     assert {path: path.stat().st_mtime_ns for path in Path().rglob("*")} == before
 
 
@@ -131,8 +128,7 @@ def test_one_of_several_rows_of_a_model(here: Path) -> None:
     assert run("rm", first, "--yes").exit_code == 0
     assert run("rename", second, "mine").exit_code == 0
     after = {row.name: row.means() for row in from_store.read(Store(Path("runs")))}
-    gone = before.pop(first)
-    assert gone
+    assert before.pop(first)
     assert after.pop("mine quick batch_size=16 epochs=40 lr=0.01") == before.pop(second)
     assert after == before
     assert not Path("runs/other-encoder").exists()
@@ -158,6 +154,5 @@ def test_tables_of_another_store_are_left_alone_and_it_is_said(store: Store) -> 
     ],
 )
 def test_what_is_wrong_is_said(store: Store, arguments: list[str], told: str) -> None:
-    result = run(*arguments)
-    assert told in str(result.exception)
+    assert told in str(run(*arguments).exception)
     assert sorted(path.name for path in store.root.iterdir() if path.is_dir()) == ["part", "whole"]

@@ -1,7 +1,5 @@
 """What the user waits for: `--help` and `tasks` load nothing heavy; every command and option has help."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -93,6 +91,42 @@ def loaded(
 
 def test_start_up_loads_nothing_heavy(tmp_path: Path) -> None:
     assert [found for _, found in loaded(LIGHT, HEAVY, tmp_path)] == [[]] * len(LIGHT)
+
+
+COMPLETED = (
+    ["runs", "show", "--output", "mine"],
+    ["run", "m", "--head"],
+    ["run", "m", "--tasks"],
+    ["run"],
+)
+
+
+@pytest.mark.parametrize(
+    ("code", "heavy"),
+    [
+        ("import blurb", (*HEAVY, "click", "rich", "numpy")),
+        ("import blurb.metrics", (*HEAVY, "seqeval")),
+        ("import blurb.heads", ("torch", "transformers", "blurb.heads._base")),
+        ("from blurb import tasks; tasks.select_tasks('all')", (*HEAVY, "numpy")),
+        (
+            "import blurb; blurb.score('gad', ['0'] * 240, suite='demo')",
+            ("torch", "transformers", "datasets", "pandas", "sklearn"),
+        ),
+        (
+            "from click.shell_completion import ShellComplete; from blurb.cli import cli; "
+            "complete = ShellComplete(cli, {}, 'blurb', 'X').get_completions; "
+            f"[complete(line, '') for line in {COMPLETED!r}]",
+            HEAVY,
+        ),
+    ],
+    ids=["blurb", "metrics", "heads", "tasks", "score", "completion"],
+)
+def test_python_loads_nothing_heavy(code: str, heavy: tuple[str, ...], store: Path) -> None:
+    shown = f"import sys; {code}; print([name for name in {heavy!r} if name in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-c", shown], capture_output=True, text=True, check=True, cwd=store.parent
+    )
+    assert done.stdout == "[]\n"
 
 
 @pytest.mark.costly
@@ -242,8 +276,7 @@ def store(here: Path) -> Path:
     ],
 )
 def test_values(line: str, typed: str, values: list[str]) -> None:
-    found = complete(line, typed)
-    assert sorted(found) == sorted(values)
+    assert sorted(complete(line, typed)) == sorted(values)
 
 
 @pytest.mark.extensions
@@ -374,24 +407,6 @@ cat told
         "blurb errors ./min": "blurb errors ./mine/",
     }
     assert shell("zsh", "-f", "-c", script, "zsh", *lines) == [*lines.values()]
-
-
-def test_completion_loads_nothing_heavy(store: Path) -> None:
-    lines = (
-        ["runs", "show", "--output", "mine"],
-        ["run", "m", "--head"],
-        ["run", "m", "--tasks"],
-        ["run"],
-    )
-    code = (
-        "import sys\nfrom click.shell_completion import ShellComplete\nfrom blurb.cli import cli\n"
-        f"for line in {lines!r}:\n    ShellComplete(cli, {{}}, 'blurb', 'X').get_completions(line, '')\n"
-        f"print([name for name in {HEAVY!r} if name in sys.modules])"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=store.parent
-    )
-    assert done.stdout == "[]\n"
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,8 @@
 """`blurb status`, `retry`, `gc` and `runs verify` on stores of which everything is known."""
 
-from __future__ import annotations
-
 import csv
 import io
+import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
@@ -179,8 +178,7 @@ def test_leftovers_go_and_nothing_else(mixed: Store) -> None:
         file.write_text("{}")
     kept = running.with_name(f".{running.name}.0123.{NEW}")  # of the trial at hand
     kept.mkdir()
-    listed = run("gc", "--dry-run", "--format", "csv").output
-    found = list(csv.DictReader(io.StringIO(listed)))
+    found = list(csv.DictReader(io.StringIO(run("gc", "--dry-run", "--format", "csv").output)))
     assert {Path(line["path"]) for line in found} == {*junk, *files}
     assert [line["bytes"] for line in found if line["kind"] == "checkpoint"] == ["100", "100"]
     assert all(path.exists() for path in (*junk, *files))
@@ -224,8 +222,6 @@ def test_a_removed_row_is_run_by_no_worker(store: Store) -> None:
 def test_a_lease_of_a_dead_machine_goes_after_a_while(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import os
-
     monkeypatch.setattr(leases, "LIMIT", 0.5)
     (one, *_) = trials(store)
     one.path.parent.mkdir(parents=True, exist_ok=True)

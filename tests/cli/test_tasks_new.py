@@ -1,7 +1,5 @@
 """`blurb tasks new` for a corpus in CSV or in one file: what is written is read back, equal to the rows of the file."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

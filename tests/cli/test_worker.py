@@ -1,7 +1,5 @@
 """`blurb worker`: joins what others began, and says what it did."""
 
-from __future__ import annotations
-
 import shlex
 import shutil
 from pathlib import Path
@@ -42,14 +40,12 @@ def test_a_worker_does_what_is_left_and_the_sweep_ends(begun: Path) -> None:
     assert len(list(begun.glob("*/*/*/DONE.json"))) == 4
     assert len(Path("leaderboard.csv").read_text().splitlines()) == 3
     assert sweeps.folders(begun) == []
-    ended = run("worker")
-    assert "has no sweep to join" in str(ended.exception)
+    assert "has no sweep to join" in str(run("worker").exception)
 
 
 def test_a_part_and_then_the_others(begun: Path) -> None:
     (folder,) = sweeps.folders(begun)
-    found = run("worker", "--sweep", str(folder), "--part", "1")
-    assert "2 trials done here" in found.output
+    assert "2 trials done here" in run("worker", "--sweep", str(folder), "--part", "1").output
     assert "2 trials done here, 0 failed, 2 done before." in run("worker", "--jobs", "1").output
     late = ran(["worker", "--sweep", str(folder), "--part", "0"])
     assert "0 trials done here" in late.output
@@ -60,8 +56,7 @@ def test_a_part_and_then_the_others(begun: Path) -> None:
 def test_places_of_this_machine(begun: Path, tmp_path: Path) -> None:
     """The data lies elsewhere; and other data is refused, as it would be another trial."""
     (folder,) = sweeps.folders(begun)
-    there = sweeps.read(folder)[0].data.folder
-    moved = shutil.copytree(there, tmp_path / "moved")
+    moved = shutil.copytree(sweeps.read(folder)[0].data.folder, tmp_path / "moved")
     changed = next((moved / "GAD").glob("train*"))
     changed.write_text(changed.read_text().replace("1\n", "0\n", 1))
     found = run("worker", "--data", str(moved), "--device", "cpu")

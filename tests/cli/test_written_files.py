@@ -1,7 +1,5 @@
 """What a command writes replaces neither what it was given nor a file of a store."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -59,13 +57,11 @@ def test_files_of_a_store_are_known_before_they_are_there(name: str, tmp_path: P
 
 def test_beside_the_files_of_a_store_there_is_place(tmp_path: Path) -> None:
     _store(tmp_path)
-    export = ["data", "export", "--suite", "demo", "--tasks", "gad", "--out", "runs/gad"]
-    done(export, tmp_path)
+    done(["data", "export", "--suite", "demo", "--tasks", "gad", "--out", "runs/gad"], tmp_path)
 
 
 @pytest.mark.parametrize(("command", "other"), INPUTS)
 def test_an_input_is_not_replaced(command: str, other: str, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a", encoding="utf-8")
-    told = refused(command.format("a.txt").split(), tmp_path)
-    assert f"is the file of '{other}" in told
+    assert f"is the file of '{other}" in refused(command.format("a.txt").split(), tmp_path)
     assert [each.read_text("utf-8") for each in tmp_path.iterdir()] == ["a"]

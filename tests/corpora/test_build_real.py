@@ -9,7 +9,7 @@ import pytest
 
 from blurb import tasks
 from blurb.corpora.build import build_task, words
-from blurb.corpora.releases import Release
+from blurb.corpora.releases import Release, load_split_lists
 from blurb.data import manifest
 from blurb.data.loading import read_split
 from blurb.tasks import SPLITS, Split
@@ -146,8 +146,6 @@ def test_ebm_picos_documents_taken_apart_are_put_together_again(
 
 
 def test_the_lists_are_those_of_the_kit(test_data: Path) -> None:
-    from blurb.corpora.releases import load_split_lists
-
     for name, folder in (("ebm_pico", "ebmnlp"), ("hoc", "HoC")):
         for split in SPLITS:
             text = (

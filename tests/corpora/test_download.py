@@ -9,16 +9,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-from blurb.cli import cli
 from blurb.corpora import download
 from blurb.corpora.download import fetch
 from blurb.messages.errors import DataError
 from blurb.tasks import Download, load_suite, select_tasks
-from tests.cli.in_process import ran
+from tests.cli.in_process import ran, run
 from tests.corpora.originals import FILES, small_lists, tarred
 
 CONTENT = bytes(range(256)) * 2_000
@@ -122,6 +121,11 @@ def wanted(server: Server, pinned: bool = True) -> Download:
     )
 
 
+def refused(one: Download, folder: Path, said: str, **more: Any) -> None:
+    with pytest.raises(DataError, match=said):
+        fetch(one, folder, **more)
+
+
 @pytest.mark.costly
 @pytest.mark.parametrize("pinned", [True, False])
 @pytest.mark.parametrize(
@@ -170,10 +174,11 @@ def test_an_answer_that_was_not_asked_for_is_an_error(
     server: Server, tmp_path: Path, ways: list[str], pinned: bool
 ) -> None:
     server.ways = list(ways)
-    with pytest.raises(
-        DataError, match=r"/file sent what was not asked for \(HTTP status 20\d, part .*\)"
-    ):
-        fetch(wanted(server, pinned), tmp_path)
+    refused(
+        wanted(server, pinned),
+        tmp_path,
+        r"/file sent what was not asked for \(HTTP status 20\d, part .*\)",
+    )
     assert not (tmp_path / "deep" / "file.bin").exists()
     assert not list(tmp_path.rglob("*.part"))  # the next try begins anew
 
@@ -205,8 +210,7 @@ def test_a_file_without_a_known_hash_is_there_already_unless_it_is_asked_for_aga
     target.write_bytes(b"old")
     assert not fetch(unpinned, tmp_path)
     server.ways = ["404"]
-    with pytest.raises(DataError, match="status 404"):
-        fetch(unpinned, tmp_path, again=True)
+    refused(unpinned, tmp_path, "status 404", again=True)
     assert target.read_bytes() == b"old"  # until the new one is whole
     server.ways = ["cut", "well"]
     assert fetch(unpinned, tmp_path, again=True)
@@ -218,8 +222,7 @@ def test_a_file_without_a_known_hash_is_there_already_unless_it_is_asked_for_aga
 
 def test_an_interrupted_fetch_is_continued_by_the_next(server: Server, tmp_path: Path) -> None:
     server.ways = ["cut", "404"]
-    with pytest.raises(DataError, match="status 404"):
-        fetch(wanted(server), tmp_path)
+    refused(wanted(server), tmp_path, "status 404")
     assert not (tmp_path / "deep" / "file.bin").exists()
     server.ways = ["well"]
     assert fetch(wanted(server), tmp_path)
@@ -244,8 +247,7 @@ def test_what_no_try_heals(
     server: Server, tmp_path: Path, ways: list[str], pinned: bool, message: str, tries: int
 ) -> None:
     server.ways = ways
-    with pytest.raises(DataError, match=message):
-        fetch(wanted(server, pinned), tmp_path)
+    refused(wanted(server, pinned), tmp_path, message)
     assert not (tmp_path / "deep" / "file.bin").exists()
     assert len(server.ranges) == tries
 
@@ -255,14 +257,12 @@ def test_a_server_that_never_ends_is_left(
 ) -> None:
     monkeypatch.setattr(download, "MOST_BYTES", 1_000)
     server.ways = ["endless"]
-    with pytest.raises(DataError, match="more than the expected 1,000 bytes"):
-        fetch(wanted(server, pinned=False), tmp_path)
+    refused(wanted(server, pinned=False), tmp_path, "more than the expected 1,000 bytes")
 
 
 def test_another_file_of_the_same_size_is_not_taken(server: Server, tmp_path: Path) -> None:
     server.files["/file"] = CONTENT[::-1]
-    with pytest.raises(DataError, match="not the expected file"):
-        fetch(wanted(server), tmp_path)
+    refused(wanted(server), tmp_path, "not the expected file")
     assert not list(tmp_path.rglob("*.bin*.part"))
 
 
@@ -270,8 +270,9 @@ def test_no_server_and_an_unencrypted_redirect(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(download, "PAUSE", 0.01)
-    with pytest.raises(DataError, match="set BLURB_MIRROR or https_proxy"):
-        fetch(Download("http://127.0.0.1:9/file", "file"), tmp_path)
+    refused(
+        Download("http://127.0.0.1:9/file", "file"), tmp_path, "set BLURB_MIRROR or https_proxy"
+    )
     request = download.urllib.request.Request("https://example.org/file")
     with pytest.raises(DataError, match="not encrypted"):
         download._NoDowngrade().redirect_request(
@@ -299,8 +300,7 @@ def test_the_login_of_a_mirror_reaches_the_mirror_and_no_message(
         fetch(Download("http://127.0.0.1:9/x", "b.tsv"), tmp_path)
     assert "cret" not in str(caught.value)
     monkeypatch.setenv("BLURB_MIRROR", "mirror.example")
-    with pytest.raises(DataError, match="BLURB_MIRROR must start with"):
-        fetch(Download("http://127.0.0.1:9/x", "b.tsv"), tmp_path)
+    refused(Download("http://127.0.0.1:9/x", "b.tsv"), tmp_path, "BLURB_MIRROR must start with")
 
 
 def test_a_server_without_an_address_is_asked_for_once_and_nothing_comes_next(
@@ -325,7 +325,7 @@ def test_a_server_without_an_address_is_asked_for_once_and_nothing_comes_next(
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("BLURB_MIRROR", "http://nowhere.example")
     arguments = ["data", "download", "--out", str(tmp_path), "--tasks", "hoc", "--accept-licences"]
-    result = CliRunner().invoke(cli, arguments)
+    result = run(*arguments)
     assert result.exit_code == 2
     assert len(asked) == 1
     assert "hoc/Hallmarks-of-Cancer.tar.gz: not downloaded" in result.stderr
@@ -338,8 +338,7 @@ def test_a_folder_that_cannot_be_written(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "deep" / "file.bin.part").mkdir(parents=True)
-    with pytest.raises(DataError, match="cannot be written"):
-        fetch(wanted(server), tmp_path)
+    refused(wanted(server), tmp_path, "cannot be written")
 
 
 def test_many_at_once_fetch_once(server: Server, tmp_path: Path) -> None:
@@ -368,14 +367,14 @@ def test_the_command_says_what_can_be_fetched_again(
     arguments = ["data", "download", "--out", str(tmp_path), "--tasks", "hoc", "--accept-licences"]
     with small_lists():
         server.files[f"/{path}"] = damage(whole)
-        result = CliRunner().invoke(cli, arguments)
+        result = run(*arguments)
         assert (result.exit_code, f"HoC: {verdict}" in result.stderr) == (1, True)
         assert f"No hash is pinned for {path}" in result.stderr
         server.files[f"/{path}"] = whole
-        result = CliRunner().invoke(cli, arguments)
+        result = run(*arguments)
         assert f"{path}: already present" in result.stderr
         assert "--again" in result.stderr
-        result = CliRunner().invoke(cli, [*arguments, "--again"])
+        result = run(*arguments, "--again")
         assert f"{path}: downloaded" in result.stderr
         assert "HoC: differs" in result.stderr  # three abstracts; but whole
         assert "--again" not in result.stderr  # once more would not help
@@ -392,19 +391,19 @@ def test_the_command_fetches_checks_and_says_what_is_left(
         for one in task.source.downloads:
             server.files[f"/{one.path}"] = (test_data / "raw_data" / one.path).read_bytes()
     arguments = ["data", "download", "--out", str(tmp_path), "--tasks"]
-    result = CliRunner().invoke(cli, [*arguments, "ncbi-disease,gad"])
+    result = run(*arguments, "ncbi-disease,gad")
     assert isinstance(result.exception, DataError)
     assert "--accept-licences" in str(result.exception)
     assert server.ranges == []
     result = ran([*arguments, "ncbi-disease,gad", "--accept-licences"])
     assert result.output.count("identical") == 2
-    result = CliRunner().invoke(cli, [*arguments, "gad,bioasq", "--accept-licences"])
+    result = run(*arguments, "gad,bioasq", "--accept-licences")
     assert result.exit_code == 1
     assert "already present" in result.output
     assert "register" in result.output
     server.files["/GAD/1/test.tsv"] += b"\n"
     (tmp_path / "GAD" / "1" / "test.tsv").unlink()
-    result = CliRunner().invoke(cli, [*arguments, "gad", "--accept-licences"])
+    result = run(*arguments, "gad", "--accept-licences")
     assert result.exit_code == 2
     assert "--again" not in result.output  # its files are pinned
 

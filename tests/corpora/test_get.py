@@ -5,17 +5,16 @@ from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 from blurb import tasks
-from blurb.cli import cli
 from blurb.corpora import download
 from blurb.corpora.download import Got, get
 from blurb.data import loading
 from blurb.messages.errors import DataError
 from blurb.planning.steps import available_tasks
 from blurb.tasks import Download
-from tests.cli.in_process import ran
+from tests.cli.in_process import ran, run
 from tests.corpora.originals import FILES, NAMES, put, small_lists
 
 
@@ -78,7 +77,7 @@ def test_a_download_that_fails_is_said_and_the_next_call_goes_on(tmp_path: Path)
 
 
 def _command(*arguments: str) -> Result:
-    return CliRunner().invoke(cli, ["data", "get", *arguments])
+    return run("data", "get", *arguments)
 
 
 def test_one_table_at_the_end_and_the_folder_is_the_default_of_others(
@@ -99,7 +98,7 @@ def test_one_table_at_the_end_and_the_folder_is_the_default_of_others(
         in ran(["run", "baseline:majority", "--protocol", "smoke", "--dry-run"]).stderr
     )
     # Not BLURB's
-    assert CliRunner().invoke(cli, ["data", "verify", "--tasks", "gad"]).exit_code == 1
+    assert run("data", "verify", "--tasks", "gad").exit_code == 1
 
 
 def test_nothing_is_fetched_before_the_licences_are_accepted(tmp_path: Path) -> None:

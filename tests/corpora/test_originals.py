@@ -244,8 +244,7 @@ def test_loading_prefers_prepared_rows_and_takes_all_splits_from_them(tmp_path: 
     assert {split: rows[0]["id"] for split, rows in loaded.splits.items()} == {
         one: one for one in tasks.SPLITS
     }
-    assert loaded.splits["dev"][0]["head"] == ROW["head"]
-    assert loaded.verdict == "differs"
+    assert (loaded.splits["dev"][0]["head"], loaded.verdict) == (ROW["head"], "differs")
     prepared.path_of(tmp_path, TASK, "dev").unlink()  # never the rest from elsewhere
     with pytest.raises(DataError, match=r"dev\.jsonl: the file is missing"):
         load_original(TASK, tmp_path)

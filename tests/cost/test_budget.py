@@ -3,13 +3,12 @@
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from blurb.cli import cli
 from blurb.cost.budget import LADDER, UNITS, budget_seconds, choose
 from blurb.messages.errors import SettingsError
 from blurb.messages.text import format_duration, format_size
 from blurb.protocols import protocol
+from tests.cli.in_process import run
 from tests.cost.settings import estimate
 
 FAST = {"gad": 60, "biosses": 5, "hoc": 120}
@@ -88,7 +87,7 @@ def test_the_option_of_a_time_is_named(name: str, text: str, tmp_path: Path) -> 
 
     with pytest.raises(SettingsError, match=rf"^--{name} must be .*\(got '{text}'\)"):
         watch(tmp_path, "gad", **{name: text})  # type: ignore[arg-type]
-    typed = CliRunner().invoke(cli, ["watch", str(tmp_path), "--tasks", "gad", f"--{name}", text])
+    typed = run("watch", str(tmp_path), "--tasks", "gad", f"--{name}", text)
     assert f"--{name} must be" in str(typed.exception)
 
 

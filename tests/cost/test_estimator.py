@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from click.testing import CliRunner
 from hypothesis import given, strategies as st
 
 from blurb import tasks
 from blurb.api.running import Throttled
-from blurb.cli import cli
 from blurb.cost import work
 from blurb.cost.estimator import Estimator, with_predictions
 from blurb.cost.work import SplitSample, TimedStep, Work, count_work, sample_splits, time_step
@@ -28,6 +26,7 @@ from blurb.planning.trials import Planned
 from blurb.results.tables import rebuild
 from blurb.store.store import Store, read_json, write_json
 from blurb.store.trial import Trial
+from tests.cli.in_process import ran
 from tests.conftest import Builder
 from tests.cost.settings import made_up_step
 from tests.planning.requests import request
@@ -189,9 +188,9 @@ def test_no_garbage_is_collected_for_what_is_done(
     monkeypatch.setattr(
         "blurb.execution.worker.gc.collect", lambda *given: collected.append(1) or collect(*given)
     )
-    assert CliRunner().invoke(cli, command, catch_exceptions=False).exit_code == 0
+    ran(command)
     assert len(collected) == 2
-    assert CliRunner().invoke(cli, command, catch_exceptions=False).exit_code == 0
+    ran(command)
     assert len(collected) == 2
 
 

@@ -64,8 +64,7 @@ AT_HAND = [
 @pytest.mark.parametrize(("name", "split"), AT_HAND)
 def test_counts_and_hash(real_rows: Rows, name: str, split: Split) -> None:
     rows, task = real_rows(name, split), tasks.get(name)
-    found = COUNTS[name][SPLITS.index(split)]
-    units, size, words = found
+    units, size, words = COUNTS[name][SPLITS.index(split)]
     assert (task.task_type.size(rows), len(rows)) == (units, size)
     assert task.expected(split) == units
     if words is not None:

@@ -32,8 +32,7 @@ def spans_of(tagged: list[str]) -> set[tuple[int, int, str]]:
     found: set[tuple[int, int, str]] = set()
     start = None
     for place, tag in enumerate([*tagged, "O"]):
-        kind = tag[2:]
-        goes_on = tag[:1] == "I" and start is not None and tagged[place - 1][2:] == kind
+        goes_on = tag[:1] == "I" and start is not None and tagged[place - 1][2:] == tag[2:]
         if start is not None and not goes_on:
             found.add((start, place, tagged[start][2:]))
             start = None

@@ -130,8 +130,7 @@ def test_examine_reports_what_is_missing_and_what_is_broken(tmp_path: Path) -> N
     put(tmp_path, "gad", SAMPLES["gad"], "train")
     put(tmp_path, "gad", "index\tsentence\tlabel\n0\tkalo\t1\n", "dev")
     found = examine_task(task, tmp_path)
-    assert found.counts == {"train": 2}
-    assert found.missing == ("test",)
+    assert (found.counts, found.missing) == ({"train": 2}, ("test",))
     assert len(found.errors) == 1
     assert ":2: expected exactly @GENE$ and @DISEASE$" in str(found.errors[0])
     assert found.verdict == "differs"

@@ -15,11 +15,6 @@ from tests.conftest import Builder
 from tests.rewriting import rewrite
 
 
-@pytest.fixture
-def copy(checkpoint: Builder, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "mine"))
-
-
 @pytest.mark.parametrize("kind", ["bert_uncased", "roberta", "deberta"])
 def test_nothing_is_wrong_with_a_whole_one(checkpoint: Builder, kind: str) -> None:
     report = examine(checkpoint(kind))
@@ -115,7 +110,7 @@ WRITTEN: dict[str, tuple[str, str | dict[str, Any], str, str]] = {
     "family": (
         "config.json",
         {"architectures": ["RobertaForMaskedLM"]},
-        "has the type bert, as which the weights were loaded, but they were saved by RobertaForMaskedLM",
+        "loaded as bert, the type in config.json, but they were saved by RobertaForMaskedLM",
         '"model_type": "roberta"',
     ),
     "json": ("config.json", "{", "not a valid JSON file", "save_pretrained"),

@@ -176,8 +176,7 @@ def test_what_runs_is_not_wrong(store: Store) -> None:
     _predictions(store)
     with leases.held(store.lease(place(store))):
         report = examine(store.root)
-    assert report.problems == []
-    assert report.facts["running"] == 1
+    assert (report.problems, report.facts["running"]) == ([], 1)
 
 
 def test_one_trial(store: Store) -> None:
@@ -198,8 +197,7 @@ def written(store: Store, tmp_path: Path) -> Path:
 @pytest.mark.parametrize("name", ["results.csv", "leaderboard.csv"])
 def test_tables_that_are_right(written: Path, name: str) -> None:
     report = examine(written / name)
-    assert report.problems == []
-    assert report.facts["rows"] == 2
+    assert (report.problems, report.facts["rows"]) == ([], 2)
 
 
 def _alter(path: Path, line: int, change: Callable[[str], str]) -> None:
@@ -267,8 +265,7 @@ def problems(jobs: list[Job]) -> list[Fault]:
     """What is said of a store with nothing but this sweep."""
     sweeps.write(jobs[0].store, jobs)
     report = examine(jobs[0].store)
-    assert report.kind == "store"
-    assert report.facts["sweeps"] == 1
+    assert (report.kind, report.facts["sweeps"]) == ("store", 1)
     return list(report.problems)
 
 

@@ -9,13 +9,12 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from blurb import data, tasks
-from blurb.cli import cli
 from blurb.corpora import demo
 from blurb.execution import data_sources
 from blurb.execution.data_sources import DataSource
+from tests.cli.in_process import ran
 
 
 @pytest.fixture
@@ -47,7 +46,7 @@ def test_a_command_reads_every_corpus_once(
     command = shlex.split(
         f"run baseline:majority baseline:constant --data {folder} --protocol smoke --tasks gad,biosses,hoc"
     )
-    assert CliRunner().invoke(cli, command, catch_exceptions=False).exit_code == 0
+    ran(command)
     assert reads == {
         (task, split): 1 for task in ("gad", "biosses", "hoc") for split in tasks.SPLITS
     }

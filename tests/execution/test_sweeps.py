@@ -7,10 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from blurb.checkpoints import ModelSource
-from blurb.cli import cli
 from blurb.execution import stale_files, sweeps
 from blurb.execution.data_sources import DataSource
 from blurb.execution.engine import Engine, Sweep
@@ -21,6 +19,7 @@ from blurb.planning import trials
 from blurb.store.store import LEASE, ROWS_LEASE, Store
 from blurb.system.files import hidden_name
 from blurb.system.lease_records import LeaseRecord
+from tests.cli.in_process import run
 from tests.planning.test_trials import CONSTANT, DATA, FIRST, MAJORITY, SECOND, Played, request
 
 
@@ -234,8 +233,8 @@ def test_copies_of_a_killed_prepare(tmp_path: Path) -> None:
         (folder / "train.tsv").write_text("x")
     for folder in (left, mine, tmp_path / "GAD"):
         os.utime(folder, (1, 1))
-    listed = CliRunner().invoke(cli, ["gc", "--data", str(tmp_path), "--dry-run"])
+    listed = run("gc", "--data", str(tmp_path), "--dry-run")
     assert "1 leftover would go" in listed.output
-    removed = CliRunner().invoke(cli, ["gc", "--data", str(tmp_path)])
+    removed = run("gc", "--data", str(tmp_path))
     assert (removed.exit_code, "1 leftover removed" in removed.output) == (0, True)
     assert sorted(tmp_path.iterdir()) == sorted([new, mine, tmp_path / "GAD"])

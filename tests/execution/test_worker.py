@@ -46,13 +46,6 @@ from tests.rewriting import csv_lines
 MAJORITY = building.resolve_model("baseline:majority")
 
 
-@pytest.fixture(scope="module")
-def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("suite") / "data"
-    demo.write(folder)
-    return folder
-
-
 @pytest.fixture
 def job(suite: Path, tmp_path: Path) -> Callable[..., Job]:
     """One job of the smoke protocol: at most 64 units a split."""
@@ -241,8 +234,7 @@ def test_any_error_is_that_of_one_trial_and_is_gone_when_it_succeeds(
     assert (outcome.status, outcome.message) == ("failed", "ZeroDivisionError: by nothing")
     assert hidden.message == "ZeroDivisionError: ***"
     told = read_json(failure_of(one))
-    assert told["message"] == outcome.message
-    assert told["trial"] == one.trial.content
+    assert (told["message"], told["trial"]) == (outcome.message, one.trial.content)
     assert "in breaks" in told["traceback"]
     assert {path.name for path in one.path.parent.iterdir()} == {failure_of(one).name}
     assert logging.getLogger("blurb").handlers == handlers

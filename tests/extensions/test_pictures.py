@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from blurb.extensions.reports.plots._style import digest
 from tests.rewriting import csv_lines
 
 pytest.importorskip("matplotlib")
@@ -26,15 +27,11 @@ def test_the_page_is_of_the_tables() -> None:
 
 
 def test_the_picture_of_the_page_is_of_the_page() -> None:
-    from blurb.extensions.reports.plots._style import digest
-
     assert pictures.stamped(pictures.PICTURE) == digest(pictures.PAGE.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("path", ABLATIONS, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_ablations_are_of_their_tables(path: Path) -> None:
-    from blurb.extensions.reports.plots._style import digest
-
     lines = [
         [line[name] for name in ("cell", "task", "mean", "sd", "seeds")]
         for line in csv_lines(path.with_suffix(".csv"))
@@ -85,8 +82,6 @@ def test_the_pretraining_study_is_as_the_code_writes_it(test_data: Path, tmp_pat
 
 
 def test_the_growth_of_cost_is_of_the_measurement() -> None:
-    from blurb.extensions.reports.plots._style import digest
-
     found = json.loads((pictures.RESULTS / "bench" / "bench.json").read_text(encoding="utf-8"))
     assert pictures.stamped(pictures.RESULTS / "bench" / "growth.png") == digest(
         found["growth"]["figures"]
@@ -94,15 +89,11 @@ def test_the_growth_of_cost_is_of_the_measurement() -> None:
 
 
 def test_the_study_is_of_its_lines() -> None:
-    from blurb.extensions.reports.plots._style import digest
-
     found = study.figures(study.scores(pictures.RESULTS / "protocol-study"))
     assert pictures.stamped(pictures.RESULTS / "protocol-study" / "agreement.png") == digest(found)
 
 
 def test_the_vocabularies_are_of_their_report() -> None:
-    from blurb.extensions.reports.plots._style import digest
-
     folder = pictures.RESULTS / "vocabulary"
     found = json.loads((folder / "vocabulary.json").read_text(encoding="utf-8"))["tasks"]
     columns = ("model", "task", "subtokens", "words", "mentions", "whole_mentions")

@@ -8,7 +8,7 @@ import pytest
 import torch
 from scipy import stats
 
-from benchmarks.study import RESULTS, records, report
+from benchmarks.study import RESULTS, lab, records, report
 from benchmarks.study.agreement import agreement, run_sd, separated, split_tau
 from benchmarks.study.derive import ENCODERS, last_anew, lowest, make, noise
 from blurb.checkpoints import Checkpoint
@@ -208,7 +208,6 @@ def test_the_reference_beside_itself_and_its_runs() -> None:
 
 def test_the_second_family_counts_pairs_of_variants() -> None:
     """Three variants, of which the reference tells one from the others: two pairs, right or wrong."""
-    from benchmarks.study import lab
     from tests.extensions.series.test_series import made_row
 
     def rows(means: dict[str, float], losses: dict[str, float]) -> dict[str, object]:

@@ -228,8 +228,7 @@ def test_two_sweeps_at_a_time(undisturbed: Undisturbed, tmp_path: Path) -> None:
     """They share a row; both are there at the end, as if one had run after the other."""
     other = sweep(models=("baseline:majority", "baseline:bigrams"))
     one_by_one, together = tmp_path / "one-by-one", tmp_path / "together"
-    for arguments in (undisturbed.arguments, other):
-        assert blurb(arguments, one_by_one)[0] == 0
+    assert {blurb(arguments, one_by_one)[0] for arguments in (undisturbed.arguments, other)} == {0}
     running = [Command(arguments, together) for arguments in (undisturbed.arguments, other)]
     assert [command.ended() for command in running] == [0, 0], [command.text for command in running]
     assert sum(command.text.count(": done in") for command in running) == 9

@@ -1,5 +1,6 @@
 """Targets, predictions by name and scores of every task type. Oracle of the scores: `blurb.metrics`."""
 
+import dataclasses
 import itertools
 import json
 from pathlib import Path
@@ -61,8 +62,6 @@ def test_every_task_has_a_formulation_of_its_type() -> None:
 
 
 def test_a_type_without_formulation_is_named() -> None:
-    import dataclasses
-
     with pytest.raises(
         UnknownName, match=r"no task type called 'documents'. Did you mean 'document'"
     ):
@@ -114,8 +113,7 @@ def test_pico_trains_on_bio_and_keeps_its_own_tags_as_gold() -> None:
 def test_the_scheme_decides_the_targets_alone(scheme: str, expected: str) -> None:
     formulation = bind(tasks.get("bc2gm"), {"tagging": scheme})
     row = _words("a b c d e f g", "B-GENE B-GENE I-GENE O B-GENE I-GENE I-GENE")
-    targets = formulation.targets([row])
-    assert [formulation.labels[i] for i in targets[0]] == expected.split(" ")
+    assert [formulation.labels[i] for i in formulation.targets([row])[0]] == expected.split(" ")
     assert formulation.gold(row) == row["tags"]
     assert formulation.constants([row]) == bind(tasks.get("bc2gm")).constants([row])
 

@@ -6,8 +6,6 @@ A store with its tables, from runs on the synthetic suite: an encoder with two s
 and numbers of others. Whatever a later blurb changes, it reads them as they are, or a new schema has a script for them.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """What a blurb of schema 1 wrote stays readable, with the same figures. Oracle: `figures.json`, committed beside it."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from collections.abc import Iterator

@@ -39,10 +39,6 @@ def test_the_mean_of_nothing_is_a_number(hidden: Tensor) -> None:
     ).all()
 
 
-def test_cls_at_the_start(hidden: Tensor, mask: Tensor) -> None:
-    assert torch.equal(poolings.get("cls")(5, 0)(hidden, mask, None), hidden[:, 0])
-
-
 def test_cls_at_the_end_is_the_last_sub_token_before_the_padding(
     hidden: Tensor, mask: Tensor
 ) -> None:
@@ -167,16 +163,6 @@ def test_entity_start(batch: tuple[torch.Tensor, ...]) -> None:
         [torch.cat([hidden[0, 1], hidden[0, 5]]), torch.cat([hidden[1, 1], hidden[1, 2]])]
     )
     torch.testing.assert_close(found, expected)
-
-
-def test_attention_weighs_what_is_there(batch: tuple[torch.Tensor, ...]) -> None:
-    hidden, mask, _ = batch
-    pooling = poolings.get("attention")(SIZE, CLS)
-    row = hidden[1, :5]
-    weights = (
-        torch.tanh(row @ pooling.inner.weight.T + pooling.inner.bias) @ pooling.score.weight[0]
-    ).softmax(0)
-    torch.testing.assert_close(pooling(hidden, mask)[1], weights @ row)
 
 
 @pytest.mark.parametrize("cls", [0, -1])

@@ -5,16 +5,15 @@ from pathlib import Path
 
 import pytest
 import torch
-from click.testing import CliRunner
 from torch import Tensor
 
-from blurb.cli import cli
 from blurb.heads import heads
 from blurb.heads._base import Head, Problem
 from blurb.heads._spec import canonical_spec, parse_spec, plugin_options
 from blurb.messages.errors import SettingsError, UnknownName
 from blurb.training.network import Network
 from blurb.training.optimizer import make_adamw
+from tests.cli.in_process import run
 from tests.training import tiny
 
 BIO = ("O", "B", "I")
@@ -166,7 +165,7 @@ def test_a_typed_object_that_is_no_head_is_refused() -> None:
 
 
 def test_the_command_lists_heads_with_options_and_origin() -> None:
-    rows = json.loads(CliRunner().invoke(cli, ["heads", "--format", "json"]).output)
+    rows = json.loads(run("heads", "--format", "json").output)
     found = {row["name"]: row for row in rows if row["kind"] == "head"}
     assert set(found) >= {"linear", "bilstm", "crf", "bilstm-crf"}
     assert (
@@ -178,4 +177,4 @@ def test_the_command_lists_heads_with_options_and_origin() -> None:
     assert (
         Path(file).read_text(encoding="utf-8").splitlines()[int(line) - 1].startswith("class CRF(")
     )
-    assert "constrained=false hidden=256 layers=1" in CliRunner().invoke(cli, ["heads"]).output
+    assert "constrained=false hidden=256 layers=1" in run("heads").output

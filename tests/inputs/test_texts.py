@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 from blurb.checkpoints import Checkpoint
 from blurb.inputs.features import Features
 from blurb.inputs.texts import around, encode_pairs, encode_relations, encode_texts
-from blurb.inputs.tokenizer import Tokenizer
+from blurb.inputs.tokenizer import SpecialTokens, Subtokens, Tokenizer
 from blurb.inputs.words import BORDERS, encode_words
 from tests import checkpoints
 from tests.conftest import Builder
@@ -96,7 +96,6 @@ class Letters(Tokenizer):
         super().__init__(None)
 
     def subtokens(self, texts):  # type: ignore[no-untyped-def]
-        from blurb.inputs.tokenizer import Subtokens
 
         return [
             Subtokens([ord(c) for c in text], list(range(len(text))), list(range(1, len(text) + 1)))
@@ -105,7 +104,6 @@ class Letters(Tokenizer):
 
     @property
     def special_tokens(self):  # type: ignore[no-untyped-def]
-        from blurb.inputs.tokenizer import SpecialTokens
 
         return SpecialTokens((ord("["),), (ord("]"),), (ord("|"),), (ord("]"),), None, (), 0)
 
@@ -156,8 +154,7 @@ def test_both_entities_survive_wherever_they_are(
     low, high = min(spans)[0], max(end for _, end in spans)
     if high - low <= length - 2:
         assert text[low:high] in kept
-    assert features.windowed == (size > length - 2)
-    assert features.truncated == 0
+    assert (features.windowed, features.truncated) == (size > length - 2, 0)
 
 
 @pytest.mark.parametrize("kind", ["bert_uncased", "roberta", "modernbert", "deberta"])

@@ -7,9 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from blurb.cli import cli
 from blurb.leaderboard import ranking
 from blurb.messages.errors import BlurbError, DataError
 from blurb.results import from_store, published, results_csv, tables
@@ -17,6 +16,7 @@ from blurb.results.schema import KEY
 from blurb.row_files.references import file_rows
 from blurb.statistics.welch import half_width
 from blurb.store.store import Store
+from tests.cli.in_process import run
 from tests.conftest import ROOT
 from tests.results import invented
 from tests.results.played import NAMES, play
@@ -37,7 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def blurb(folder: Path, here: Path) -> Callable[..., Result]:
-    return lambda *arguments: CliRunner().invoke(cli, ["leaderboard", *arguments])
+    return lambda *arguments: run("leaderboard", *arguments)
 
 
 def entry(name: str, value: float, half: float | None = None) -> ranking.RankedRow:
@@ -318,14 +318,12 @@ def test_a_contradiction_is_refused_in_either_order(
     first, other = reversed(two) if turned else two
     for command in ("show", "html"):
         arguments = ["leaderboard", command, "--results", str(first), "--results", str(other)]
-        result = CliRunner().invoke(cli, arguments)
+        result = run(*arguments)
         assert isinstance(result.exception, DataError)
         assert column in str(result.exception)
         assert all(path.name in str(result.exception) for path in two)
         assert not Path("leaderboard.html").exists()
-    result = CliRunner().invoke(
-        cli, ["leaderboard", "merge", str(first), str(other), "--out", "both"]
-    )
+    result = run("leaderboard", "merge", str(first), str(other), "--out", "both")
     assert isinstance(result.exception, DataError)
 
 

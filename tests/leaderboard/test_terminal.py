@@ -105,8 +105,7 @@ def test_a_line_a_dataset_with_its_means_and_the_best_figure_of_the_paper() -> N
 
 def test_one_run_has_no_deviation_and_datasets_without_runs_no_line() -> None:
     text = printed(terminal.card(row({"gad": [80.0]})))
-    assert cells(text, "GAD")[3] == "80.00"
-    assert cells(text, "GAD")[-1] == "1"
+    assert (cells(text, "GAD")[3], cells(text, "GAD")[-1]) == ("80.00", "1")
     assert [
         task.title for task in TASKS if re.search(rf"^{re.escape(task.title)} ", text, re.MULTILINE)
     ] == ["GAD"]
@@ -160,8 +159,7 @@ def test_no_printed_number_stands_beside_what_cannot_be_compared_with_it(
     assert "Table 6" not in text
     assert ("Demo score" in text) == (suite == "demo")
     assert "verified" not in text
-    both = printed(with_neighbours([one, row(WHOLE, protocol="standard")]))  # a row among them can
-    assert "(linkbert2022)" in both
+    assert "(linkbert2022)" in printed(with_neighbours([one, row(WHOLE, protocol="standard")]))
 
 
 def test_a_row_of_ones_own_tasks_has_no_score_and_no_release() -> None:

@@ -3,7 +3,9 @@
 import dataclasses
 import re
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from blurb import data, formulations, tasks
 from blurb.checkpoints import Checkpoint
 from blurb.execution.worker import execute_job
 from blurb.formulations import bind
-from blurb.heads import poolings
+from blurb.heads import heads, poolings
 from blurb.heads.crf import CRF
 from blurb.heads.linear_chain_crf.model import Chain
 from blurb.inputs.relations import MARKERS, STRATEGIES
@@ -41,11 +43,11 @@ IDLE = re.compile("_global|mask_emb|seg_embed|r_s_bias")
 """Weights for what is not used: Longformer's global attention, XLNet's masks, segments where the tokenizer has none."""
 
 
-def _ner() -> list[dict[str, Any]]:
+def _words(tag: str) -> list[dict[str, Any]]:
     rows = []
     for number, text in enumerate(TEXTS):
         tokens = [*text.split(" "), "\x07"]
-        tags = ["B-GENE" if token[0].isupper() else "O" for token in tokens]
+        tags = [tag if token[0].isupper() else "O" for token in tokens]
         rows.append({"id": str(number), "doc_id": None, "tokens": tokens, "tags": tags})
     return rows
 
@@ -97,7 +99,14 @@ def _documents() -> list[dict[str, Any]]:
     ]
 
 
-ROWS = {"bc2gm": _ner, "gad": _relation, "pubmedqa": _qa, "biosses": _similarity, "hoc": _documents}
+ROWS: dict[str, Callable[[], list[dict[str, Any]]]] = {
+    "bc2gm": partial(_words, "B-GENE"),
+    "ebm-pico": partial(_words, "I-PAR"),
+    "gad": _relation,
+    "pubmedqa": _qa,
+    "biosses": _similarity,
+    "hoc": _documents,
+}
 
 
 def _settings(**values: Any) -> Settings:
@@ -201,8 +210,6 @@ def test_unknown_heads_and_poolings_suggest_what_was_meant(
 def test_a_head_that_does_not_serve_the_task_is_refused(
     checkpoint: Builder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from blurb.heads import heads
-
     monkeypatch.setattr(heads.get("linear"), "kinds", ("tokens",))
     with pytest.raises(SettingsError, match="The head 'linear' does not support gad"):
         check(
@@ -335,18 +342,7 @@ def test_a_chain_finds_entities_that_a_window_cuts(checkpoint: Builder, head: st
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_every_scheme_takes_a_step_and_predicts_bio(checkpoint: Builder, scheme: str) -> None:
-    rows = []
-    for number, text in enumerate(checkpoints.texts(seed=11, size=12)):
-        tokens = text.split(" ")
-        tags = ["I-PAR" if token[0].isupper() else "O" for token in tokens]
-        rows.append({"id": str(number), "doc_id": None, "tokens": tokens, "tags": tags})
-    settings = Settings(max_length=48, epochs=1, batch_size=12, warmup=0.0, tagging=scheme)
-    formulation = bind(tasks.get("ebm-pico"), settings)
-    learner = building.learner(
-        resolve_model(str(checkpoint("bert_uncased"))), formulation, "cpu", "fp32"
-    )
-    units = Subset(rows, key="tagging", name="train")
-    (epoch,) = learner.fit(units, units, 1, lambda done, total: None)
+    learner, units, (epoch,) = _fit(checkpoint("bert_uncased"), "ebm-pico", tagging=scheme)
     assert np.isfinite(epoch["loss"])
     assert (
         len(learner.trainer.network.head.problem.labels) == {"io": 4, "bio": 7, "bioul": 13}[scheme]
@@ -355,7 +351,7 @@ def test_every_scheme_takes_a_step_and_predicts_bio(checkpoint: Builder, scheme:
     assert (
         [len(row) for row in predicted]
         == [len(row) for row in scores]
-        == [len(row["tokens"]) for row in rows]
+        == [len(row["tokens"]) for row in units.rows]
     )
     assert {tag[0] for row in predicted for tag in row} <= set("OBI")
     # An untrained head: the conversion had work to do
@@ -523,12 +519,6 @@ def test_dev_is_not_predicted_again(
         assert answers == again
         assert scores == confidence
         learner.formulation = bind(task, replace(chosen, lr=2e-3))
-
-
-@pytest.mark.parametrize("value", ["halfway", ""])
-def test_another_start_is_refused(value: str) -> None:
-    with pytest.raises(SettingsError, match="head_init must be one of random, linear"):
-        Settings(max_length=32, head_init=value)
 
 
 def test_a_sample_of_dev() -> None:

@@ -8,8 +8,10 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import peft
 import pytest
 import torch
+from transformers import AutoModel, AutoModelForCausalLM, MambaConfig, MambaModel
 
 from blurb import tasks
 from blurb.checkpoints import Checkpoint
@@ -19,12 +21,12 @@ from blurb.learners.base import Subset
 from blurb.learners.building import resolve_model
 from blurb.learners.finetuning import saved_models
 from blurb.learners.finetuning.network import EncoderLearner, check
-from blurb.messages.errors import ModelError, SettingsError
+from blurb.messages.errors import SettingsError
 from blurb.protocols.settings import Settings
 from blurb.results import from_store
 from blurb.store.store import Store
 from blurb.training.resuming import learning_parameters, weights_of
-from tests.checkpoints import DECODERS, reweigh
+from tests.checkpoints import DECODERS, refused, reweigh
 from tests.cli.in_process import done
 from tests.conftest import ROOT, Builder
 from tests.learners.test_encoder import ROWS
@@ -95,8 +97,6 @@ def test_bidirectional_means_that_a_later_word_changes_an_earlier_vector(
 def test_bidirectional_is_refused_where_it_changes_nothing(
     checkpoint: Builder, tmp_path: Path
 ) -> None:
-    from transformers import MambaConfig, MambaModel
-
     folder = Path(shutil.copytree(checkpoint("bert_uncased"), tmp_path / "mamba"))
     MambaModel(MambaConfig(hidden_size=32, num_hidden_layers=2, vocab_size=350)).save_pretrained(
         folder
@@ -144,9 +144,6 @@ def test_only_the_adapter_and_the_head_learn(checkpoint: Builder, kind: str) -> 
 @pytest.mark.parametrize("kind", ["bert_uncased", "modernbert", "qwen3"])
 def test_a_kept_adapter_is_pefts_own_format(checkpoint: Builder, kind: str, tmp_path: Path) -> None:
     """Oracle: PEFT, which reads the folder beside the base and gives the same vectors; and so does the merged model."""
-    import peft
-    from transformers import AutoModel
-
     learner, units = _fit(checkpoint(kind), **LORA)
     saved_models.save(
         learner, tmp_path / "model", {"settings": _stored(learner), "precision": "fp32"}
@@ -238,9 +235,6 @@ def test_without_peft_one_sentence_says_so(
 @pytest.fixture(scope="module")
 def others(checkpoint: Builder, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An adapter as PEFT writes it for a model with a head, on a decoder; its matrices are random."""
-    import peft
-    from transformers import AutoModelForCausalLM
-
     folder = tmp_path_factory.mktemp("adapters") / "someone"
     model = peft.get_peft_model(
         AutoModelForCausalLM.from_pretrained(checkpoint("llama")),
@@ -263,9 +257,6 @@ def others(checkpoint: Builder, tmp_path_factory: pytest.TempPathFactory) -> Pat
 def test_an_adapter_of_a_model_with_a_head_is_merged_as_peft_does(
     checkpoint: Builder, others: Path
 ) -> None:
-    import peft
-    from transformers import AutoModelForCausalLM
-
     model = peft.PeftModel.from_pretrained(
         AutoModelForCausalLM.from_pretrained(checkpoint("llama")), others
     )
@@ -316,8 +307,7 @@ def test_keys_that_are_missing_or_too_many_are_errors(
 ) -> None:
     folder = Path(shutil.copytree(others, tmp_path / "adapter"))
     reweigh(folder / "adapter_model.safetensors", _first(change))
-    with pytest.raises(ModelError, match=said):
-        resolve_model(str(folder), base=str(checkpoint("llama")))
+    refused(folder, said, base=checkpoint("llama"))
 
 
 def test_what_is_no_adapter_of_this_base_is_refused(
@@ -335,25 +325,20 @@ def test_what_is_no_adapter_of_this_base_is_refused(
         ({"r": "3"}, "r must be a whole number"),
         ({"r": 5}, "with rank 5; it is an adapter of another base"),
     ):
-        with pytest.raises(ModelError, match=said):
-            resolve_model(
-                str(_edit(others, tmp_path / str(len(list(tmp_path.iterdir()))), **fields)),
-                base=base,
-            )
-    with pytest.raises(ModelError, match=r"names no layer of .*; it is an adapter of another base"):
-        resolve_model(
-            str(_edit(others, tmp_path / "x", base_model_name_or_path="")),
-            base=str(checkpoint("bert_uncased")),
+        refused(
+            _edit(others, tmp_path / str(len(list(tmp_path.iterdir()))), **fields), said, base=base
         )
-    with pytest.raises(ModelError, match=r"no adapter_config.json"):
-        resolve_model(base, base=base)
-    with pytest.raises(ModelError, match=r"an adapter of PEFT.*\n?.*--base"):
-        resolve_model(str(others))
+    refused(
+        _edit(others, tmp_path / "x", base_model_name_or_path=""),
+        r"names no layer of .*; it is an adapter of another base",
+        base=checkpoint("bert_uncased"),
+    )
+    refused(base, r"no adapter_config.json", base=base)
+    refused(others, r"an adapter of PEFT.*\n?.*--base")
     pickled = _edit(others, tmp_path / "pickled")
     (pickled / "adapter_model.safetensors").unlink()
     torch.save({}, pickled / "adapter_model.bin")
-    with pytest.raises(ModelError, match="can hold code"):
-        resolve_model(str(pickled), base=base)
+    refused(pickled, "can hold code", base=base)
 
 
 def test_lora_reaches_what_full_tuning_reaches(checkpoint: Builder) -> None:

@@ -160,8 +160,7 @@ def words_of(tokenizer: Tokenizer, text: str) -> list[str]:
 def test_words_of_enough_texts_are_known() -> None:
     found = VOCABULARIES["words"](TEXTS, 100, 2)
     assert words_of(found, "THE kinase binds p53.") == ["the", "kinase", "binds", "[UNK]", "."]
-    assert found.size == 5 + 4
-    assert found.special_tokens.cls == 0
+    assert (found.size, found.special_tokens.cls) == (5 + 4, 0)
     assert found.special_tokens.pair([7], [8]) == [2, 7, 3, 8, 3]
     assert [VOCABULARIES["words"](TEXTS, most, 1).size for most in (2, 100)] == [7, 5 + 10]
 

@@ -21,7 +21,7 @@ from blurb.execution.job import Job, TrialOutcome
 from blurb.execution.worker import execute_job
 from blurb.formulations import bind
 from blurb.learners import protocol_learner
-from blurb.learners.frozen import encoder as frozen, probe
+from blurb.learners.frozen import encoder as frozen, probe, vectors
 from blurb.learners.frozen.encoder import Frozen
 from blurb.learners.linear import assign_folds
 from blurb.messages.errors import SettingsError
@@ -166,8 +166,6 @@ def test_cached_vectors_give_the_same_trial(
 def test_a_full_disk_costs_time_and_says_so(
     checkpoint: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from blurb.learners.frozen import vectors
-
     job = planned(checkpoint("bert_uncased"), tmp_path, "gad")
     done(job)
     first = predictions(job)
@@ -292,8 +290,7 @@ def test_units_of_a_document_are_in_one_fold() -> None:
     assert set(dealt) == {0, 1, 2, 3, 4}
     assert [len(set(dealt[start : start + 3])) for start in range(0, 30, 3)] == [1] * 10
     assert np.array_equal(dealt, assign_folds(units))
-    single = assign_folds([{"doc_id": None}, {"doc_id": None}, {}])
-    assert sorted(single) == [0, 1, 2]
+    assert sorted(assign_folds([{"doc_id": None}, {"doc_id": None}, {}])) == [0, 1, 2]
     assert assign_folds([{"doc_id": "a"}] * 3) is None
 
 

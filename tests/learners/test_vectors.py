@@ -112,8 +112,7 @@ def test_a_killed_run_leaves_nothing_that_is_read(home: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         stored_vectors(KEY, SHAPES, killed)
     assert entries(home) == []
-    left = home / f".{'0' * 32}.1.tmp"  # by SIGKILL
-    left.mkdir()
+    (home / f".{'0' * 32}.1.tmp").mkdir()
     assert same(stored_vectors(KEY, SHAPES, Counted())[0])
 
 

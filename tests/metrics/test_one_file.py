@@ -12,7 +12,7 @@ from sklearn.metrics import recall_score
 
 from blurb import formulations, metrics, tasks
 from blurb.messages.errors import SettingsError
-from blurb.metrics import functions
+from blurb.metrics import functions, hf
 from blurb.registry import Registry
 from blurb.results import from_store, predictions
 from blurb.statistics import bootstrap
@@ -129,7 +129,6 @@ def test_tables_and_bootstrap_take_it(task: tasks.Task, tmp_path: Path) -> None:
 
 def test_evaluate_takes_it() -> None:
     pytest.importorskip("evaluate")
-    from blurb.metrics import hf
 
     gold, predicted = ["no", "yes", "no"], ["no", "no", "yes"]
     found = hf.load("recall_of", label="no").compute(references=gold, predictions=predicted)

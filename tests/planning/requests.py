@@ -1,7 +1,5 @@
 """What a run asks for, as the tests of trials need it: in fp32, on the processor."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

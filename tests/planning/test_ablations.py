@@ -1,7 +1,5 @@
 """Grids against the paper by hand (docs/benchmark.md, "Published tables"); their tables against NumPy and SciPy."""
 
-from __future__ import annotations
-
 import csv
 from importlib.resources import files
 from pathlib import Path

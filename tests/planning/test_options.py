@@ -1,7 +1,5 @@
 """Shorthands of settings, the same trials as with `--set`; tables of models, and what is wrong with one."""
 
-from __future__ import annotations
-
 import dataclasses
 import inspect
 import re
@@ -118,8 +116,7 @@ def test_the_signature_is_the_list() -> None:
     _, *taken, progress, settings = inspect.signature(blurb.run).parameters.values()
     fields = {field.name: field for field in dataclasses.fields(RunOptions)}
     listed = {name: fields[name] for name in option_parameters(RunOptions) if name != "settings"}
-    tasks = listed.pop("tasks")
-    expected = {"tasks": tasks, **listed}
+    expected = {"tasks": listed.pop("tasks"), **listed}
     assert [parameter.name for parameter in taken] == list(expected)
     for parameter in taken:
         field = expected[parameter.name]
@@ -265,8 +262,7 @@ def test_tags_are_of_the_row_and_of_no_identity(tmp_path: Path) -> None:
     store = tmp_path / "runs"
     model = NamedModel("baseline:majority", "common", ("base", "first"))
     tagged = blurb.run(model, "gad", suite="demo", output=store, progress=False)
-    assert tagged.rows[0].tags == ("base", "first")
-    assert tagged.rows[0].model == "common"
+    assert (tagged.rows[0].tags, tagged.rows[0].model) == (("base", "first"), "common")
     again = blurb.run(
         "baseline:majority", "gad", name="common", suite="demo", output=store, progress=False
     )

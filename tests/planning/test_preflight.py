@@ -1,7 +1,5 @@
 """All that is wrong with a run is one list, each fault once; nothing is written. A single fault is as it always was."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys
@@ -13,6 +11,7 @@ import pytest
 from safetensors.torch import load_file, save_file
 
 import blurb
+from blurb.corpora import demo
 from blurb.cost.work import TimedStep
 from blurb.messages.errors import (
     BlurbError,
@@ -23,7 +22,7 @@ from blurb.messages.errors import (
     UnknownName,
 )
 from blurb.planning import trials
-from blurb.planning.options import RunOptions
+from blurb.planning.options import AblateOptions, RunOptions
 from blurb.planning.request import make_request
 from blurb.planning.steps import merge_refusals
 from tests.conftest import Builder
@@ -275,22 +274,16 @@ def test_tasks_that_are_refused_for_one_reason_are_one_line(checkpoint: Builder)
         tasks="chemprot,ddi",
         relation_input="original",
         suite="blurb",
-        data=_without_raw(),
+        data=demo.prepare(),
     )
     assert "BLURB's files of chemprot have dummies" in str(raw)
     assert str(raw).endswith("The same holds of ddi.")
 
 
-def _without_raw() -> Path:
-    from blurb.corpora import demo
-
-    return demo.prepare()
-
-
 def test_data_that_cannot_be_read_is_told_once_for_all_models(
     checkpoint: Builder, tmp_path: Path
 ) -> None:
-    data = Path(shutil.copytree(_without_raw(), tmp_path / "data"))
+    data = Path(shutil.copytree(demo.prepare(), tmp_path / "data"))
     for name in ("GAD/dev.tsv", "BIOSSES/test.tsv"):
         (data / name).write_text("not what is expected\n")
     models = [checkpoint("bert_uncased"), checkpoint("roberta"), "baseline:majority"]
@@ -313,7 +306,6 @@ def test_a_budget_says_what_no_rung_can_do(
 
 def test_an_ablation_has_the_same_list(broken: Callable[..., Path]) -> None:
     from blurb.api.ablation import ablate
-    from blurb.planning.options import AblateOptions
 
     given = {name: value for name, value in DEMO.items() if name != "tasks"}
     with pytest.raises(ErrorGroup) as found:

@@ -1,7 +1,5 @@
 """Remarks on learning rates: of which rows they are, and that every reader of a row sees them."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from collections.abc import Mapping

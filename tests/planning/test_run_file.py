@@ -1,7 +1,5 @@
 """A run as a file. Oracle: the same options given by hand."""
 
-from __future__ import annotations
-
 import shlex
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Warnings before a run: what is predicted not to fit, and data that is not BLURB's; none of them stops it."""
 
-from __future__ import annotations
-
 import os
 import shlex
 from dataclasses import replace

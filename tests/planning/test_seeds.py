@@ -1,7 +1,5 @@
 """Planned seeds of rows: against the noncentral t of SciPy, Stein's formula, and sums worked by hand."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from typing import Any

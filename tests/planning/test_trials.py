@@ -1,7 +1,5 @@
 """What a request becomes. Oracle: `itertools.product` of what was asked for, and the files that stand in the store."""
 
-from __future__ import annotations
-
 import itertools
 import shutil
 from collections.abc import Callable, Sequence
@@ -90,8 +88,7 @@ def what(jobs: Sequence[Job]) -> list[tuple[str, str, int]]:
 
 
 def test_it_is_every_model_on_every_task_with_every_seed(tmp_path: Path) -> None:
-    asked = request(tmp_path, FIRST, SECOND, tasks_="hoc,gad,biosses", seeds=3)
-    planned = trials.prepare(asked)
+    planned = trials.prepare(request(tmp_path, FIRST, SECOND, tasks_="hoc,gad,biosses", seeds=3))
     assert planned.searched == []
     names = ("gad", "biosses", "hoc")  # the paper's order, however they were typed
     assert what(planned.jobs) == list(itertools.product(("first", "second"), names, (1, 2, 3)))
@@ -309,8 +306,7 @@ def test_a_search_is_the_grid_with_the_first_seed_and_the_best_on_dev_gets_all_s
     tmp_path: Path,
 ) -> None:
     """Oracle: the largest dev score by brute force over the `metrics.json` of the store."""
-    asked = searching(tmp_path, FIRST, SECOND, MAJORITY)
-    planned = trials.prepare(asked)
+    planned = trials.prepare(searching(tmp_path, FIRST, SECOND, MAJORITY))
     cells = list(itertools.product(("first", "second"), ("ncbi-disease", "gad"), GRID))
     assert [(job.source.name, job.trial.task, point(job)) for job in planned.searched] == cells
     assert {job.trial.seed for job in planned.searched} == {1}
@@ -373,25 +369,21 @@ def test_of_equal_points_the_first_wins_and_failed_ones_are_passed_over(tmp_path
     assert {point(job) for job in engine.given[1]} == {(0.1, 16)}
 
 
-def test_a_model_whose_search_failed_stops_no_other(tmp_path: Path) -> None:
+@pytest.mark.parametrize("others", [[SECOND, MAJORITY], [MAJORITY]], ids=["a model", "a baseline"])
+def test_a_model_whose_search_failed_stops_no_other(
+    others: list[ModelSource], tmp_path: Path
+) -> None:
+    """Nor a baseline beside a search of which nothing is left."""
     engine = Played(lambda job: None if job.source == FIRST else 0.5)
-    run(searching(tmp_path, FIRST, SECOND, MAJORITY, tasks_="gad"), engine)
+    run(searching(tmp_path, FIRST, *others, tasks_="gad"), engine)
     assert what(engine.given[1]) == [
-        ("second", "gad", 1),
-        ("second", "gad", 2),
-        ("baseline:majority", "gad", 1),
+        (source.name, "gad", seed)
+        for source in others
+        for seed in ((1,) if source == MAJORITY else (1, 2))
     ]
     assert {row.model for row in rows.read(Store(tmp_path / "runs"))} == {
-        "second",
-        "baseline:majority",
+        source.name for source in others
     }
-
-
-def test_a_baseline_is_run_beside_a_search_of_which_nothing_is_left(tmp_path: Path) -> None:
-    engine = Played(lambda job: None if job.source == FIRST else 0.5)
-    run(searching(tmp_path, FIRST, MAJORITY, tasks_="gad"), engine)
-    assert what(engine.given[1]) == [("baseline:majority", "gad", 1)]
-    assert [row.model for row in rows.read(Store(tmp_path / "runs"))] == ["baseline:majority"]
 
 
 def test_trials_of_several_requests_go_to_the_engine_together(tmp_path: Path) -> None:

@@ -2,16 +2,12 @@
 
 import dataclasses
 import math
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 from blurb import tasks
-from blurb.cli import cli
 from blurb.formulations import bind
 from blurb.messages.errors import SettingsError, UnknownName
 from blurb.protocols import protocol
@@ -22,7 +18,8 @@ from blurb.protocols.settings import (
     parse_overrides,
     settings_by_subject,
 )
-from tests.cli.in_process import refused
+from tests.cli.in_process import refused, run
+from tests.cli.test_start_up import loaded
 
 NAMES = [task.name for task in tasks.all()]
 COMMON = {
@@ -234,14 +231,6 @@ def test_overrides_win_over_everything() -> None:
     assert _settings("quick", "biosses", lr=7e-5, epochs=4).epochs == 4
 
 
-@pytest.mark.parametrize("seeds", ["1e30", str(10**30), "10001", f"[{2**63}]", "[-1]", "0"])
-def test_seeds_that_nobody_means(tmp_path: Path, seeds: str) -> None:
-    path = tmp_path / "mine.toml"
-    path.write_text(f"seeds = {seeds}\n")
-    with pytest.raises(SettingsError, match="seeds"):
-        protocol.load_protocol_file(str(path))
-
-
 def test_a_number_of_seeds_means_one_to_n() -> None:
     assert protocol.load_protocol_file("linkbert").seeds(tasks.get("biosses"), 3) == (1, 2, 3)
 
@@ -365,6 +354,8 @@ def test_a_protocol_of_ones_own(tmp_path: Path) -> None:
         ("tasks = 3", "mine.toml: tasks must be a table"),
         ("tasks.gad = 3", "tasks: gad must be a table"),
         ("[all]\nepochs = 'many'", "epochs must be a whole number"),
+        ("[all]\nhead_init = 'halfway'", "head_init must be one of random, linear"),
+        *((f"seeds = {seeds}", "seeds") for seeds in ("1e30", 10**30, 10001, [2**63])),
         ("seeds = 0", "seeds must be a number or a list of different numbers"),
         ("seeds = 'abc'", "seeds must be a number or a list of different numbers"),
         ("seeds = [-1]", "seeds must be a number or a list of different numbers"),
@@ -478,17 +469,15 @@ def test_a_value_out_of_bounds_may_have_a_meaning() -> None:
 
 @pytest.mark.parametrize("command", ["run", "ablate"])
 def test_the_helps_list_all_keys_and_stay_narrow(command: str) -> None:
-    text = CliRunner().invoke(cli, [command, "--help"]).output
+    text = run(command, "--help").output
     listed = " ".join(text.partition("Keys of --set")[2].split())
     for keys in settings_by_subject().values():
         assert ", ".join(keys) in listed
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_a_help_loads_no_numpy() -> None:
-    call = "try:\n    cli(['run', '--help'])\nfinally:\n    assert 'numpy' not in sys.modules"
-    code = f"import sys\nfrom blurb.cli import cli\n{call}"
-    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
+def test_a_help_loads_no_numpy(tmp_path: Path) -> None:
+    assert loaded([["run", "--help"]], ["numpy"], tmp_path) == [("0", [])]
 
 
 @pytest.mark.parametrize(

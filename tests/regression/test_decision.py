@@ -1,7 +1,5 @@
 """Whether a candidate passes. Oracle: SciPy's one-sided Welch, Holm by its definition, and cases worked by hand."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The answer for machines and pages. Oracle: an XML parser, the json module, and GitHub's own rules of unescaping."""
 
-from __future__ import annotations
-
 import json
 import math
 import re
@@ -22,7 +20,7 @@ from blurb.cli import cli
 from blurb.leaderboard import intervals
 from blurb.regression import DatasetDecision, Decision, Outcome, Rules, decide_check, forms
 from blurb.regression.rules import Limit
-from blurb.results import tables
+from blurb.results import from_store, tables
 from blurb.results.comparison import PAIRED, ScoreComparison, compare_rows
 from blurb.results.row import Row
 from blurb.statistics.welch import WelchComparison, welch_test
@@ -232,8 +230,7 @@ def test_no_name_and_no_reason_breaks_a_table_of_markdown(
     assert len(lines) == 8
     assert len(written) == 3
     for row in written:
-        cells = re.split(r"(?<!\\)(?:\\\\)*\|", row)
-        assert len(cells) == len(forms.COLUMNS) + 2
+        assert len(re.split(r"(?<!\\)(?:\\\\)*\|", row)) == len(forms.COLUMNS) + 2
         assert "<" not in row
 
 
@@ -357,7 +354,6 @@ def test_the_mean_of_one_dataset_has_the_interval_of_the_dataset(folder: Path) -
     values = intervals.numbers(several)
     for kind, task in (("similarity", "biosses"), ("document", "hoc"), ("pico", "ebm-pico")):
         assert values[kind] == values[task]
-    from blurb.results import from_store
 
     for one in from_store.read(Store(folder / "my runs")):
         stored = intervals.numbers(one)

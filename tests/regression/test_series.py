@@ -1,7 +1,5 @@
 """Looks of a series: levels, variance, state file. Oracle: SciPy's tests on numbers put together by the test itself."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable, Sequence
@@ -15,10 +13,10 @@ import pytest
 from scipy import stats
 
 from blurb.messages.errors import BlurbError, SettingsError, StoreError
-from blurb.regression import Decision, Outcome, Rules, looks
+from blurb.regression import Decision, Outcome, Rules, decide_check, looks
 from blurb.regression.looks import decide_in_series
 from blurb.regression.rules import Limit
-from blurb.results.score import DATASETS, SCORE
+from blurb.results.score import DATASETS, SCORE, dataset_weights
 from tests.results import invented
 
 PASS, REGRESSION, CANNOT = Outcome.PASS, Outcome.REGRESSION, Outcome.CANNOT_JUDGE
@@ -77,8 +75,7 @@ def test_each_look_is_a_test_with_the_variance_of_all_checkpoints_so_far(
 def test_the_level_of_the_look_decides(look: Callable[..., Decision]) -> None:
     """A drop with p of 0.012 in Student's test of both rows: a regression alone, and none among forty."""
     fell = [79.0, 78.7, 79.3]
-    alone = stats.ttest_ind(fell, BASELINE, alternative="less").pvalue
-    assert 0.05 / 40 < alone < 0.05
+    assert 0.05 / 40 < stats.ttest_ind(fell, BASELINE, alternative="less").pvalue < 0.05
     assert look(fell, Rules(looks=1)).outcome is REGRESSION
     # The same candidate
     assert look(fell, name="again", rules=Rules(looks=1)).outcome is REGRESSION
@@ -133,12 +130,9 @@ def test_what_is_measured_comes_before_what_is_stated(look: Callable[..., Decisi
 
 
 def test_without_a_series_a_stated_deviation_is_for_single_runs_alone() -> None:
-    from blurb.regression import decide_check
-
     rules, several = Rules(sd=0.7), invented.row("old", {"gad": BASELINE}, split="dev")
     single = invented.row("new", {"gad": [78.0]}, split="dev")
-    other = invented.row("old", {"gad": [80.0]}, split="dev")
-    decision = decide_check(single, other, rules)
+    decision = decide_check(single, invented.row("old", {"gad": [80.0]}, split="dev"), rules)
     assert decision.findings[0].p_drop == pytest.approx(stats.norm.cdf(-2 / (0.7 * math.sqrt(2))))
     assert "0.7" in decision.variance
     assert (
@@ -150,8 +144,6 @@ def test_without_a_series_a_stated_deviation_is_for_single_runs_alone() -> None:
 def test_all_thirteen_with_stated_deviations_have_a_score_with_the_error_of_their_mean(
     look: Callable[..., Decision],
 ) -> None:
-    from blurb.results.score import dataset_weights
-
     decision = look(
         {name: [79.0] for name in DATASETS},
         replace(RULES, sd=0.7),
@@ -323,8 +315,6 @@ def test_the_rule_and_needs_both_to_be_known(look: Callable[..., Decision]) -> N
 
 def test_the_power_of_and_is_one_half_where_the_true_drop_is_the_tolerance() -> None:
     """The observed drop is beyond the true one half of the time, and noise is small beside both."""
-    from blurb.regression import decide_check
-
     draw = np.random.default_rng(0).normal
     rules = Rules(default=Limit(max_drop=3.0), rule="and")
     found = 0

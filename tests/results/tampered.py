@@ -1,8 +1,12 @@
 """Tables as they come back from other hands: cells changed, lost and added, lines doubled."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+
+import pytest
+
+from blurb.messages.errors import DataError
 
 CELLS = (
     "",
@@ -61,3 +65,24 @@ def edited(path: Path, line: int, **cells: str) -> None:
         values[columns.index(column)] = text
     lines[line - 1] = ",".join(values)
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def told(read: Callable[[Path], object], path: Path) -> str:
+    """The sentence of a table that cannot be read, which begins with its name."""
+    with pytest.raises(DataError) as caught:
+        read(path)
+    assert str(caught.value).startswith(str(path))
+    return str(caught.value)
+
+
+def check_any(path: Path, read: Callable[[Path], object]) -> None:
+    """Three hundred tables with changed cells: each is read, or a DataError that names the file."""
+    refused = []
+    for text in tables(path.read_text(), 300):
+        path.write_text(text, encoding="utf-8")
+        try:
+            read(path)
+        except DataError as error:
+            refused.append(str(error))
+    assert {text.startswith(str(path)) for text in refused} == {True}
+    assert 100 < len(refused) < 300

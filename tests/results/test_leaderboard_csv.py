@@ -44,10 +44,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def told(path: Path) -> str:
-    with pytest.raises(DataError) as caught:
-        table_rows(path)
-    assert str(caught.value).startswith(str(path))
-    return str(caught.value)
+    return tampered.told(table_rows, path)
 
 
 def test_a_line_has_the_means_the_score_and_its_spread(path: Path) -> None:
@@ -149,12 +146,6 @@ def test_one_seed_has_no_spread(tmp_path: Path) -> None:
     assert [line[column] for column in ("score_sd", "score_low", "score_high")] == ["", "", ""]
 
 
-def test_a_table_of_a_newer_version_is_refused_with_both_versions(path: Path) -> None:
-    newer = str(int(SCHEMA) + 1)
-    path.write_text(path.read_text().replace(f"\n{SCHEMA},", f"\n{newer},"))
-    assert {newer, SCHEMA} <= set(re.findall(r"\d+", told(path).removeprefix(str(path))))
-
-
 @pytest.mark.parametrize("column", leaderboard_csv.COLUMNS)
 def test_a_missing_column_is_named(column: str, path: Path) -> None:
     head, rest = path.read_text().split("\n", 1)
@@ -248,21 +239,14 @@ def test_what_was_overridden_comes_back_as_it_was_typed(
     path = tmp_path / "leaderboard.csv"
     written(path, row)
     (read,) = table_rows(path)
-    assert read.configuration.overrides == overrides
-    assert read.primary_key == row.primary_key
+    assert (read.configuration.overrides, read.primary_key) == (overrides, row.primary_key)
 
 
 def test_whatever_comes_back_is_read_or_told(path: Path) -> None:
-    """Three hundred tables with changed cells: rows, or a DataError that names the file."""
-    refused = []
-    for text in tampered.tables(path.read_text(), 300):
-        path.write_text(text, encoding="utf-8")
-        try:
-            assert all(row.score is None or math.isfinite(row.score) for row in table_rows(path))
-        except DataError as error:
-            refused.append(str(error))
-    assert {text.startswith(str(path)) for text in refused} == {True}
-    assert 100 < len(refused) < 300
+    def read(path: Path) -> None:
+        assert all(row.score is None or math.isfinite(row.score) for row in table_rows(path))
+
+    tampered.check_any(path, read)
 
 
 def test_tasks_of_ones_own_have_columns_behind_the_fixed_ones(store: Store, tmp_path: Path) -> None:

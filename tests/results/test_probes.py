@@ -170,8 +170,7 @@ def test_ranks_and_best_cells_are_among_their_like(folder: Path) -> None:
         ranking.entry(each, resampled=False) for each in from_store.read(Store(folder / "runs"))
     ]
     ranks = {one.entry.name.split()[0]: one.rank for one in ranking.in_parts(entries, "gad")}
-    assert ranks["tuned"] == "1"
-    assert ranks["bad"] == "probe 3"
+    assert (ranks["tuned"], ranks["bad"]) == ("1", "probe 3")
     assert {ranks["good"], ranks["alike"]} == {"probe 1", "probe 2"}
     assert next(one.entry.name.split()[0] for one in ranking.in_parts(entries, "gad")) == "tuned"
     text = blurb("export", "markdown").output

@@ -7,25 +7,20 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from blurb import tasks
-from blurb.cli import cli
 from blurb.messages.errors import DataError, StoreError
 from blurb.results import leaderboard_csv, published, results_csv, tables
 from blurb.row_files.references import file_rows
 from blurb.store import row_trials as rows
 from blurb.store.store import Store
 from blurb.store.trial import Trial
+from tests.cli.in_process import run
 from tests.results.tampered import edited
 from tests.rewriting import csv_lines
 from tests.store.fakes import CONFIGURATION, finish, row, stored, trial
 
 NAMES = [task.name for task in tasks.all() if task.paper_order]
-
-
-def read(path: Path) -> list[dict[str, str]]:
-    return csv_lines(path)
 
 
 def fill(store: Store, names: list[str], seeds: int = 2, model: str = "m") -> None:
@@ -35,18 +30,24 @@ def fill(store: Store, names: list[str], seeds: int = 2, model: str = "m") -> No
     rows.write(store, row(model, *planned))
 
 
+def kept(store: Store, table: Path, said: str) -> None:
+    """A table that is not written over."""
+    with pytest.raises(StoreError, match=said):
+        tables.rebuild(store, table)
+
+
 def test_an_unfinished_seed_makes_a_row_incomplete(store: Store, tmp_path: Path) -> None:
     fill(store, NAMES)
     rows.write(store, row("m", trial("gad", 3)))
     tables.rebuild(store, tmp_path / "leaderboard.csv")
-    assert read(tmp_path / "leaderboard.csv")[0]["complete"] == "no"
+    assert csv_lines(tmp_path / "leaderboard.csv")[0]["complete"] == "no"
 
 
 def test_unverified_data_is_named(store: Store, tmp_path: Path) -> None:
     finish(store, "m", trial("ebm-pico"), 0.5, verdict="differs")
     rows.write(store, row("m", trial("ebm-pico")))
     tables.rebuild(store, tmp_path / "leaderboard.csv")
-    assert read(tmp_path / "leaderboard.csv")[0]["data"] == "ebm-pico differs"
+    assert csv_lines(tmp_path / "leaderboard.csv")[0]["data"] == "ebm-pico differs"
 
 
 def test_demo_rows_never_mix_with_real_ones(store: Store, tmp_path: Path) -> None:
@@ -65,35 +66,28 @@ def test_a_file_of_another_schema_is_left_alone(
 ) -> None:
     (tmp_path / name).write_text(content)
     fill(store, ["gad"])
-    with pytest.raises(StoreError, match="schema version"):
-        tables.rebuild(store, tmp_path / "leaderboard.csv")
+    kept(store, tmp_path / "leaderboard.csv", "schema version")
     assert (tmp_path / name).read_text() == content
     assert len(list(tmp_path.glob("*.csv"))) == 1
 
 
 @pytest.mark.parametrize("name", ["results.csv", "external.csv"])
 def test_the_leaderboard_cannot_take_the_name_of_its_neighbours(tmp_path: Path, name: str) -> None:
-    with pytest.raises(StoreError, match="cannot be"):
-        tables.rebuild(Store(tmp_path / "runs"), tmp_path / name)
+    kept(Store(tmp_path / "runs"), tmp_path / name, "cannot be")
 
 
 def test_two_writers_at_once_give_whole_files(store: Store, tmp_path: Path) -> None:
     fill(store, NAMES, seeds=1)
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(tables.rebuild, [store] * 4, [tmp_path / "leaderboard.csv"] * 4))
-    assert len(read(tmp_path / "leaderboard.csv")) == 1
-    assert len(read(tmp_path / "results.csv")) == 13 * 2 * 2
-
-
-def store_of(folder: Path, model: str) -> Store:
-    """A store with one trial of a model."""
-    return stored(folder, model)
+    assert len(csv_lines(tmp_path / "leaderboard.csv")) == 1
+    assert len(csv_lines(tmp_path / "results.csv")) == 13 * 2 * 2
 
 
 @pytest.fixture
 def mine(tmp_path: Path) -> Store:
     """The store of the tables in the folder."""
-    store = store_of(tmp_path / "runs", "mine")
+    store = stored(tmp_path / "runs", "mine")
     tables.rebuild(store, tmp_path / "leaderboard.csv")
     return store
 
@@ -106,6 +100,11 @@ def check(store: Store, folder: Path, name: str = "leaderboard.csv") -> None:
     tables.check_owner(store, folder / name, tables.results_beside(folder / name))
 
 
+def not_its_own(store: Store, folder: Path, said: str, name: str = "leaderboard.csv") -> None:
+    with pytest.raises(StoreError, match=said):
+        check(store, folder, name)
+
+
 def test_the_note_has_the_way_from_the_tables_to_the_store(mine: Store, tmp_path: Path) -> None:
     assert note(tmp_path) == {"leaderboard.csv": "runs"}
     tables.rebuild(mine, tmp_path / "elsewhere" / "board.csv")
@@ -113,15 +112,17 @@ def test_the_note_has_the_way_from_the_tables_to_the_store(mine: Store, tmp_path
 
 
 def test_tables_of_one_folder_may_be_of_two_stores(mine: Store, tmp_path: Path) -> None:
-    theirs = store_of(tmp_path / "theirs", "theirs")
+    theirs = stored(tmp_path / "theirs", "theirs")
     tables.rebuild(theirs, tmp_path / "b.csv")
     assert note(tmp_path) == {"leaderboard.csv": "runs", "b.csv": "theirs"}
     check(mine, tmp_path)
     check(theirs, tmp_path, "b.csv")
-    with pytest.raises(
-        StoreError, match=r"b\.csv and b-results\.csv do not belong to the store .*runs: .*theirs"
-    ):
-        check(mine, tmp_path, "b.csv")
+    not_its_own(
+        mine,
+        tmp_path,
+        r"b\.csv and b-results\.csv do not belong to the store .*runs: .*theirs",
+        "b.csv",
+    )
 
 
 def test_store_and_tables_may_move_together(mine: Store, tmp_path: Path) -> None:
@@ -134,7 +135,7 @@ def test_store_and_tables_may_move_together(mine: Store, tmp_path: Path) -> None
 
 
 def test_whoever_made_them_tables_that_are_gone_are_nobody_s(mine: Store, tmp_path: Path) -> None:
-    theirs = store_of(tmp_path / "theirs", "theirs")
+    theirs = stored(tmp_path / "theirs", "theirs")
     for name in ("leaderboard.csv", "results.csv"):
         (tmp_path / name).unlink()
     check(theirs, tmp_path)
@@ -144,13 +145,10 @@ def test_a_store_that_is_gone_leaves_its_tables_to_whoever_has_their_rows(
     mine: Store, tmp_path: Path
 ) -> None:
     shutil.copytree(mine.root, tmp_path / "copy")
-    theirs = store_of(tmp_path / "theirs", "theirs")
+    theirs = stored(tmp_path / "theirs", "theirs")
     shutil.rmtree(mine.root)
     check(Store(tmp_path / "copy"), tmp_path)
-    with pytest.raises(
-        StoreError, match=r"they have mine on gad, seed 1, which is not in .*theirs"
-    ):
-        check(theirs, tmp_path)
+    not_its_own(theirs, tmp_path, r"they have mine on gad, seed 1, which is not in .*theirs")
 
 
 @pytest.mark.parametrize("damage", ["", "[]", "{", "\xff"])
@@ -159,16 +157,14 @@ def test_without_a_note_that_can_be_read_the_trials_decide(
 ) -> None:
     (tmp_path / tables.NOTE).write_text(damage, encoding="latin-1")
     check(mine, tmp_path)
-    with pytest.raises(StoreError, match="they have mine on gad, seed 1"):
-        check(store_of(tmp_path / "theirs", "theirs"), tmp_path)
+    not_its_own(stored(tmp_path / "theirs", "theirs"), tmp_path, "they have mine on gad, seed 1")
 
 
 def test_a_row_that_the_store_never_had_is_named(mine: Store, tmp_path: Path) -> None:
     """Its runs are gone from the long table; what is left of it is its line in the wide one."""
     tables.forget_owner(tmp_path / "leaderboard.csv")
     edited(tmp_path / "leaderboard.csv", 2, weights="0" * 12)
-    with pytest.raises(StoreError, match="they have the row mine, which is not in"):
-        check(mine, tmp_path)
+    not_its_own(mine, tmp_path, "they have the row mine, which is not in")
 
 
 def test_numbers_of_papers_belong_to_every_store(mine: Store, tmp_path: Path) -> None:
@@ -194,7 +190,7 @@ def test_a_trial_that_was_planned_or_stands_in_no_row_file_is_the_store_s(
 
 
 def test_forgetting_one_table_keeps_what_is_noted_of_others(mine: Store, tmp_path: Path) -> None:
-    tables.rebuild(store_of(tmp_path / "theirs", "theirs"), tmp_path / "b.csv")
+    tables.rebuild(stored(tmp_path / "theirs", "theirs"), tmp_path / "b.csv")
     tables.forget_owner(tmp_path / "leaderboard.csv")
     tables.forget_owner(tmp_path / "never.csv")
     assert note(tmp_path) == {"b.csv": "theirs"}
@@ -268,7 +264,7 @@ def test_metrics_of_two_versions_are_refused_by_merge_and_by_validate(tmp_path: 
         tables.merge([first, second], tmp_path / "out")
     both = tmp_path / "both.csv"
     both.write_text(first.read_text() + "\n".join(second.read_text().splitlines()[1:]) + "\n")
-    result = CliRunner().invoke(cli, ["leaderboard", "validate", str(both)])
+    result = run("leaderboard", "validate", str(both))
     assert isinstance(result.exception, DataError)
     assert "metrics_version" in str(result.exception)
 
@@ -277,8 +273,11 @@ def test_tables_merged_into_the_folder_of_a_store_are_not_its_own_any_more(tmp_p
     first, second = table(tmp_path / "a", trial(seed=1)), table(tmp_path / "b", trial(seed=2))
     tables.merge([first, second], tmp_path / "a")
     merged = first.read_bytes()
-    with pytest.raises(StoreError, match=r"m on gad, seed 2, which is not in .*a/runs"):
-        tables.rebuild(Store(tmp_path / "a" / "runs"), tmp_path / "a" / "leaderboard.csv")
+    kept(
+        Store(tmp_path / "a" / "runs"),
+        tmp_path / "a" / "leaderboard.csv",
+        r"m on gad, seed 2, which is not in .*a/runs",
+    )
     assert first.read_bytes() == merged
     tables.merge([first], tmp_path / "c")
     # Its own still are
@@ -337,8 +336,7 @@ def test_a_table_of_another_store_is_not_written_over(tmp_path: Path) -> None:
             if known
             else "they have a on gad, seed 1, which is not in "
         )
-        with pytest.raises(StoreError, match=reason):
-            tables.rebuild(Store(tmp_path / "runs-b"), leaderboard)
+        kept(Store(tmp_path / "runs-b"), leaderboard, reason)
     assert (leaderboard.read_bytes(), (tmp_path / "results.csv").read_bytes()) == before
     with pytest.raises(
         DataError, match=r"results\.csv:2: the table has a on gad, seed 1, which is in none of"
@@ -387,15 +385,13 @@ def test_a_table_of_the_other_kind_is_left_alone(name: str, tmp_path: Path) -> N
     tables.rebuild(store, tmp_path / "mine.csv")
     if name == "mine.csv":  # a long table where the wide one would go
         shutil.copy(tmp_path / "mine-results.csv", tmp_path / "mine.csv")
-    with pytest.raises(StoreError, match="is a table of runs and was not changed"):
-        tables.rebuild(store, tmp_path / name)
+    kept(store, tmp_path / name, "is a table of runs and was not changed")
 
 
 def test_a_table_whose_header_is_cut_is_not_called_another_one(tmp_path: Path) -> None:
     store = stored(tmp_path / "runs", "m")
     (tmp_path / "results.csv").write_text("schema,suite,mod")
-    with pytest.raises(StoreError, match=r"is no table of runs .*, or move it away"):
-        tables.rebuild(store, tmp_path / "leaderboard.csv")
+    kept(store, tmp_path / "leaderboard.csv", r"is no table of runs .*, or move it away")
 
 
 def test_a_damaged_table_is_told_with_its_line(tmp_path: Path) -> None:

@@ -7,9 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from blurb.cli import cli
 from blurb.messages.errors import BlurbError, DataError, SettingsError, Tell, UnknownName
 from blurb.results import from_store, published, tables
 from blurb.results.row import Origin, Row
@@ -23,7 +21,7 @@ from blurb.row_files.references import (
 )
 from blurb.store import index, row_trials as rows
 from blurb.store.store import Store
-from tests.cli.in_process import ran
+from tests.cli.in_process import ran, run
 from tests.store import fakes
 
 
@@ -196,8 +194,7 @@ def test_a_checkpoint_may_lie_where_its_row_is_asked_for(made: Path, tmp_path: P
 def test_a_path_may_have_colons(tmp_path: Path) -> None:
     folder = tmp_path / "at 10:30"
     shutil.copytree("other", folder)
-    for reference in (str(folder), f"{folder}:c"):
-        assert named(reference).model == "c"
+    assert {named(reference).model for reference in (str(folder), f"{folder}:c")} == {"c"}
 
 
 def test_a_name_that_no_file_can_have_is_that_of_a_row(store: Store) -> None:
@@ -351,7 +348,7 @@ def test_every_command_takes_the_same_names(reference: str) -> None:
     if reference != "other":
         lines += [["runs", "show", reference], ["runs", "verify", reference]]
     for line in lines:
-        done = CliRunner().invoke(cli, [*line, "--output", store])
+        done = run(*line, "--output", store)
         assert (done.exit_code, done.exception) == (0, None), (line, done.output)
     assert find_trial(reference, Path(store), "gad").path.parent.parent.name == "c"
 
@@ -359,7 +356,7 @@ def test_every_command_takes_the_same_names(reference: str) -> None:
 @pytest.mark.extensions
 def test_a_table_or_a_published_row_is_no_row_of_a_store() -> None:
     for reference in ("leaderboard.csv:a", "published:BioBERT"):
-        done = CliRunner().invoke(cli, ["runs", "show", reference])
+        done = run("runs", "show", reference)
         assert f"{reference} is no row of a store; name one of a store: ROW or FOLDER:ROW." in str(
             done.exception
         )
@@ -374,5 +371,5 @@ def test_a_row_is_deleted_or_renamed_by_its_own_name_alone(
     monkeypatch.chdir(series)
     before = sorted(series.rglob("*"))
     for line in (["rm", reference, "--yes"], ["rename", reference, "new"]):
-        assert isinstance(CliRunner().invoke(cli, ["runs", *line]).exception, UnknownName)
+        assert isinstance(run("runs", *line).exception, UnknownName)
     assert sorted(series.rglob("*")) == before

@@ -3,8 +3,6 @@
 Oracle: the gold answers of the demo suite, so a score is 100, or the answer of one example is missing.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -16,9 +14,9 @@ import blurb
 from benchmarks.answers import perfect
 from blurb import tasks
 from blurb.corpora import demo
-from blurb.messages.errors import BlurbError
 from blurb.scoring import decoding, requests
 from tests.cli.in_process import blurb as command, done
+from tests.scoring import filed, unscored
 
 NAMES = ("ncbi-disease", "gad", "biosses")
 Gold = dict[str, str]
@@ -65,8 +63,7 @@ def message(*parts: Any) -> dict[str, Any]:
 
 
 def score(path: Path, lines: list[str]) -> list[Any]:
-    path.write_text("".join(f"{each}\n" for each in lines), encoding="utf-8")
-    return list(blurb.score(None, path, suite="demo"))
+    return list(blurb.score(None, filed(path, lines), suite="demo"))
 
 
 DRAFT = 'The form is {"label": "..."} or {"mentions": [{"text": "a"}]}, {"score": 1}. '
@@ -307,7 +304,7 @@ def test_what_is_not_understood_refuses_the_file(form: str, gold: Gold, tmp_path
         line(key, body if place in (1, 3, 4, 7) else said(text))
         for place, (key, text) in enumerate(gold.items())
     ]
-    (tmp_path / "a.jsonl").write_text("".join(f"{each}\n" for each in lines), encoding="utf-8")
+    filed(tmp_path / "a.jsonl", lines)
     code, out, err = command(
         ["score", "--suite", "demo", "--predictions", "a.jsonl", "--add", "m"], tmp_path
     )
@@ -339,8 +336,11 @@ def test_neither_response_nor_error_is_not_understood(
     rest: dict[str, Any], look: str, gold: Gold, tmp_path: Path
 ) -> None:
     lines = [json.dumps({"custom_id": key, **rest}) for key in gold]
-    with pytest.raises(BlurbError, match=f"it looks like .*{look}.* In all, {len(gold)} lines"):
-        score(tmp_path / "a.jsonl", lines)
+    unscored(
+        None,
+        filed(tmp_path / "a.jsonl", lines),
+        f"it looks like .*{look}.* In all, {len(gold)} lines",
+    )
 
 
 ERRORS = [
@@ -360,8 +360,13 @@ def test_an_error_is_asked_again_and_never_scored(
     good = {key: line(key, said(text)) for key, text in gold.items()}
     key = next(iter(good))
     failed = json.dumps({"custom_id": key, "response": None, "error": None, **wrong})
-    with pytest.raises(BlurbError, match="send this request again"):
-        score(tmp_path / "a.jsonl", [failed, *(text for each, text in good.items() if each != key)])
+    unscored(
+        None,
+        filed(
+            tmp_path / "a.jsonl", [failed, *(text for each, text in good.items() if each != key)]
+        ),
+        "send this request again",
+    )
     assert [
         round(each.score, 6) for each in score(tmp_path / "a.jsonl", [failed, *good.values()])
     ] == [100.0] * 3
@@ -379,9 +384,7 @@ def test_status_codes_of_answers(status: object, gold: Gold, tmp_path: Path) -> 
 
 def test_answers_in_several_files(gold: Gold, tmp_path: Path) -> None:
     lines = [line(key, said(text)) for key, text in gold.items()]
-    files = [tmp_path / name for name in ("a.jsonl", "b.jsonl")]
-    for place, file in enumerate(files):
-        file.write_text("".join(f"{each}\n" for each in lines[place::2]), encoding="utf-8")
+    files = [filed(tmp_path / f"{name}.jsonl", lines[place::2]) for place, name in enumerate("ab")]
     typed = [
         "score",
         "--suite",
@@ -397,11 +400,8 @@ def test_answers_in_several_files(gold: Gold, tmp_path: Path) -> None:
     assert [each.score for each in blurb.score(None, files, suite="demo")] == [
         each.score for each in score(tmp_path / "all.jsonl", lines)
     ]
-    with pytest.raises(BlurbError, match="this file is given twice"):
-        blurb.score(None, [files[0], files[1], tmp_path / "." / "a.jsonl"], suite="demo")
-    (tmp_path / "notes.txt").write_text("x\n")
-    with pytest.raises(BlurbError, match="no answers of a batch service"):
-        blurb.score(None, [*files, tmp_path / "notes.txt"], suite="demo")
+    unscored(None, [files[0], files[1], tmp_path / "." / "a.jsonl"], "this file is given twice")
+    unscored(None, [*files, filed(tmp_path / "notes.txt", "x")], "no answers of a batch service")
 
 
 def test_files_of_several_datasets(tmp_path: Path) -> None:
@@ -415,11 +415,9 @@ def test_files_of_several_datasets(tmp_path: Path) -> None:
         (tmp_path / "o" / name / "test.jsonl").rename(tmp_path / f"{name}.jsonl")
     files = [tmp_path / "gad.jsonl", tmp_path / "hoc.jsonl"]
     assert [each.task.name for each in blurb.score(None, files, suite="demo")] == ["gad", "hoc"]
-    with pytest.raises(BlurbError, match="several files are given, and task= is for one file"):
-        blurb.score("gad", files, suite="demo")
+    unscored("gad", files, "several files are given, and task= is for one file")
     files[0].rename(tmp_path / "mine.jsonl")
-    with pytest.raises(BlurbError, match="not named after a dataset"):
-        blurb.score(None, [tmp_path / "mine.jsonl", files[1]], suite="demo")
+    unscored(None, [tmp_path / "mine.jsonl", files[1]], "not named after a dataset")
 
 
 def test_requests_without_a_line_are_no_row(gold: Gold, tmp_path: Path) -> None:
@@ -428,10 +426,13 @@ def test_requests_without_a_line_are_no_row(gold: Gold, tmp_path: Path) -> None:
     store = tmp_path / "runs"
     for kept in (lines[:-3], [*lines[:-3], line([*gold][-1], said(None))]):
         score(tmp_path / "a.jsonl", kept)
-        with pytest.raises(
-            BlurbError, match=r"(3|2) of 200 requests of biosses have no line; ask them again"
-        ):
-            blurb.score(None, tmp_path / "a.jsonl", suite="demo", add="m", output=store)
+        unscored(
+            None,
+            tmp_path / "a.jsonl",
+            r"(3|2) of 200 requests of biosses have no line; ask them again",
+            add="m",
+            output=store,
+        )
     assert not store.exists()
     found = score(tmp_path / "a.jsonl", lines[:-3])
     assert "2% of the answers could not be read" in found[2].remarks
@@ -450,7 +451,7 @@ def test_a_row_that_is_mostly_unanswered_says_so(
         for place, (key, text) in enumerate(ours.items())
     ]
     share = f"{lost / len(lines):.0%} of the answers could not be read"
-    (tmp_path / "a.jsonl").write_text("".join(f"{each}\n" for each in lines))
+    filed(tmp_path / "a.jsonl", lines)
     assert (
         command(["score", "--suite", "demo", "--predictions", "a.jsonl", "--add", "m"], tmp_path)[0]
         == 0
@@ -470,7 +471,7 @@ def test_a_row_that_is_mostly_unanswered_says_so(
     lines = [line(key, said(text)) for key, text in [*ours.items()][:-1]] + [
         line([*ours][-1], said("?"))
     ]
-    (tmp_path / "a.jsonl").write_text("".join(f"{each}\n" for each in lines))
+    filed(tmp_path / "a.jsonl", lines)
     assert (
         command(["score", "--suite", "demo", "--predictions", "a.jsonl", "--add", "m"], tmp_path)[0]
         == 0

@@ -3,8 +3,6 @@
 Oracle of the scores: all answers of these files are wrong, or all are right.
 """
 
-from __future__ import annotations
-
 import csv
 import datetime
 import io
@@ -25,6 +23,7 @@ from blurb.data.loading import read_split
 from blurb.messages.errors import BlurbError, DataError
 from blurb.scoring.columns import answer_column
 from tests.cli.in_process import blurb as command, done
+from tests.scoring import unscored
 
 Rows = list[dict[str, Any]]
 GAD = read_split(tasks.get("gad"), demo.prepare(), "test")
@@ -80,6 +79,10 @@ def rows_with(**columns: Callable[[str], Any]) -> Rows:
     ]
 
 
+def refused(task: str, predictions: Any, said: str, **more: Any) -> None:
+    unscored(task, predictions, said, DataError, **more)
+
+
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(
     "name", ["prediction", "predictions", "pred_label", "y_pred", "Predicted", "output", "y-pred"]
@@ -130,8 +133,7 @@ def test_ids_in_the_index_of_pandas_are_ids(name: str | None) -> None:
     for given in (column, frame, column.rename("y_pred"), frame.rename_axis("example_id")):
         (score,) = blurb.score("gad", given, suite="demo")
         assert (score.score, score.matched) == (100.0, "by id")
-    counted = pandas.Series(labels[::-1])
-    assert blurb.score("gad", counted, suite="demo")[0].matched == "by order"
+    assert blurb.score("gad", pandas.Series(labels[::-1]), suite="demo")[0].matched == "by order"
 
 
 def test_columns_of_a_type_of_ones_own_hold_no_answers() -> None:
@@ -145,8 +147,7 @@ def test_a_column_is_chosen_for_the_whole_file() -> None:
     """One line without the column that all others have is no reason to take another one there."""
     rows = rows_with(label=str, prediction=WRONG.__getitem__)
     del rows[3]["prediction"]
-    with pytest.raises(DataError, match="predictions:4: the column 'prediction' is missing"):
-        blurb.score("gad", rows, suite="demo")
+    refused("gad", rows, "predictions:4: the column 'prediction' is missing")
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -163,8 +164,7 @@ def test_gold_names_alone_are_told(form: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", ["a.jsonl", "a.tsv", "a.csv", "a.parquet", "a frame"])
 def test_columns_of_one_name_are_refused(form: str, tmp_path: Path) -> None:
     rows = rows_with(prediction=str, Prediction=WRONG.__getitem__)
-    with pytest.raises(DataError, match="two columns have the name"):
-        blurb.score("gad", given(form, rows, tmp_path), suite="demo")
+    refused("gad", given(form, rows, tmp_path), "two columns have the name")
 
 
 def test_two_columns_prediction_in_parquet_are_refused(tmp_path: Path) -> None:
@@ -175,8 +175,7 @@ def test_two_columns_prediction_in_parquet_are_refused(tmp_path: Path) -> None:
     pyarrow.parquet.write_table(
         pyarrow.Table.from_arrays(cells, ["prediction", "prediction"]), tmp_path / "a.parquet"
     )
-    with pytest.raises(DataError, match="two columns have the name 'prediction'"):
-        blurb.score("gad", tmp_path / "a.parquet", suite="demo")
+    refused("gad", tmp_path / "a.parquet", "two columns have the name 'prediction'")
 
 
 def test_gold_answers_are_stored_only_if_that_is_meant(tmp_path: Path) -> None:
@@ -201,10 +200,14 @@ def test_gold_answers_are_stored_only_if_that_is_meant(tmp_path: Path) -> None:
     out = done([*asked, "--gold-as-predictions"], tmp_path)
     assert "ALL ANSWERS ARE EQUAL TO THE GOLD ANSWERS" in out
     dev = [row["label"] for row in read_split(tasks.get("gad"), demo.prepare(), "dev")]
-    with pytest.raises(DataError, match="equal to the gold answers of dev"):
-        blurb.score(
-            "gad", ["1"] * len(GAD), suite="demo", add="other", dev=dev, output=tmp_path / "runs"
-        )
+    refused(
+        "gad",
+        ["1"] * len(GAD),
+        "equal to the gold answers of dev",
+        add="other",
+        dev=dev,
+        output=tmp_path / "runs",
+    )
 
 
 @pytest.mark.parametrize("name", ["ncbi-disease", "ebm-pico", "hoc", "biosses"])
@@ -230,10 +233,11 @@ def test_tags_in_one_text_are_counted_before_they_are_compared(
     whole[7]["prediction"] = spelt(NER[7]["tags"][:-1])
     place = 9 if form in ("a.tsv", "a.csv") else 8
     words = len(NER[7]["tokens"])
-    with pytest.raises(
-        DataError, match=rf":{place}: {words - 1} tags, but {NER[7]['id']} has {words} words"
-    ):
-        blurb.score("ncbi-disease", given(form, whole, tmp_path), suite="demo")
+    refused(
+        "ncbi-disease",
+        given(form, whole, tmp_path),
+        rf":{place}: {words - 1} tags, but {NER[7]['id']} has {words} words",
+    )
 
 
 HOSTILE: Mapping[str, Any] = {
@@ -278,8 +282,7 @@ def test_dates_beyond_those_of_python_in_parquet(kind: Any, tmp_path: Path) -> N
     )
     columns = {"id": [row["id"] for row in GAD], "prediction": cells.cast(kind)}
     pyarrow.parquet.write_table(pyarrow.table(columns), tmp_path / "a.parquet")
-    with pytest.raises(DataError, match=r"a\.parquet"):
-        blurb.score("gad", tmp_path / "a.parquet", suite="demo")
+    refused("gad", tmp_path / "a.parquet", r"a\.parquet")
 
 
 def test_a_small_parquet_file_does_not_fill_the_memory(tmp_path: Path) -> None:
@@ -295,18 +298,16 @@ def test_a_small_parquet_file_does_not_fill_the_memory(tmp_path: Path) -> None:
     before = pyarrow.default_memory_pool().max_memory()
     for path in (many, long):
         assert path.stat().st_size < 1_000_000
-        with pytest.raises(DataError, match=r"at most [\d,]+ are expected|when it is unpacked"):
-            blurb.score("gad", path, suite="demo")
+        refused("gad", path, r"at most [\d,]+ are expected|when it is unpacked")
     assert pyarrow.default_memory_pool().max_memory() - before < 300_000_000
 
 
 def test_probabilities_without_names_of_columns(tmp_path: Path) -> None:
     """As `run_re.py` of BioBERT writes them: no ids and no labels."""
     (tmp_path / "a.tsv").write_text("0.844422\t0.155578\n" * len(GAD))
-    with pytest.raises(
-        DataError, match=r"a\.tsv:1: two numbers from 0 to 1 are no id and prediction"
-    ):
-        blurb.score("gad", tmp_path / "a.tsv", suite="demo")
+    refused(
+        "gad", tmp_path / "a.tsv", r"a\.tsv:1: two numbers from 0 to 1 are no id and prediction"
+    )
 
 
 def test_a_column_of_conll_is_chosen_by_its_number(tmp_path: Path) -> None:
@@ -320,5 +321,6 @@ def test_a_column_of_conll_is_chosen_by_its_number(tmp_path: Path) -> None:
         for c in (None, "1")
     ]
     assert scores == [0.0, 100.0]
-    with pytest.raises(DataError, match="the columns of CoNLL have no names"):
-        blurb.score("ncbi-disease", tmp_path / "a.conll", suite="demo", column="gold")
+    refused(
+        "ncbi-disease", tmp_path / "a.conll", "the columns of CoNLL have no names", column="gold"
+    )

@@ -1,11 +1,9 @@
 """Broken answers of language models: each is counted as what it is, and scored by the rule of its type."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +18,13 @@ from blurb.data.loading import read_split
 from blurb.inputs import tagging
 from blurb.inputs.tagging import Span
 from blurb.learners import PROMPTED
-from blurb.messages.errors import BlurbError
 from blurb.results import from_store
 from blurb.row_files.references import row_of
 from blurb.scoring import answer_forms, batch, decoding, requests
 from blurb.scoring.answer_forms import MISSING, OVERLAPPING, UNORDERED, SearchedWords, of_tags
 from blurb.store.store import Store
 from tests.cli.in_process import blurb as command, refused
+from tests.scoring import filed, unscored
 
 USED = ("ncbi-disease", "gad", "chemprot", "pubmedqa", "hoc", "biosses")
 Gold = dict[str, dict[str, Any]]
@@ -46,8 +44,7 @@ def of(gold: Gold, task: str) -> Gold:
 
 
 def score(path: Path, lines: list[str], **more: Any) -> Any:
-    path.write_text("".join(f"{each}\n" for each in lines), encoding="utf-8")
-    return blurb.score(None, path, suite="demo", **more)[0]
+    return blurb.score(None, filed(path, lines), suite="demo", **more)[0]
 
 
 def right(key: str, answer: dict[str, Any]) -> str:
@@ -219,9 +216,7 @@ def manifest_of(folder: Path, task: str) -> requests.Manifest:
 def test_any_order_and_several_files(gold: tuple[Path, Gold], tmp_path: Path) -> None:
     lines = [right(key, answer) for key, answer in reversed(gold[1].items())]
     for place in range(3):
-        (tmp_path / f"part-{place}.jsonl").write_text(
-            "\n".join(lines[place::3]) + "\n", encoding="utf-8"
-        )
+        filed(tmp_path / f"part-{place}.jsonl", lines[place::3])
     (tmp_path / "asked.jsonl").write_bytes((gold[0] / "gad.jsonl").read_bytes())
     scores = blurb.score(None, tmp_path, suite="demo")
     assert {each.task.name for each in scores} == {*USED}
@@ -248,7 +243,7 @@ def told(folder: Path, lines: list[str] | bytes, *more: str) -> str:
     return " ".join(err.split())
 
 
-def bad(gold: Gold) -> Iterator[tuple[str, list[str] | bytes, tuple[str, ...], str]]:
+def bad(gold: Gold) -> list[tuple[str, list[str] | bytes, tuple[str, ...], str]]:
     wanted = of(gold, "gad")
     key, good = next(iter(wanted)), [right(*each) for each in wanted.items()]
     digits = key[-8:]
@@ -256,63 +251,65 @@ def bad(gold: Gold) -> Iterator[tuple[str, list[str] | bytes, tuple[str, ...], s
         "custom_id": key,
         "response": {"status_code": 400, "body": {"error": {"message": "too long"}}},
     }
-    yield (
-        "other digits",
-        [right(f"{key[:-8]}00000000", {}), *good],
-        (),
-        "a.jsonl:1: no known request",
-    )
-    yield (
-        "another dataset",
-        [*good, right(f"hoc/x/{digits}", {})],
-        (),
-        "a.jsonl:535: no known request",
-    )
-    yield (
-        "no such example",
-        [right(f"gad/x/{digits}", {}), *good[1:]],
-        (),
-        "a.jsonl:1: there is no example 'x'",
-    )
-    yield (
-        "another task",
-        good,
-        ("--task", "hoc"),
-        "a.jsonl:1: this is an answer on gad, which is not scored",
-    )
-    yield "another split", good, ("--split", "dev"), "--split test"
-    yield "cut", "\n".join(good).encode()[:-20], (), "not valid JSON"
-    yield "an error", [*good[1:], json.dumps(error)], (), "the server answered with an error"
-    yield (
-        "a request",
-        [*good[1:], json.dumps({"custom_id": key, "body": {}})],
-        (),
-        "give the file with the answers",
-    )
-    yield (
-        "no body",
-        [*good[1:], json.dumps({"custom_id": key, "response": 3})],
-        (),
-        "this is no answer of a batch",
-    )
-    yield (
-        "no choices",
-        [*good[1:], json.dumps({"custom_id": key, "response": {"body": {"choices": 3}}})],
-        (),
-        "no answer",
-    )
-    yield (
-        "two models",
-        [*good[1:], line(key, "x", model="b")],
-        (),
-        "an answer of b, after those of perfect",
-    )
-    yield (
-        "not UTF-8",
-        b"".join(each.encode() + b"\n" for each in good) + b'{"custom_id": "\xff"}\n',
-        (),
-        "not UTF-8",
-    )
+    return [
+        (
+            "other digits",
+            [right(f"{key[:-8]}00000000", {}), *good],
+            (),
+            "a.jsonl:1: no known request",
+        ),
+        (
+            "another dataset",
+            [*good, right(f"hoc/x/{digits}", {})],
+            (),
+            "a.jsonl:535: no known request",
+        ),
+        (
+            "no such example",
+            [right(f"gad/x/{digits}", {}), *good[1:]],
+            (),
+            "a.jsonl:1: there is no example 'x'",
+        ),
+        (
+            "another task",
+            good,
+            ("--task", "hoc"),
+            "a.jsonl:1: this is an answer on gad, which is not scored",
+        ),
+        ("another split", good, ("--split", "dev"), "--split test"),
+        ("cut", "\n".join(good).encode()[:-20], (), "not valid JSON"),
+        ("an error", [*good[1:], json.dumps(error)], (), "the server answered with an error"),
+        (
+            "a request",
+            [*good[1:], json.dumps({"custom_id": key, "body": {}})],
+            (),
+            "give the file with the answers",
+        ),
+        (
+            "no body",
+            [*good[1:], json.dumps({"custom_id": key, "response": 3})],
+            (),
+            "this is no answer of a batch",
+        ),
+        (
+            "no choices",
+            [*good[1:], json.dumps({"custom_id": key, "response": {"body": {"choices": 3}}})],
+            (),
+            "no answer",
+        ),
+        (
+            "two models",
+            [*good[1:], line(key, "x", model="b")],
+            (),
+            "an answer of b, after those of perfect",
+        ),
+        (
+            "not UTF-8",
+            b"".join(each.encode() + b"\n" for each in good) + b'{"custom_id": "\xff"}\n',
+            (),
+            "not UTF-8",
+        ),
+    ]
 
 
 NAMES = [name for name, *_ in bad({"gad/test.0/00000000": {}})]
@@ -323,8 +320,12 @@ def test_what_is_no_answer_is_refused(name: str, gold: tuple[Path, Gold], tmp_pa
     _, lines, more, said = next(each for each in bad(gold[1]) if each[0] == name)
     asked = () if "--split" in more else more
     if "--split" in more:
-        with pytest.raises(BlurbError, match="this is an answer on test, not on dev"):
-            score(tmp_path / "a.jsonl", list(lines), split="dev")  # type: ignore[arg-type]
+        unscored(
+            None,
+            filed(tmp_path / "a.jsonl", lines),  # type: ignore[arg-type]
+            "this is an answer on test, not on dev",
+            split="dev",
+        )
         return
     said = said.replace("535", str(len(of(gold[1], "gad")) + 1))
     assert said in told(tmp_path, lines, *asked)
@@ -332,14 +333,12 @@ def test_what_is_no_answer_is_refused(name: str, gold: tuple[Path, Gold], tmp_pa
 
 @pytest.mark.costly
 def test_ten_million_lines_are_refused_soon(gold: tuple[Path, Gold], tmp_path: Path) -> None:
-    wanted = of(gold[1], "gad")
-    first = right(*next(iter(wanted.items()))).encode() + b"\n"
+    first = right(*next(iter(of(gold[1], "gad").items()))).encode() + b"\n"
     with (tmp_path / "a.jsonl").open("wb") as file:
         file.write(first)
         for _ in range(1000):
             file.write(b'{"custom_id": "gad/none/00000000"}\n' * 10_000)
-    with pytest.raises(BlurbError, match=r"a\.jsonl:2: no known request"):
-        blurb.score(None, tmp_path / "a.jsonl", suite="demo")
+    unscored(None, tmp_path / "a.jsonl", r"a\.jsonl:2: no known request")
 
 
 def test_two_seeds_of_shots_are_two_runs_of_a_row(gold: tuple[Path, Gold], tmp_path: Path) -> None:
@@ -354,8 +353,7 @@ def test_two_seeds_of_shots_are_two_runs_of_a_row(gold: tuple[Path, Gold], tmp_p
         lines[wrong] = line(json.loads(lines[wrong])["custom_id"], '{"label": "associated"} or so')
         lines[-1] = line(json.loads(lines[-1])["custom_id"], '{"score": 9}')
         lines = [each.replace('"perfect"', '"/home/me/models/Qwen3"') for each in lines]
-        (tmp_path / "a.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
-        blurb.score(None, tmp_path / "a.jsonl", suite="demo", add="qwen", output=store)
+        score(tmp_path / "a.jsonl", lines, add="qwen", output=store)
     row = row_of("qwen", output=store)
     assert row.learner == PROMPTED.rows.name
     assert {name: row.seeds(name) for name in row.datasets} == {"gad": (1, 2), "biosses": (1, 2)}
@@ -395,8 +393,7 @@ def test_answers_to_two_sets_of_requests_are_not_mixed(
     lines = [right(*each) for each in of(gold[1], "gad").items()] + [
         right(*each) for each in perfect(folder, data)
     ]
-    with pytest.raises(BlurbError, match="these answer other requests of gad"):
-        score(tmp_path / "a.jsonl", lines)
+    unscored(None, filed(tmp_path / "a.jsonl", lines), "these answer other requests of gad")
 
 
 MENTIONS = [
@@ -418,10 +415,8 @@ def test_mentions_of_any_tool(form: Callable[[list[str]], object], tmp_path: Pat
         for row, said in zip(rows, gold, strict=True)
     ]
     lines[0]["mentions"] = [{"text": "nowhere"}]
-    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n")
-    (found,) = blurb.score(
-        "ncbi-disease", tmp_path / "a.jsonl", suite="demo", add="tool", output=tmp_path / "runs"
-    )
+    path = filed(tmp_path / "a.jsonl", map(json.dumps, lines))
+    (found,) = blurb.score("ncbi-disease", path, suite="demo", add="tool", output=tmp_path / "runs")
     assert (found.matched, dict(found.faults)) == ("by id", {"not_in_text": 1})
     assert 95 < found.score <= 100
     row = row_of("tool", output=tmp_path / "runs")
@@ -440,16 +435,17 @@ def test_what_are_no_mentions(wrong: object, tmp_path: Path) -> None:
         for row in read_split(tasks.get("ncbi-disease"), demo.prepare(), "test")
     ]
     lines[2]["mentions"] = wrong  # type: ignore[assignment]
-    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n")
-    with pytest.raises(BlurbError, match=r"a\.jsonl:3: .*(mentions|label of)"):
-        blurb.score("ncbi-disease", tmp_path / "a.jsonl", suite="demo")
+    unscored(
+        "ncbi-disease",
+        filed(tmp_path / "a.jsonl", map(json.dumps, lines)),
+        r"a\.jsonl:3: .*(mentions|label of)",
+    )
 
 
 def test_a_folder_names_what_it_leaves_out(
     gold: tuple[Path, Gold], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lines = [right(*each) for each in of(gold[1], "gad").items()]
-    (tmp_path / "gad.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    filed(tmp_path / "gad.jsonl", [right(*each) for each in of(gold[1], "gad").items()])
     (tmp_path / "ncbi-disease.conll").write_text("a\tO\n")
     (tmp_path / "hoc.jsonl").write_text('{"id": "x", "label": "y"}\n')
     code, out, err = command(["score", "--suite", "demo", "--predictions", str(tmp_path)], tmp_path)
@@ -500,21 +496,31 @@ def test_one_row_has_one_model_and_one_seed(gold: tuple[Path, Gold], tmp_path: P
     for name, seed in (("gad", 1), ("hoc", 2)):
         requests.export([tasks.get(name)], data, tmp_path / name, "test", None, 1, seed, 0, "")
         lines += [right(*each) for each in perfect(tmp_path / name, data)]
-    with pytest.raises(BlurbError, match="drawn with several seeds"):
-        score(tmp_path / "a.jsonl", lines, add="m", gold_as_predictions=True, output=store)
+    unscored(
+        None,
+        filed(tmp_path / "a.jsonl", lines),
+        "drawn with several seeds",
+        add="m",
+        gold_as_predictions=True,
+        output=store,
+    )
     lines = [each.replace('"perfect"', '"other"') if '"hoc/' in each else each for each in lines]
-    with pytest.raises(BlurbError, match="not made alike"):
-        score(tmp_path / "a.jsonl", lines, add="m", seed=1, gold_as_predictions=True, output=store)
+    unscored(
+        None,
+        filed(tmp_path / "a.jsonl", lines),
+        "not made alike",
+        add="m",
+        seed=1,
+        gold_as_predictions=True,
+        output=store,
+    )
     assert not store.exists()
 
 
 def test_an_answer_to_nothing_that_was_asked_for(gold: tuple[Path, Gold], tmp_path: Path) -> None:
     lines = [right(*each) for each in of(gold[1], "gad").items()]
-    (tmp_path / "a.jsonl").write_text("\n".join(lines) + "\n")
-    with pytest.raises(BlurbError, match="there are no answers on hoc"):
-        blurb.score("gad,hoc", tmp_path / "a.jsonl", suite="demo")
-    with pytest.raises(BlurbError, match="have no use for"):
-        blurb.score(None, tmp_path / "a.jsonl", suite="demo", column="x")
+    unscored("gad,hoc", filed(tmp_path / "a.jsonl", lines), "there are no answers on hoc")
+    unscored(None, tmp_path / "a.jsonl", "have no use for", column="x")
 
 
 # Mentions as text and back to tags. Oracles: a decoder word by word, counts, and the files of BLURB.
@@ -611,8 +617,7 @@ def test_a_generated_corpus_comes_back() -> None:
 )
 def test_gold_mentions_come_back(name: str, real_data: Path) -> None:
     """At most one mention in seven hundred is found at an earlier place that nobody annotated."""
-    task = tasks.get(name)
-    gold = read_split(task, real_data, "test")
+    gold = read_split(tasks.get(name), real_data, "test")
     faults, same, total = Counter[str](), 0, 0
     for row in gold:
         right = tagging.decode_spans(row["tags"])

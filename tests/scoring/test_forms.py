@@ -1,7 +1,5 @@
 """Predictions in every form that is read. Oracles: seqeval, scikit-learn, scipy; the same answers in another form."""
 
-from __future__ import annotations
-
 import csv
 import json
 import random

@@ -1,7 +1,5 @@
 """docs/language-models.md works as it stands, on the demo suite and with a server that answers by the schema."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import os
@@ -52,8 +50,7 @@ class BySchema(BaseHTTPRequestHandler):
 
 @pytest.mark.costly
 def test_the_six_commands(tmp_path: Path) -> None:
-    block = BLOCKS[0]
-    lines = block.splitlines()
+    lines = BLOCKS[0].splitlines()
     assert len(lines) == 6
     (tmp_path / "send.py").write_bytes((ROOT / "examples" / "send.py").read_bytes())
     printed = ""
@@ -125,8 +122,7 @@ def ran(folder: Path, name: str, task: str, *arguments: str) -> float:
 @pytest.mark.slow
 def test_a_trainer(checkpoint: Builder, tmp_path: Path) -> None:
     score = ran(tmp_path, "trainer.py", "gad", str(checkpoint("bert_uncased")))
-    out = done(["leaderboard", "show", "--datasets", "--format", "csv"], tmp_path)
-    assert "my-trainer" in out
+    assert "my-trainer" in done(["leaderboard", "show", "--datasets", "--format", "csv"], tmp_path)
     assert 0.0 <= score <= 100.0
 
 

@@ -1,13 +1,11 @@
 """Files as other tools write them, read without a change: the gold answers in each form score 100."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
 import math
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -22,6 +20,7 @@ from blurb.inputs import tagging
 from blurb.messages.errors import BlurbError
 from blurb.scoring.decoding import SHORT
 from tests.cli.in_process import blurb as command
+from tests.scoring import filed, unscored
 
 NER = read_split(tasks.get("ncbi-disease"), demo.prepare(), "test")
 PICO = read_split(tasks.get("ebm-pico"), demo.prepare(), "test")
@@ -45,10 +44,16 @@ def characters(row: Mapping[str, Any], start: int, end: int) -> dict[str, int]:
 
 
 def score(
-    path: Path, rows: list[Mapping[str, Any]], task: str = "ncbi-disease", **more: Any
+    path: Path, rows: Sequence[Mapping[str, Any]], task: str = "ncbi-disease", **more: Any
 ) -> Any:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return blurb.score(task, path, suite="demo", **more)[0]
+    return blurb.score(task, filed(path, map(json.dumps, rows)), suite="demo", **more)[0]
+
+
+def refused(
+    path: Path, rows: Sequence[Mapping[str, Any]], said: str, task: str = "ncbi-disease"
+) -> None:
+    with pytest.raises(BlurbError, match=said):
+        score(path, rows, task)
 
 
 KEYS: dict[str, Callable[[str, str], Mention]] = {
@@ -77,10 +82,11 @@ def test_the_type_of_a_mention_stands_under_any_of_its_names(key: str, tmp_path:
         {**row, "mentions": [*row["mentions"], KEYS[key](NER[at]["tokens"][0], "Gene")]}
         for at, row in enumerate(rows)
     ]
-    with pytest.raises(
-        BlurbError, match=r"'(B-)?Gene' is no label of ncbi-disease, which are Disease.*map"
-    ):
-        score(tmp_path / "a.jsonl", genes)
+    refused(
+        tmp_path / "a.jsonl",
+        genes,
+        r"'(B-)?Gene' is no label of ncbi-disease, which are Disease.*map",
+    )
     assert score(tmp_path / "a.jsonl", genes, names={"Gene": "O"}).score == 100
 
 
@@ -97,8 +103,7 @@ def test_a_type_that_is_not_said_is_that_of_the_task_only_without_other_keys(
         ]
         assert score(tmp_path / "a.jsonl", rows).score == 100
     rows[3]["mentions"] = [{"text": "a", "category": "Gene"}]  # type: ignore[assignment]
-    with pytest.raises(BlurbError, match=r"a.jsonl:4: the mention '.*category.*' has no type"):
-        score(tmp_path / "a.jsonl", rows)
+    refused(tmp_path / "a.jsonl", rows, r"a.jsonl:4: the mention '.*category.*' has no type")
 
 
 def test_two_types_that_disagree_are_refused(tmp_path: Path) -> None:
@@ -107,8 +112,7 @@ def test_two_types_that_disagree_are_refused(tmp_path: Path) -> None:
         {"id": row["id"], "mentions": [{"text": "a", "type": kinds[0], "label": kinds[1]}]}
         for row in PICO
     ]
-    with pytest.raises(BlurbError, match="has two types of ebm-pico"):
-        score(tmp_path / "a.jsonl", rows, "ebm-pico")
+    refused(tmp_path / "a.jsonl", rows, "has two types of ebm-pico", "ebm-pico")
 
 
 def pieces(row: Mapping[str, Any]) -> list[Mention]:
@@ -186,8 +190,7 @@ def test_places_that_are_none_are_refused(place: object, tmp_path: Path) -> None
     rows = [
         {"id": row["id"], "spans": [{"start": 0, "end": place, "type": "Disease"}]} for row in NER
     ]
-    with pytest.raises(BlurbError, match="is no list of mentions"):
-        score(tmp_path / "a.jsonl", rows)
+    refused(tmp_path / "a.jsonl", rows, "is no list of mentions")
 
 
 @pytest.mark.parametrize("shift", [(0, -1), (1, 0), (1, 1)])
@@ -203,8 +206,7 @@ def test_a_place_that_does_not_have_its_word_is_refused(
         ]
 
     rows = [{"id": row["id"], "spans": moved(row)} for row in NER]
-    with pytest.raises(BlurbError, match="or its 'word' is not there"):
-        score(tmp_path / "a.jsonl", rows)
+    refused(tmp_path / "a.jsonl", rows, "or its 'word' is not there")
 
 
 def test_what_a_tokenizer_changes_in_a_word_is_no_difference(tmp_path: Path) -> None:
@@ -234,8 +236,7 @@ def test_tags_among_entities_are_refused(first: bool, tagged: str, tmp_path: Pat
     at = 0 if first else len(rows) - 1
     tags = NER[at]["tags"]
     rows[at]["prediction"] = tags if tagged == "list" else json.dumps(tags)
-    with pytest.raises(BlurbError, match=rf"a.jsonl:{at + 1}: .* is no list of mentions"):
-        score(tmp_path / "a.jsonl", rows)
+    refused(tmp_path / "a.jsonl", rows, rf"a.jsonl:{at + 1}: .* is no list of mentions")
 
 
 def test_places_count_by_themselves(tmp_path: Path) -> None:
@@ -244,8 +245,7 @@ def test_places_count_by_themselves(tmp_path: Path) -> None:
     at = len(row["tokens"]) - 1
     spans = [{"start": at, "end": at + 1, "type": "Disease"}]
     rows = [{"id": each["id"], "spans": spans if each is row else []} for each in NER]
-    found = score(tmp_path / "a.jsonl", rows)
-    assert found.figures["precision"] in (0.0, 100.0)
+    assert score(tmp_path / "a.jsonl", rows).figures["precision"] in (0.0, 100.0)
 
 
 @pytest.mark.parametrize(
@@ -266,8 +266,7 @@ def test_a_place_outside_its_sentence_is_refused(entity: dict[str, Any], tmp_pat
         {"id": row["id"], "spans": [entity] if place == short else []}
         for place, row in enumerate(NER)
     ]
-    with pytest.raises(BlurbError, match=rf"a.jsonl:{short + 1}: an entity is at no place of its"):
-        score(tmp_path / "a.jsonl", rows)
+    refused(tmp_path / "a.jsonl", rows, rf"a.jsonl:{short + 1}: an entity is at no place of its")
 
 
 def test_tokens_of_other_types_are_other_entities(tmp_path: Path) -> None:
@@ -299,15 +298,13 @@ def test_tokens_of_other_types_are_other_entities(tmp_path: Path) -> None:
 def test_lines_of_tags_of_run_ner(tmp_path: Path) -> None:
     """Sentences that were cut have fewer tags than words; more tags are another file's."""
     lines = [" ".join(row["tags"]) for row in NER]
-    path = tmp_path / "predictions.txt"
-    path.write_text("\n".join(lines) + "\n")
+    path = filed(tmp_path / "predictions.txt", lines)
     assert blurb.score("ncbi-disease", path, suite="demo")[0].score == 100
     last = next(
         place for place, row in enumerate(NER) if row["tags"][-1] == "O" and len(row["tags"]) > 1
     )
     cut = [line.rpartition(" ")[0] if place == last else line for place, line in enumerate(lines)]
-    path.write_text("\n".join(cut) + "\n")
-    found = blurb.score("ncbi-disease", path, suite="demo")[0]
+    found = blurb.score("ncbi-disease", filed(path, cut), suite="demo")[0]
     assert (found.score, dict(found.faults)) == (100, {SHORT: 1})
     assert (
         "fewer tags"
@@ -316,10 +313,9 @@ def test_lines_of_tags_of_run_ner(tmp_path: Path) -> None:
             tmp_path,
         )[1]
     )
-    path.write_text("\n".join([*lines[:5], f"{lines[5]} O", *lines[6:]]) + "\n")
-    with pytest.raises(BlurbError, match=r"predictions.txt:6: \d+ tags, but test.5 has \d+ words"):
-        blurb.score("ncbi-disease", path, suite="demo")
-    path.write_text("\n".join(lines[1:]) + "\n")
+    filed(path, [*lines[:5], f"{lines[5]} O", *lines[6:]])
+    unscored("ncbi-disease", path, r"predictions.txt:6: \d+ tags, but test.5 has \d+ words")
+    filed(path, lines[1:])
     with pytest.raises(BlurbError):
         blurb.score("ncbi-disease", path, suite="demo")
 
@@ -358,8 +354,7 @@ def test_numbers_say_which_example_it_is(
 def test_numbers_as_tools_write_them(name: str, written: str, tmp_path: Path) -> None:
     """An index that pandas writes has no name, a column with gaps is one of floats; ids have letters in front."""
     rows = shuffled([f"{written.format(place)},{row['label']}" for place, row in enumerate(GAD)])
-    path = tmp_path / "a.csv"
-    path.write_text("\n".join([f"{name},prediction", *rows]) + "\n")
+    path = filed(tmp_path / "a.csv", [f"{name},prediction", *rows])
     assert blurb.score("gad", path, suite="demo")[0].score == 100
 
 
@@ -374,15 +369,13 @@ def test_a_column_of_any_name_that_has_the_ids_is_the_id(
     task: str, rows: list[Any], name: str, tmp_path: Path
 ) -> None:
     """Also beside an `id` that only numbers the lines: it was scored in the order of the file, without a word."""
-    mixed = shuffled(rows)
-    given = [{name: row["id"], "prediction": row["label"]} for row in mixed]
+    given = [{name: row["id"], "prediction": row["label"]} for row in shuffled(rows)]
     assert score(tmp_path / "a.jsonl", given, task).score == 100
     numbered = [{"id": place, **each} for place, each in enumerate(given)]
     found = score(tmp_path / "b.jsonl", numbered, task)
     assert (found.score, found.matched) == (100, "by id")
     doubled = [{**given[0], name: given[1][name]}, *given[1:]]
-    with pytest.raises(BlurbError, match="occurs twice"):
-        score(tmp_path / "c.jsonl", doubled, task)
+    refused(tmp_path / "c.jsonl", doubled, "occurs twice", task)
 
 
 @pytest.mark.parametrize(
@@ -404,8 +397,7 @@ def test_texts_of_other_examples_are_refused(
     given = [{**columns(row), "prediction": row[answer]} for row in rows]
     found = score(tmp_path / "a.jsonl", given, task)
     assert (found.score, found.matched) == (100, "by order and texts")
-    with pytest.raises(BlurbError, match=r"the text is not that of|tags, but"):
-        score(tmp_path / "b.jsonl", given[1:] + given[:1], task)
+    refused(tmp_path / "b.jsonl", given[1:] + given[:1], r"the text is not that of|tags, but", task)
 
 
 def test_a_frame_in_another_order_says_so_by_its_index() -> None:
@@ -426,8 +418,7 @@ def test_a_name_that_begins_as_that_of_predictions_may_be_another(
 ) -> None:
     """The spread of a score was taken for it."""
     rows = [{"id": row["id"], "score": row["score"], beside: 0.3} for row in PAIRS]
-    with pytest.raises(BlurbError, match=f"no column is surely .*{beside}"):
-        score(tmp_path / "a.jsonl", rows, "biosses")
+    refused(tmp_path / "a.jsonl", rows, f"no column is surely .*{beside}", "biosses")
     assert score(tmp_path / "a.jsonl", rows, "biosses", column="score").score == 100
 
 
@@ -439,10 +430,12 @@ def test_numbers_in_the_order_of_the_file_are_an_order(tmp_path: Path) -> None:
 def test_numbers_that_disagree_are_refused(tmp_path: Path) -> None:
     numbers = shuffled([*range(len(GAD))])
     rows = [{"doc_id": n, "rank": len(GAD) - n, "prediction": "0"} for n in numbers]
-    with pytest.raises(
-        BlurbError, match="several columns may number the examples, and disagree: doc_id, rank"
-    ):
-        score(tmp_path / "a.jsonl", rows, "gad")
+    refused(
+        tmp_path / "a.jsonl",
+        rows,
+        "several columns may number the examples, and disagree: doc_id, rank",
+        "gad",
+    )
 
 
 def test_numbers_with_words_of_another_example_are_refused(tmp_path: Path) -> None:
@@ -451,8 +444,7 @@ def test_numbers_with_words_of_another_example_are_refused(tmp_path: Path) -> No
         for place, row in enumerate(GAD)
     ]
     rows[3]["nr"], rows[4]["nr"] = 4, 3
-    with pytest.raises(BlurbError, match="the text is not that of"):
-        score(tmp_path / "a.jsonl", rows, "gad")
+    refused(tmp_path / "a.jsonl", rows, "the text is not that of", "gad")
 
 
 def sample(place: int, row: Mapping[str, Any], **more: Any) -> dict[str, Any]:
@@ -486,11 +478,9 @@ def test_samples_of_lm_evaluation_harness(tmp_path: Path) -> None:
             each["arguments"] = dict(reversed(each["arguments"].items()))
         assert score(tmp_path / "a.jsonl", shuffled(gaps), "gad").score == 100
         choices[2]["filtered_resps"][0][0] = "nan" if as_text else math.nan
-        with pytest.raises(BlurbError, match=r"a.jsonl:3: a value that cannot be read"):
-            score(tmp_path / "a.jsonl", choices, "gad")
+        refused(tmp_path / "a.jsonl", choices, r"a.jsonl:3: a value that cannot be read", "gad")
     texts[7]["filtered_resps"] = ["0", "1"]
-    with pytest.raises(BlurbError, match=r"a.jsonl:8: a value that cannot be read"):
-        score(tmp_path / "a.jsonl", texts, "gad")
+    refused(tmp_path / "a.jsonl", texts, r"a.jsonl:8: a value that cannot be read", "gad")
 
 
 def test_tokens_with_a_sign_left_out_between_them_have_their_place(tmp_path: Path) -> None:

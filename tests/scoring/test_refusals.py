@@ -1,7 +1,5 @@
 """What is no prediction is refused with its file and line or id, exit code 2, and nothing is written."""
 
-from __future__ import annotations
-
 import json
 from itertools import cycle
 from pathlib import Path
@@ -13,6 +11,7 @@ from blurb.corpora import demo
 from blurb.data.loading import read_split
 from blurb.messages.errors import BlurbError
 from tests.cli.in_process import blurb, done, refused as refused_by_command
+from tests.scoring import filed
 
 NER, GAD = "ncbi-disease", "gad"
 NER_ROW = read_split(tasks.get(NER), demo.prepare(), "test")[0]
@@ -182,7 +181,7 @@ def test_numbers_that_are_none_or_of_another_scale(value: str, told: str, tmp_pa
 def test_a_number_may_leave_the_scale_by_half_of_it(tmp_path: Path) -> None:
     rows = read_split(tasks.get("biosses"), demo.prepare(), "test")
     lines = [f"{row['id']}\t{value}" for row, value in zip(rows, cycle([6, -2, 1]))]
-    (tmp_path / "a.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    filed(tmp_path / "a.tsv", lines)
     done(["score", "--suite", "demo", "--task", "biosses", "--predictions", "a.tsv"], tmp_path)
 
 
@@ -227,8 +226,7 @@ def test_data_that_lacks_a_split_cannot_be_stored(tmp_path: Path) -> None:
     (folder / "test.tsv").write_bytes((demo.prepare() / "GAD" / "test.tsv").read_bytes())
     (tmp_path / "a.tsv").write_text("\n".join(tsv()) + "\n")
     asked = ["score", "--data", "data", "--task", GAD, "--predictions", "a.tsv"]
-    out = done(asked, tmp_path)
-    assert "gad: the data lacks train and dev; the verdict is on the rest" in out
+    assert "gad: the data lacks train and dev; the verdict is on the rest" in done(asked, tmp_path)
     assert "lacks train and dev" in refused_by_command([*asked, "--add", "m"], tmp_path)
     assert not (tmp_path / "runs").exists()
 
@@ -298,7 +296,5 @@ def test_probabilities_of_names_of_one_label_are_added(tmp_path: Path) -> None:
         }
         for key, label in gold(GAD)
     ]
-    path = tmp_path / "a.jsonl"
-    path.write_text("".join(json.dumps(one) + "\n" for one in told), encoding="utf-8")
-    scored = score(GAD, path, suite="demo", names={"a": "1", "b": "1"})[0]
-    assert scored.score == 100
+    path = filed(tmp_path / "a.jsonl", map(json.dumps, told))
+    assert score(GAD, path, suite="demo", names={"a": "1", "b": "1"})[0].score == 100

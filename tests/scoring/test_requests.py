@@ -1,7 +1,5 @@
 """Requests to language models. Oracles: a perfect model scores 100, JSON Schema, the rules of the shots."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import Counter

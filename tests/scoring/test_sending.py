@@ -1,7 +1,5 @@
 """The examples that get answers: against a server that answers gold with planted faults, and against transformers'."""
 
-from __future__ import annotations
-
 import json
 import signal
 import socket

@@ -206,8 +206,7 @@ def series(seed: int, checkpoints: int, runs: int) -> list[list[float]]:
 
 def test_two_checkpoints_are_students_test() -> None:
     first, other = [80.0, 81.5, 79.2], [78.0, 79.5, 80.1, 79.9]
-    variance = pool_variance([Squares.of(first), Squares.of(other)])
-    found = compare(first, other, variance)
+    found = compare(first, other, pool_variance([Squares.of(first), Squares.of(other)]))
     expected = stats.ttest_ind(first, other)
     assert found.p == pytest.approx(expected.pvalue)
     assert found.interval == pytest.approx(tuple(expected.confidence_interval()), rel=1e-5)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -57,8 +58,7 @@ def test_an_entry_has_what_the_files_say(store: Store) -> None:
     }
     facts = fresh[key]
     assert (facts.data, facts.settings) == (content["spec"]["data"], content["spec"]["settings"])
-    assert facts.metrics == content["metrics"]
-    assert facts.metrics["test"]["f1"] == 0.75
+    assert (facts.metrics, facts.metrics["test"]["f1"]) == (content["metrics"], 0.75)
 
 
 def test_nothing_of_it_is_in_the_store(store: Store) -> None:
@@ -139,17 +139,16 @@ def fill_with_nonsense(store: Store) -> None:
     file_of(store).write_bytes(b"no database" * 1_000)
 
 
-def make_other_table(store: Store) -> None:
+def make_other_table(store: Store, columns: str = "trials_1 (path TEXT)") -> None:
     """Another version, whose table has the same name for other columns."""
     (file := file_of(store)).unlink()
     with sqlite3.connect(file) as table:
-        table.execute("CREATE TABLE trials_1 (path TEXT)")
+        table.execute(f"CREATE TABLE {columns}")
 
 
-def make_other_version(store: Store) -> None:
-    (file := file_of(store)).unlink()
-    with sqlite3.connect(file) as table:
-        table.execute("CREATE TABLE trials_2 (trial TEXT PRIMARY KEY, stamp BLOB, facts BLOB)")
+make_other_version = partial(
+    make_other_table, columns="trials_2 (trial TEXT PRIMARY KEY, stamp BLOB, facts BLOB)"
+)
 
 
 def make_folder(store: Store) -> None:

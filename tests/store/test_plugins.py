@@ -21,7 +21,7 @@ from blurb.heads import heads
 from blurb.learners import building
 from blurb.messages.errors import DataError, SettingsError
 from blurb.planning import trials
-from blurb.planning.steps import typed_settings
+from blurb.planning.steps import load_protocol, typed_settings
 from blurb.protocols import settings
 from blurb.store.record import read_predictions
 from blurb.store.trial import Trial
@@ -261,8 +261,6 @@ def test_a_setting_that_came_later_counts_only_where_it_was_changed(
 
 def test_a_search_loads_the_heads_of_its_longest_axis(tmp_path: Path) -> None:
     """Beside a shorter axis only the first values were loaded."""
-    from blurb.planning.steps import load_protocol
-
     (tmp_path / "searched_head.py").write_text(HEAD)
     file = tmp_path / "searched.toml"
     head = f"{tmp_path / 'searched_head.py'}:MyHead"

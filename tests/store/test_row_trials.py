@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-from blurb.cli import cli
 from blurb.messages.errors import BlurbError, DamageWarning
 from blurb.results import from_store
 from blurb.store import row_trials as rows
 from blurb.store.store import Store
+from tests.cli.in_process import run
 from tests.rewriting import edit
 from tests.store.fakes import CONFIGURATION, finish, row, stored, trial
 
@@ -43,8 +42,7 @@ def test_the_key_has_what_decides_and_no_words() -> None:
     ]
     assert len({one.key for one in (first, *others)}) == len(others) + 1
     reworded = replace(first, configuration=replace(CONFIGURATION, note="other words"))
-    assert reworded.key == first.key
-    assert reworded.configuration == first.configuration
+    assert (reworded.key, reworded.configuration) == (first.key, first.configuration)
 
 
 DAMAGES = {
@@ -105,7 +103,7 @@ def test_a_row_that_lost_the_trials_of_a_dataset_is_no_row(
     told: list[str] = []
     assert rows.read(store, lambda damage: told.append(str(damage))) == []
     assert "no trials of gad, which it has planned" in told[0]
-    written = CliRunner().invoke(cli, ["check", "m", "--baseline", "m", "--output", str(tmp_path)])
+    written = run("check", "m", "--baseline", "m", "--output", str(tmp_path))
     assert written.exit_code == 2 or isinstance(written.exception, BlurbError)
 
 

@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from blurb.cli import cli
 from blurb.messages.errors import StoreError
 from blurb.store import row_trials as rows
 from blurb.store.record import read_predictions, read_spec, write_predictions
 from blurb.store.store import FILES, OWNERS, SCHEMA_FILE, Store
 from blurb.system import leases
+from tests.cli.in_process import run
 from tests.rewriting import edit
 from tests.store.fakes import finish, row, stored, trial
 
@@ -268,7 +267,7 @@ def test_a_store_of_before_is_refused_with_the_script_that_rewrites_it(
     monkeypatch.chdir(root.parent)
     (root / SCHEMA_FILE).unlink()
     before = files(root)
-    result = CliRunner().invoke(cli, command.split())
+    result = run(*command.split())
     text = str(result.exception)
     assert isinstance(result.exception, StoreError)
     assert "\n" not in text

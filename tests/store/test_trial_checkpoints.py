@@ -17,7 +17,6 @@ import torch
 
 from blurb import tasks
 from blurb.checkpoints import ModelSource
-from blurb.corpora import demo
 from blurb.execution import row_edits, worker
 from blurb.execution.job import Job, TrialProgress
 from blurb.execution.worker import execute_job
@@ -35,13 +34,6 @@ from tests.store.fakes import row, trial
 
 SAME = ("predictions.parquet", "metrics.json", "history.csv", "spec.json")
 Planned = Callable[..., Job]
-
-
-@pytest.fixture(scope="module")
-def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("suite") / "data"
-    demo.write(folder)
-    return folder
 
 
 @pytest.fixture
@@ -252,8 +244,7 @@ def test_only_the_newest_is_kept(place: TrialCheckpoints) -> None:
     found = place.read()
     assert found[0].keys() == TENSORS.keys()
     assert torch.equal(found[0]["network"]["a"], TENSORS["network"]["a"])
-    assert found[0]["optimizer"]["0.step"].shape == ()
-    assert found[1]["begun"] == 8
+    assert (found[0]["optimizer"]["0.step"].shape, found[1]["begun"]) == ((), 8)
     assert list(place.aside.iterdir()) == []
 
 

@@ -1,15 +1,12 @@
 """A stranger's code in the working folder, and a store to alter."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from blurb.cli import cli
 from blurb.heads import heads, poolings
+from tests.cli.in_process import ran
 from tests.strangers.evil import Evil
 
 
@@ -31,8 +28,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("made")
     asked = ["baseline:majority", "baseline:constant", "--suite", "demo", "--tasks", "gad,biosses"]
     places = ["--output", str(folder / "runs"), "--leaderboard", str(folder / "leaderboard.csv")]
-    done = CliRunner().invoke(cli, ["run", *asked, *places])
-    assert done.exit_code == 0, done.output
+    ran(["run", *asked, *places])
     return folder
 
 

@@ -1,7 +1,5 @@
 """Code of a stranger, which leaves a marker when it runs."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

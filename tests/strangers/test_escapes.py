@@ -1,7 +1,5 @@
 """Tables, rows and messages of strangers show no terminal their control characters (SECURITY.md)."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -10,7 +8,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from blurb import names
 from blurb.cli import _exit, cli
@@ -19,6 +16,7 @@ from blurb.messages.text import escape_controls
 from blurb.results import tables
 from blurb.store.store import Store
 from blurb.terminal import output
+from tests.cli.in_process import run
 from tests.results.played import play
 
 NAME = "\x1b]0;OWNED\x07\x1b[31mred\x9b\u202e"
@@ -56,7 +54,7 @@ def table(made: Path, here: Path) -> Path:
 def test_no_command_prints_or_writes_them(
     command: list[str], table: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = CliRunner().invoke(cli, command)
+    found = run(*command)
     told = found.output + str(found.exception)
     assert not set(BAD) & set(told), told
     for path in Path().glob("*"):
@@ -100,7 +98,7 @@ def test_a_reason_of_a_failure_is_shown_so(made: Path, here: Path) -> None:
         ["runs", "show", "baseline:majority"],
         ["retry"],
     ):
-        found = CliRunner().invoke(cli, command)
+        found = run(*command)
         assert not set(BAD) & set(found.output), (command, found.output)
 
 
@@ -144,7 +142,7 @@ def test_a_name_is_no_command_of_a_runner_and_no_markdown(
         ["compare", f"{table}:{escape_controls(name)}", f"{table}:old"],
         ["leaderboard", "show", "--output", str(tmp_path / "none"), "--results", str(table)],
     ):
-        output = CliRunner().invoke(cli, words).output
+        output = run(*words).output
         assert re.search("mask|stop|error|click", output), output
         assert [
             line for line in output.splitlines() if re.match(r"\s*(::(add|stop)|##\[)", line)

@@ -1,7 +1,5 @@
 """A marker behind every text of every file that is read: no command runs it, and none ends in a traceback."""
 
-from __future__ import annotations
-
 import copy
 import json
 import shutil
@@ -11,15 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 import blurb
 from blurb import tasks
-from blurb.cli import cli
 from blurb.execution import sweeps
 from blurb.learners import saved_models
 from blurb.store.store import Store
 from blurb.system.files import seal_folder
+from tests.cli.in_process import ran, run
 from tests.strangers.evil import Evil
 
 LOOKS = (
@@ -76,9 +73,24 @@ def values(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 def look(evil: Evil, where: object, *commands: list[str]) -> None:
     """Runs commands, which may refuse, and neither run the marker nor end in a traceback."""
     for command in commands:
-        found = CliRunner().invoke(cli, command)
+        found = run(*command)
         assert not evil.has_run(), (where, command)
         assert "Traceback" not in found.output, (where, command, found.output)
+
+
+def each_text(file: Path, evil: Evil, before: Any = None, *more: str) -> Iterator[tuple[Any, ...]]:
+    """The place of each text of a file while a name of code stands there; in the end the file is as it was.
+
+    :param before: what the file is to have, if that is more than it has
+    :param more: other names of code
+    """
+    before = before or json.loads(file.read_text(encoding="utf-8"))
+    for number, place in enumerate(places(before)):
+        names = [*evil.references, *more]
+        text = json.dumps(changed(before, place, names[number % len(names)]))
+        file.write_text(text, encoding="utf-8")
+        yield place
+    file.write_text(json.dumps(before), encoding="utf-8")
 
 
 @pytest.mark.costly
@@ -86,23 +98,13 @@ def look(evil: Evil, where: object, *commands: list[str]) -> None:
 def test_no_text_of_any_file_is_loaded(file: str, runs: Path, evil: Evil) -> None:
     """Of a trial, whose declaration has all fields."""
     (trial,) = runs.glob("baseline-majority/gad/*/")
-    store = Store(runs)
-    if file == "provenance.json":
-        made = json.loads((trial / file).read_text(encoding="utf-8"))
-        made["declaration"] = {
-            **asdict(tasks.get("gad")),
-            "file": "own.toml",
-            "source": None,
-            "original": "",
-        }
-        (trial / file).write_text(json.dumps(made), encoding="utf-8")
     before = json.loads((trial / file).read_text(encoding="utf-8"))
-    for number, place in enumerate(places(before)):
-        reference = evil.references[number % len(evil.references)]
-        (trial / file).write_text(json.dumps(changed(before, place, reference)), encoding="utf-8")
-        store.seal(trial)
+    if file == "provenance.json":
+        fields = {**asdict(tasks.get("gad")), "file": "own.toml", "source": None, "original": ""}
+        before["declaration"] = fields
+    for place in each_text(trial / file, evil, before):
+        Store(runs).seal(trial)
         look(evil, (file, place), *LOOKS)
-    (trial / file).write_text(json.dumps(before), encoding="utf-8")
 
 
 def test_no_text_of_a_row_is_loaded(runs: Path, evil: Evil) -> None:
@@ -110,12 +112,8 @@ def test_no_text_of_a_row_is_loaded(runs: Path, evil: Evil) -> None:
         next(runs.glob("baseline-majority/rows/*.json")),
         runs / "baseline-majority" / "models.json",
     ):
-        before = json.loads(file.read_text(encoding="utf-8"))
-        for number, place in enumerate(places(before)):
-            reference = evil.references[number % len(evil.references)]
-            file.write_text(json.dumps(changed(before, place, reference)), encoding="utf-8")
+        for place in each_text(file, evil):
             look(evil, (file.name, place), LOOKS[0], LOOKS[1])
-        file.write_text(json.dumps(before), encoding="utf-8")
 
 
 @pytest.mark.extensions
@@ -123,18 +121,14 @@ def test_no_text_of_a_row_is_loaded(runs: Path, evil: Evil) -> None:
 def test_no_text_of_a_sweep_is_loaded(evil: Evil, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its owner joins it: what is hashed is asked for then, and of the trials nothing is loaded."""
     asked = ["run", "baseline:majority", "--suite", "demo", "--tasks", "gad", "--precision", "fp32"]
-    assert CliRunner().invoke(cli, [*asked, "--engine", "slurm", "--print"]).exit_code == 0
+    ran([*asked, "--engine", "slurm", "--print"])
     (folder,) = sweeps.folders(Path("runs"))
     for file in (folder / sweeps.JOBS, folder / "slurm.json"):
-        before = json.loads(file.read_text(encoding="utf-8"))
-        for number, place in enumerate(places(before)):
-            reference = evil.references[number % len(evil.references)]
-            file.write_text(json.dumps(changed(before, place, reference)), encoding="utf-8")
+        for place in each_text(file, evil):
             look(evil, (file.name, place), ["worker"], ["retry"], ["status"], ["doctor", "runs"])
             for left in Path("runs").glob("*/*/*.failed.json"):
                 left.unlink()
             folder.mkdir(exist_ok=True)
-        file.write_text(json.dumps(before), encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -165,9 +159,7 @@ def test_no_text_of_a_kept_model_is_loaded(
     before = json.loads((folder / file).read_text(encoding="utf-8"))
     if file == "config.json":
         before |= {"auto_map": {"AutoModel": "x"}, "_name_or_path": "x", "architectures": ["x"]}
-    for number, place in enumerate(places(before)):
-        reference = [*evil.references, "evil.T"][number % 5]
-        (folder / file).write_text(json.dumps(changed(before, place, reference)), encoding="utf-8")
+    for place in each_text(folder / file, evil, before, "evil.T"):
         seal_folder(folder)
         look(evil, (file, place), ["predict", "model", "--text", "a\tb"])
 
@@ -175,8 +167,7 @@ def test_no_text_of_a_kept_model_is_loaded(
 @pytest.mark.parametrize("name", ["results.csv", "leaderboard.csv"])
 def test_no_cell_of_a_table_is_loaded(name: str, made: Path, evil: Evil) -> None:
     lines = (made / name).read_text(encoding="utf-8").splitlines()
-    columns = lines[0].split(",")
-    for number, column in enumerate(columns):
+    for number, column in enumerate(lines[0].split(",")):
         cells = lines[1].split(",")
         cells[number] = evil.references[number % len(evil.references)]
         Path(name).write_text(

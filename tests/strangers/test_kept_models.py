@@ -1,7 +1,5 @@
 """A kept model of somebody else answers, and brings no code (SECURITY.md)."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import shutil
@@ -68,8 +66,7 @@ def alter(folder: Path, change: Any) -> None:
 
 @pytest.mark.costly
 def test_an_ordinary_one_answers(model: Path) -> None:
-    found = ran(["predict", "model", "--text", "a\tb"])
-    assert json.loads(found.output)["prediction"] is not None
+    assert json.loads(ran(["predict", "model", "--text", "a\tb"]).output)["prediction"] is not None
 
 
 @pytest.mark.costly

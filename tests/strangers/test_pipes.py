@@ -1,7 +1,5 @@
 """A pipe or a device in the place of a file is refused by every reader: one waits for ever, the other has no end."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Callable
@@ -9,15 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 from blurb.checkpoints import reading, weights
-from blurb.cli import cli
 from blurb.data import manifest, raw
 from blurb.store.record import Record, read_predictions
 from blurb.store.store import Store
 from blurb.system import files, leases, text_files
 from blurb.table_files import head_of, table_of, text_of
+from tests.cli.in_process import run
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
 READERS: dict[str, tuple[str, Callable[[Path], Any]]] = {
@@ -78,9 +75,7 @@ def test_a_trial_with_one_is_damaged(name: str, runs: Path) -> None:
     (trial, *_) = Store(runs).trial_folders()
     lay(trial / name, "device")
     assert Store(runs).damage(trial) == [name]
-    done = CliRunner().invoke(
-        cli, ["export", "markdown", "baseline:constant", "--output", str(runs)]
-    )
+    done = run("export", "markdown", "baseline:constant", "--output", str(runs))
     assert "Traceback" not in done.output
 
 
@@ -89,6 +84,6 @@ def test_the_doctor_waits_for_none(name: str, tmp_path: Path) -> None:
     (tmp_path / "GAD").mkdir()
     (tmp_path / "GAD" / "train.tsv").write_text("x\n")
     lay(tmp_path / name, "pipe")
-    done = CliRunner().invoke(cli, ["doctor", str(tmp_path)])
+    done = run("doctor", str(tmp_path))
     assert done.exit_code
     assert "Traceback" not in done.output

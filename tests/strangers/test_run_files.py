@@ -1,7 +1,5 @@
 """A run file names data and never code, by however many hops: nothing that it leads to runs, of whatever key."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -197,5 +195,4 @@ def test_names_of_no_file_are_refused_in_a_sentence(key: str, here: Path) -> Non
     ):
         (here / "loop.toml").unlink(missing_ok=True)
         (here / "loop.toml").symlink_to("loop.toml")
-        found = _run(f'{text}model = "baseline:majority"\nsuite = "demo"\ndevice = "cpu"\n')
-        assert said in found
+        assert said in _run(f'{text}model = "baseline:majority"\nsuite = "demo"\ndevice = "cpu"\n')

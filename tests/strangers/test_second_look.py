@@ -1,7 +1,5 @@
 """What a second pair of eyes found: trials under other names, plans that shrink, files that are none."""
 
-from __future__ import annotations
-
 import csv
 import json
 import shutil
@@ -11,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from blurb.cli import cli
-from blurb.messages.errors import BlurbError
+from blurb.messages.errors import BlurbError, SettingsError
 from blurb.store.store import Store
 from blurb.system.files import hidden_name
 from tests.rewriting import csv_lines, rewrite, write_lines
@@ -198,7 +196,6 @@ def test_a_fact_of_another_type_is_none(here: Path) -> None:
     "given", [{"default": None}, {"limits": "gad"}, {"limits": {"gad": 5}}, {"overall": 3}]
 )
 def test_rules_in_python_are_limits(given: dict[str, object]) -> None:
-    from blurb.messages.errors import SettingsError
     from blurb.regression import Rules
 
     with pytest.raises(SettingsError, match=r"must be of type .*Limit"):

@@ -1,7 +1,5 @@
 """A store of somebody else is looked at by every command, and nothing that it says runs (SECURITY.md)."""
 
-from __future__ import annotations
-
 import copy
 import json
 from collections.abc import Callable, Iterator
@@ -127,16 +125,13 @@ def test_what_is_missing_is_said_and_the_figures_are_shown(runs: Path) -> None:
     before = run("leaderboard", "show", "--output", "runs", "--format", "csv").output
     alter(runs, _type, "their-type")
     found = run("leaderboard", "show", "--output", "runs", "--format", "csv")
-    figures = [line.split(",") for line in before.splitlines()]
-    for line in figures[1:]:
+    for line in [line.split(",") for line in before.splitlines()][1:]:
         assert all(cell in found.output for cell in line if cell[:1].isdigit() and "." in cell), (
             found.output
         )
     assert "gad: the task type is not registered here; install its plug-in." in found.output
-    shown = run("leaderboard", "show", "--output", "runs", "--datasets").output
-    assert "57.99" in shown
-    doctor = run("doctor", "runs").output
-    assert "There is no task type called 'their-type'" in doctor
+    assert "57.99" in run("leaderboard", "show", "--output", "runs", "--datasets").output
+    assert "There is no task type called 'their-type'" in run("doctor", "runs").output
 
 
 OTHERS: dict[str, tuple[dict[str, Any], str]] = {

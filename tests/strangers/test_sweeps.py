@@ -1,7 +1,5 @@
 """A sweep of somebody else is asked for before anything that it names is opened (SECURITY.md)."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import os
@@ -23,7 +21,7 @@ from blurb.learners.kinds import majority
 from blurb.messages.errors import StoreError
 from blurb.store.row_contents import failure_of
 from blurb.system import cache
-from tests.cli.in_process import run
+from tests.cli.in_process import ran, run
 from tests.conftest import Builder
 from tests.strangers.evil import Evil
 
@@ -47,8 +45,7 @@ def plan(*more: str) -> Path:
         "--device",
         "cpu",
     ]
-    done = run("run", *more, *asked, "--engine", "slurm", "--print")
-    assert done.exit_code == 0, (done.output, done.exception)
+    ran(["run", *more, *asked, "--engine", "slurm", "--print"])
     (folder,) = sweeps.folders(Path("runs"))
     return folder
 
@@ -134,10 +131,8 @@ def test_a_sweep_of_a_stranger_runs_nothing(
 @pytest.mark.costly
 def test_trials_of_a_sweep_of_ones_own_name_no_code(evil: Evil, checkpoint: Builder) -> None:
     """Whoever writes to the store may alter the trials of a sweep that may run: names are all that they have."""
-    folder = plan(str(checkpoint("bert_uncased")))
-    alter(folder, _head)
-    found = run("worker")
-    assert "There is no head called 'evil.py:T'." in found.output
+    alter(plan(str(checkpoint("bert_uncased"))), _head)
+    assert "There is no head called 'evil.py:T'." in run("worker").output
     assert not evil.has_run()
 
 
@@ -163,10 +158,8 @@ def test_who_planned_it_is_not_asked_and_others_once(
         assert part in asked
     assert "--allow-code" in str(run("worker", "--allow-code", "0" * 32).exception)
     assert len(sweeps.read(folder, [digest])) == 3  # now it is remembered
-    found = run("worker")
-    assert found.exit_code == 0, (found.output, found.exception)
-    assert "3 trials done here" in found.output
-    assert run("leaderboard", "show").exit_code == 0
+    assert "3 trials done here" in ran(["worker"]).output
+    ran(["leaderboard", "show"])
 
 
 def test_code_that_changed_since_it_was_allowed_does_not_run(
@@ -176,8 +169,7 @@ def test_code_that_changed_since_it_was_allowed_does_not_run(
     plan(str(checkpoint("bert_uncased")), "--head", "./mine.py:Mine")
     heads.typed.clear()
     Path("mine.py").write_text(evil.text + "Mine = T\n", encoding="utf-8")
-    found = run("worker")
-    assert "mine.py has changed since the trials were planned" in str(found.exception)
+    assert "mine.py has changed since the trials were planned" in str(run("worker").exception)
     assert not evil.has_run()
 
 
@@ -218,9 +210,7 @@ def test_a_sweep_that_stays_in_its_store_asks_nothing(
     assert "data: " in str(run("worker").exception)  # a link leads out
     data.unlink()
     shutil.copytree(demo, data)
-    found = run("worker")
-    assert found.exit_code == 0, (found.output, found.exception)
-    assert "1 trial done here" in found.output
+    assert "1 trial done here" in ran(["worker"]).output
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """What a person types may name code; the same words in a file that was found may not (SECURITY.md)."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 from pathlib import Path
@@ -50,53 +48,46 @@ def folder(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return here
 
 
+WAYS = {
+    "option": ["--protocol", "smoke", "--head", "./mine.py:Mine"],
+    "set": ["--protocol", "smoke", "--set", "head=./mine.py:Mine"],
+    "protocol": ["--protocol", "./mine.toml"],
+    "module": ["--protocol", "smoke", "--head", "mine:Mine"],
+    "python": ["--protocol", "smoke", "--head", "./mine.py:Mine", "--pooling", "./pool.py:Mine"],
+}
+
+
 @pytest.mark.costly
-@pytest.mark.parametrize("how", ["option", "set", "protocol", "module", "python"])
+@pytest.mark.parametrize("how", WAYS)
 def test_what_a_person_names_may_name_code(
     how: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It trains, and the figures are shown afterwards by a process that knows nothing of it."""
     asked = ["run", "scratch:tiny", "--suite", "demo", "--tasks", "gad", "--device", "cpu"]
-    if how == "protocol":
-        Path("mine.toml").write_text(
-            'extends = "smoke"\n[all]\nhead = "./mine.py:Mine"\npooling = "./pool.py:Mine"\n'
-        )
-        done = run(*asked, "--protocol", "./mine.toml")
-    elif how == "python":
+    Path("mine.toml").write_text(
+        'extends = "smoke"\n[all]\nhead = "./mine.py:Mine"\npooling = "./pool.py:Mine"\n'
+    )
+    if how == "python":
         blurb.run("scratch:tiny", **SMOKE, head="./mine.py:Mine", pooling="./pool.py:Mine")
-        done = run(
-            *asked, "--protocol", "smoke", "--head", "./mine.py:Mine", "--pooling", "./pool.py:Mine"
-        )
-        assert "already done" in done.output or done.exit_code == 0
-    elif how == "module":
+    if how == "module":
         monkeypatch.syspath_prepend(str(folder))
-        done = run(*asked, "--protocol", "smoke", "--head", "mine:Mine")
-    else:
-        words = (
-            ["--head", "./mine.py:Mine"] if how == "option" else ["--set", "head=./mine.py:Mine"]
-        )
-        done = run(*asked, "--protocol", "smoke", *words)
-    assert done.exit_code == 0, (done.output, done.exception)
+    assert ("already done" in ran([*asked, *WAYS[how]]).output) == (how == "python")
     heads.typed.clear()
     poolings.typed.clear()
     for command in (["leaderboard", "show"], ["rescore"], ["doctor", "runs"], ["runs", "verify"]):
-        shown = run(*command)
-        assert shown.exit_code == 0, (shown.output, shown.exception)
+        ran(command)
 
 
 @pytest.mark.extensions
 def test_a_task_file_runs_and_is_typed_where_its_data_is_read(folder: Path) -> None:
-    done = run("run", "baseline:majority", "--tasks", "./my.toml")
-    assert done.exit_code == 0, (done.output, done.exception)
+    ran(["run", "baseline:majority", "--tasks", "./my.toml"])
     (trial,) = Store(Path("runs")).trial_folders()
     tasks._files.clear()
     for command in (["leaderboard", "show"], ["rescore"], ["errors", str(trial)]):
-        assert run(*command).exit_code == 0
+        ran(command)
     wanted = ["errors", str(trial), "--data", "."]
     assert "type it: --task " in str(run(*wanted).exception)
-    found = run(*wanted, "--with-text", "--task", "./my.toml")
-    assert found.exit_code == 0, (found.output, found.exception)
-    assert "and more" in found.output
+    assert "and more" in ran([*wanted, "--with-text", "--task", "./my.toml"]).output
 
 
 @pytest.mark.extensions

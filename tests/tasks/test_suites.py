@@ -8,14 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
 import blurb
 from blurb import tasks
-from blurb.cli import cli
 from blurb.data import raw
 from blurb.data.loading import load_task
 from blurb.messages import BlurbError, SettingsError, UnknownName
+from tests.cli.in_process import ran, run
 from tests.conftest import ROOT
 from tests.test_guides import blocks
 
@@ -59,7 +59,7 @@ def write_data(folder: Path) -> Path:
 
 
 def invoke(*words: str) -> Result:
-    result = CliRunner().invoke(cli, [*words])
+    result = run(*words)
     assert result.exception is None or isinstance(result.exception, SystemExit | BlurbError), result
     return result
 
@@ -79,16 +79,14 @@ def forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_strangers_suite_works_from_its_folder(here: Path, farm: str) -> None:
-    verified = invoke("data", "verify", "--suite", farm, "--data", "data", "--format", "json")
-    assert verified.exit_code == 0, verified.output
+    verified = ran(["data", "verify", "--suite", farm, "--data", "data", "--format", "json"])
     assert [(one["task"], one["train"], one["verdict"]) for one in json.loads(verified.stdout)] == [
         ("barn", 6, "not known"),
         ("field", 6, "not known"),
     ]
-    ran = invoke("run", "baseline:dictionary", "--suite", farm, "--data", "data")
-    assert ran.exit_code == 0, ran.output
-    assert "leaderboard.csv" not in ran.output, "it has no line of this suite"
-    assert f"blurb leaderboard show --suite {farm}" in ran.output
+    said = ran(["run", "baseline:dictionary", "--suite", farm, "--data", "data"]).output
+    assert "leaderboard.csv" not in said, "it has no line of this suite"
+    assert f"blurb leaderboard show --suite {farm}" in said
     with open("runs/results.csv", encoding="utf-8", newline="") as file:
         lines = list(csv.DictReader(file))
     assert {line["task"] for line in lines} == {"barn", "field"}
@@ -100,37 +98,30 @@ def test_a_strangers_suite_works_from_its_folder(here: Path, farm: str) -> None:
     for path in (here / "runs").rglob("*.json"):
         assert str(here) not in path.read_text(encoding="utf-8") or path.name == "job.json", path
     for words in (("--suite", farm), ("--suite", "farm"), ()):
-        shown = invoke("leaderboard", "show", *words, "--format", "json", "--datasets")
-        assert shown.exit_code == 0, shown.output
+        shown = ran(["leaderboard", "show", *words, "--format", "json", "--datasets"])
         (row,) = json.loads(shown.stdout)
         assert 0 < row["barn"] < 100
 
 
 @pytest.mark.extensions
 def test_a_strangers_suite_has_all_reports(here: Path, farm: str) -> None:
-    invoke("run", "baseline:dictionary", "--suite", farm, "--data", "data")
-    known = invoke("generalisation", "baseline:dictionary", "--suite", farm, "--data", "data")
-    assert known.exit_code == 0, known.output
+    given = ("--suite", farm, "--data", "data")
+    ran(["run", "baseline:dictionary", *given])
+    known = ran(["generalisation", "baseline:dictionary", *given])
     assert "barn" in known.stdout
-    invoke("run", "baseline:bigrams", "--suite", farm, "--data", "data")
-    pair = ("compare", "baseline:bigrams", "baseline:dictionary", "--unseen", "--data", "data")
-    few = invoke(*pair, "--suite", farm).exception
+    ran(["run", "baseline:bigrams", *given])
+    few = invoke("compare", "baseline:bigrams", "baseline:dictionary", "--unseen", *given).exception
     assert "barn, field: fewer than 20 unseen gold mentions" in str(few)
-    filed = invoke("export", "row", "baseline:dictionary", "--out", "row")
-    assert filed.exit_code == 0, filed.output
+    ran(["export", "row", "baseline:dictionary", "--out", "row"])
     tasks._loaded.pop("farm")
     tasks._files.clear()
-    again = invoke("generalisation", "row", "--suite", farm, "--data", "data")
+    again = ran(["generalisation", "row", *given])
     assert again.stdout.splitlines()[1:] == known.stdout.splitlines()[1:]
-    moved = invoke("transfer", "baseline:dictionary", "--suite", farm, "--data", "data")
-    assert moved.exit_code == 0, moved.output
+    moved = ran(["transfer", "baseline:dictionary", *given])
     assert "species" in moved.stdout
-    typed = invoke(
-        "transfer", "baseline:dictionary", "--suite", farm, "--data", "data", "--tasks", "gad, ner"
-    )
+    typed = ran(["transfer", "baseline:dictionary", *given, "--tasks", "gad, ner"])
     assert typed.stdout == moved.stdout, "a type is that of all suites that are named"
-    page = invoke("leaderboard", "html", "--out", "page.html")
-    assert page.exit_code == 0, page.output
+    ran(["leaderboard", "html", "--out", "page.html"])
     text = Path("page.html").read_text(encoding="utf-8")
     assert "Beasts and plants" in text
     assert "--suite farm --data DATA" in text
@@ -148,8 +139,7 @@ def test_the_page_works_as_it_stands(here: Path) -> None:
             path.write_text(content, encoding="utf-8")
         else:
             for line in content.splitlines():
-                done = invoke(*shlex.split(line)[1:])
-                assert done.exit_code == 0, (line, done.output, done.exception)
+                ran(shlex.split(line)[1:])
     assert "Beasts and plants" in Path("page.html").read_text(encoding="utf-8")
 
 
@@ -169,32 +159,25 @@ def test_the_table_has_the_figures_of_the_rows() -> None:
             run = figures[task.name]
             assert table[title][1] == next(iter(task.entity.values()))
             assert table[title][place] == f"{100 * run['test']['f1']:.2f}"
-            assert run["verdict"] == "identical"
-            assert run["test"]["gold"] == task.sizes["test"]
+            assert (run["verdict"], run["test"]["gold"]) == ("identical", task.sizes["test"])
 
 
 @pytest.mark.costly
 @pytest.mark.extensions
 def test_an_encoder_learns_a_strangers_suite_and_is_tested_off_its_corpora(farm: str) -> None:
     """Workers know a suite by the path of a task file alone, and a kept model of it has no path at all."""
-    run = ("run", "scratch:tiny", "--suite", farm, "--data", "data", "--keep-model", "best")
-    ran = invoke(*run, "--set", "max_updates=2", "--jobs", "2")
-    assert ran.exit_code == 0, ran.output
-    moved = invoke(
-        "transfer", "scratch:tiny", "--suite", farm, "--data", "data", "--format", "json"
-    )
-    assert moved.exit_code == 0, moved.output
+    given = ("scratch:tiny", "--suite", farm, "--data", "data")
+    ran(["run", *given, "--keep-model", "best", "--set", "max_updates=2", "--jobs", "2"])
+    moved = ran(["transfer", *given, "--format", "json"])
     pairs = {(line["trained_on"], line["tested_on"]) for line in json.loads(moved.stdout)}
     assert pairs == {(a, b) for a in ("barn", "field") for b in ("barn", "field")}
-    known = invoke("generalisation", "scratch:tiny", "--suite", farm, "--data", "data")
-    assert known.exit_code == 0, known.output
+    ran(["generalisation", *given])
 
 
 def test_scores_of_other_tools_are_rows_of_the_suite(here: Path, farm: str) -> None:
     shutil.copy("data/Barn/test.tsv", "barn.conll")
     given = ("--suite", farm, "--data", "data", "--gold-as-predictions", "--add", "gold")
-    added = invoke("score", "--predictions", "barn.conll", "--task", "barn", *given)
-    assert added.exit_code == 0, added.output
+    ran(["score", "--predictions", "barn.conll", "--task", "barn", *given])
     (row,) = blurb.load_results("runs").rows
     assert (row.suite, row.score, row.means()) == ("farm", None, {"barn": 100.0})
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from blurb import tasks
+from blurb import data, tasks
 from blurb.cli import cli
 from blurb.messages.errors import BlurbError, ErrorGroup, SettingsError
 from blurb.store import rescore
@@ -176,8 +176,6 @@ def test_run_and_score_again_when_the_file_is_gone(tmp_path: Path) -> None:
 
 
 def test_other_labels_are_other_data(tmp_path: Path) -> None:
-    from blurb import data
-
     for split in tasks.SPLITS:
         (tmp_path / f"{split}.tsv").write_text("kalo\tB-Gene\n\ntra\tO\n")
     one = data.load_task(tasks.load(write(tmp_path)), tmp_path)

@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 import torch
-from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.multiclass import OneVsRestClassifier
 
 from blurb.heads._base import OutputKind
 from blurb.training.linear import STRENGTH, StandardisedLinear, end_linear_start, fit, linear_start
 from tests.training import tiny
+from tests.training.test_linear import centred, oracle
 
 ROWS, SIZE = 240, 12
 
@@ -41,21 +40,8 @@ def test_it_is_scikit_learns(kind: OutputKind, strength: float) -> None:
     z = (x.numpy() - x.numpy().mean(0)) / x.numpy().std(0)
     found = layer(x).detach().numpy()
     assert layer.folded()(x).detach().numpy() == pytest.approx(found, abs=1e-3)
-    if kind == "regression":
-        expected = Ridge(alpha=strength).fit(z, y.numpy()).predict(z)[:, None]
-    else:
-        model = LogisticRegression(C=1 / strength, max_iter=5_000, tol=1e-10)
-        expected = (
-            (OneVsRestClassifier(model) if kind == "multi" else model)
-            .fit(z, y.numpy())
-            .decision_function(z)
-        )
-    if kind in ("single", "tokens"):  # scores of classes are known up to what all have in common
-        found, expected = (
-            found - found.mean(1, keepdims=True),
-            expected - expected.mean(1, keepdims=True),
-        )
-    assert found == pytest.approx(expected, abs=2e-2)
+    expected = oracle(kind, z, y.numpy(), strength)
+    assert centred(kind, found) == pytest.approx(centred(kind, expected), abs=2e-2)
 
 
 def test_a_feature_that_never_changes_has_no_part() -> None:
@@ -86,14 +72,7 @@ def test_the_head_begins_with_the_fit_on_its_own_features(words: bool) -> None:
     assert torch.equal(network.head.linear.bias, layer.bias)
     after = tiny.weights(network)
     assert all(torch.equal(after[name], value) for name, value in before.items())
-    predicted, _ = trainer.predict(inputs)
-    pairs = [
-        (np.atleast_1d(one), np.atleast_1d(two))
-        for one, two in zip(predicted, answers, strict=True)
-    ]
-    # Tags of padding follow those of words
-    right = np.concatenate([one[: len(two)] == two for one, two in pairs])
-    assert right.mean() > 0.5  # of three classes
+    assert tiny.accuracy(trainer, inputs) > 0.5  # of three classes
     _, scores = trainer.predict(inputs)
     end_linear_start(network.head)
     assert type(network.head.linear) is torch.nn.Linear

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,12 @@ def declare(kind: str, labels: tuple[str, ...], layout: Mapping[str, Any], **opt
     )  # type: ignore[arg-type]
 
 
+def read(folder: Path, text: str, task: Task, name: str = "dev.tsv") -> list[Mapping[str, Any]]:
+    """The rows of a file with this text."""
+    (folder / name).write_text(text, encoding="utf-8")
+    return list(task_file.read(folder / name, task, "dev"))
+
+
 def rows_of(tmp_path: Path, name: str) -> tuple[Task, list[Example]]:
     demo.write(tmp_path / "demo")
     task = tasks.get(name)
@@ -47,19 +54,16 @@ def rows_of(tmp_path: Path, name: str) -> tuple[Task, list[Example]]:
 @pytest.mark.parametrize("name", ["bc5-chem", "ebm-pico", "chemprot", "biosses", "hoc", "pubmedqa"])
 def test_json_lines_of_the_demo_come_back(tmp_path: Path, name: str) -> None:
     task, rows = rows_of(tmp_path, name)
-    path = tmp_path / "dev.jsonl"
-    path.write_text(
-        "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8"
-    )
+    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     mine = declare(task.type, task.labels, {"kind": "jsonl"}, metric_options=task.metric_options)
-    assert list(task_file.read(path, mine, "dev")) == [dict(row) for row in rows]
+    assert read(tmp_path, text, mine) == [dict(row) for row in rows]
 
 
 @pytest.mark.parametrize("scheme", [*tagging.SCHEMES, "iobes"])
 @pytest.mark.parametrize("name", ["bc5-chem", "jnlpba"])
 def test_conll_of_the_demo_comes_back(tmp_path: Path, name: str, scheme: str) -> None:
     task, rows = rows_of(tmp_path, name)
-    path, lines = tmp_path / "dev.conll", []
+    lines = []
     letters = {"L": "E", "U": "S"} if scheme == "iobes" else {}
     for row in rows:
         written = tagging.convert_tags(row["tags"], "bio", scheme)
@@ -68,9 +72,8 @@ def test_conll_of_the_demo_comes_back(tmp_path: Path, name: str, scheme: str) ->
             for word, tag in zip(row["tokens"], written, strict=True)
         ]
         lines.append("")
-    path.write_text("\n".join(lines), encoding="utf-8")
     mine = declare("ner", task.labels, {"kind": "conll", "scheme": scheme})
-    found = list(task_file.read(path, mine, "dev"))
+    found = read(tmp_path, "\n".join(lines), mine)
     assert [row["tokens"] for row in found] == [row["tokens"] for row in rows]
     if scheme != "io":  # adjacent entities are one there
         assert [row["tags"] for row in found] == [row["tags"] for row in rows]
@@ -80,10 +83,7 @@ def test_conll_of_the_demo_comes_back(tmp_path: Path, name: str, scheme: str) ->
 def test_a_table_with_dummies_comes_back(tmp_path: Path, name: str) -> None:
     task, rows = rows_of(tmp_path, name)
     rows = [row for row in rows if row["head"] != row["tail"]]
-    path = tmp_path / "dev.tsv"
-    path.write_text(
-        "".join(f"{row['id']}\t{row['text']}\t{row['label']}\n" for row in rows), encoding="utf-8"
-    )
+    text = "".join(f"{row['id']}\t{row['text']}\t{row['label']}\n" for row in rows)
     dummies = sorted({f"@{row[role]['type']}$" for row in rows for role in ("head", "tail")})
     columns = {"id": 0, "text": 1, "label": 2}
     mine = declare(
@@ -91,7 +91,7 @@ def test_a_table_with_dummies_comes_back(tmp_path: Path, name: str) -> None:
         task.labels,
         {"kind": "tsv", "header": False, "columns": columns, "dummies": dummies},
     )
-    assert [{**row, "doc_id": None} for row in rows] == list(task_file.read(path, mine, "dev"))
+    assert [{**row, "doc_id": None} for row in rows] == read(tmp_path, text, mine)
 
 
 @pytest.mark.parametrize(
@@ -109,25 +109,21 @@ def test_columns_by_number_alone_have_no_header(
     tmp_path: Path, layout: dict[str, Any], header: bool
 ) -> None:
     """No example is dropped: there are as many as lines."""
-    path = tmp_path / "x.tsv"
-    path.write_text(("text\tlabels\n" if header else "") + "kalo\ta\nmi\tb\n")
+    text = ("text\tlabels\n" if header else "") + "kalo\ta\nmi\tb\n"
     mine = declare("document", ("a", "b"), {"kind": "tsv", **layout})
-    assert [row["text"] for row in task_file.read(path, mine, "dev")] == ["kalo", "mi"]
+    assert [row["text"] for row in read(tmp_path, text, mine)] == ["kalo", "mi"]
 
 
 def test_a_table_of_documents_and_of_pairs(tmp_path: Path) -> None:
-    path = tmp_path / "x.tsv"
-    path.write_text("doc_id\tsentence\tlabels\n7\tkalo\ta; b\n7\tmi\t\n")
     mine = declare(
         "document", ("a", "b"), {"kind": "tsv", "columns": {"text": "sentence"}, "separator": ";"}
     )
-    assert list(task_file.read(path, mine, "dev")) == [
+    assert read(tmp_path, "doc_id\tsentence\tlabels\n7\tkalo\ta; b\n7\tmi\t\n", mine) == [
         {"id": "dev.0", "doc_id": "7", "text": "kalo", "labels": ["a", "b"]},
         {"id": "dev.1", "doc_id": "7", "text": "mi", "labels": []},
     ]
-    path.write_text("text_a\ttext_b\tscore\nkalo\tmi\t2.5\n")
     pairs = declare("similarity", (), {"kind": "tsv"}, metric_options={"low": 0.0, "high": 4.0})
-    assert list(task_file.read(path, pairs, "dev")) == [
+    assert read(tmp_path, "text_a\ttext_b\tscore\nkalo\tmi\t2.5\n", pairs) == [
         {"id": "dev.0", "text_a": "kalo", "text_b": "mi", "score": 2.5}
     ]
 
@@ -230,12 +226,9 @@ def test_a_table_of_documents_and_of_pairs(tmp_path: Path) -> None:
 def test_bad_lines_are_named(
     tmp_path: Path, kind: str, layout: dict[str, Any], text: str, message: str
 ) -> None:
-    path = tmp_path / "x"
-    path.write_text(text)
     mine = declare(kind, ("Gene",), layout, metric_options={"low": 0.0, "high": 4.0})
-    with pytest.raises(DataError) as error:
-        list(task_file.read(path, mine, "dev"))
-    assert message in str(error.value)
+    with pytest.raises(DataError, match=re.escape(message)):
+        read(tmp_path, text, mine)
 
 
 @pytest.mark.parametrize(
@@ -288,15 +281,12 @@ HEADER = "-DOCSTART- -X- -X- O\n\n"
 def test_headers_blanks_and_ids_of_conll(
     tmp_path: Path, text: str, column: str, expected: list[Any]
 ) -> None:
-    path = tmp_path / "dev.conll"
-    path.write_text(text, encoding="utf-8")
-    rows = task_file.read(path, declare("ner", ("Disease",), {"kind": "conll"}), "dev")
+    rows = read(tmp_path, text, declare("ner", ("Disease",), {"kind": "conll"}))
     assert [row.get(column) for row in rows] == expected
 
 
 def test_an_empty_cell_is_no_document(tmp_path: Path) -> None:
     """Rows without a document would be one, and scored together."""
-    path = tmp_path / "dev.tsv"
-    path.write_text("id\tdoc_id\ttext\tlabels\na\t\tone\tx\nb\t\ttwo\tx\n", encoding="utf-8")
-    rows = list(task_file.read(path, declare("document", ("x",), {"kind": "tsv"}), "dev"))
+    text = "id\tdoc_id\ttext\tlabels\na\t\tone\tx\nb\t\ttwo\tx\n"
+    rows = read(tmp_path, text, declare("document", ("x",), {"kind": "tsv"}))
     assert [row.get("doc_id") for row in rows] == [None, None]

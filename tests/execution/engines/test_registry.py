@@ -138,8 +138,7 @@ def test_a_number_of_trials_at_a_time_that_an_engine_does_not_ask_is_refused(
         SettingsError, match=rf"--jobs .* says nothing to --engine {text}; leave it out; "
     ):
         engines.parse(text, Launch(jobs))
-    for given in (None, 1):
-        assert engines.parse(text, Launch(given)).launch.workers == 1
+    assert {engines.parse(text, Launch(given)).launch.workers for given in (None, 1)} == {1}
 
 
 @pytest.mark.extensions

@@ -18,7 +18,7 @@ from blurb import tasks
 from blurb.corpora import demo
 from blurb.data.loading import read_split
 from blurb.extensions.board import boards, ledger
-from tests.cli.in_process import blurb as command, done, refused
+from tests.cli.in_process import blurb as command, done, failed, refused
 from tests.scoring.test_forms import answers
 
 GH = """#!/bin/sh
@@ -216,10 +216,9 @@ def test_a_stranger_may_only_add_rows(folder: Path) -> None:
     assert command([*verify, "--record", "The board"], folder)[0] == 0
     since = ["--since", "before.jsonl"]
     assert command([*verify, *since], folder)[0] == 0
-    code, out, _ = command([*verify, *since, "--submitted"], folder)
-    assert code == 1
+    out = failed([*verify, *since, "--submitted"], folder)
     assert "Problem: tool: a submission may only add rows, and has: " in out
-    code, out, _ = command([*verify, *since, "--format", "json"], folder)
+    _, out, _ = command([*verify, *since, "--format", "json"], folder)
     assert [line.partition(", ")[2] for line in json.loads(out)["new"]] == [
         "A group: added",
         "The board: recomputed",
@@ -283,9 +282,7 @@ def test_what_a_stranger_may_not_do(
         "before.jsonl",
         "--submitted",
     ]
-    code, out, _ = command(words, folder)
-    assert code == 1
-    assert f"Problem: {told}." in out
+    assert f"Problem: {told}." in failed(words, folder)
 
 
 def linked_ledger(board: Path) -> None:

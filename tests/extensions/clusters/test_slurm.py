@@ -15,14 +15,13 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from click.testing import CliRunner
 
-from blurb.cli import cli
 from blurb.execution import sweeps
 from blurb.extensions.clusters import _slurm_script
 from blurb.extensions.clusters._slurm_script import SlurmError
 from blurb.messages.errors import BlurbError, StoreError
 from blurb.store.row_contents import failure_of
+from tests.cli.in_process import ran, run
 from tests.conftest import Builder
 from tests.rewriting import csv_lines
 
@@ -84,7 +83,7 @@ def queued(site: Path) -> Path:
 
 def blurb(*arguments: str) -> SimpleNamespace:
     """The command in this process; 2 and its message for an error."""
-    found = CliRunner().invoke(cli, [*arguments])
+    found = run(*arguments)
     if isinstance(found.exception, BlurbError):
         return SimpleNamespace(
             returncode=2, stdout=found.stdout, stderr=f"{found.stderr}{found.exception}"
@@ -290,10 +289,7 @@ def test_a_path_that_a_script_cannot_have_is_refused(name: str) -> None:
 def test_slurm_reads_the_path_of_the_logs_as_it_is(here: Path) -> None:
     """What ends a word for Slurm is escaped, and a % is none of its patterns."""
     store = Path("a %A_%j 'b' \"c\" #d $(touch ran) `touch ran` ;e größe")
-    done = CliRunner().invoke(
-        cli, [*ONE_TRIAL, "--output", str(store), "--engine", "slurm", "--print"]
-    )
-    assert done.exit_code == 0, done.exception
+    done = ran([*ONE_TRIAL, "--output", str(store), "--engine", "slurm", "--print"])
     (line,) = re.findall(r"^#SBATCH --output=(.*)$", done.output, re.MULTILINE)
     words = shlex.split(line, comments=True)
     (folder,) = sweeps.folders(store)
@@ -304,7 +300,7 @@ def test_slurm_reads_the_path_of_the_logs_as_it_is(here: Path) -> None:
 
 @pytest.mark.parametrize("name", ["new\ntouch ran\n#", "back\\slash"])
 def test_the_command_refuses_it_before_anything_is_written(name: str, here: Path) -> None:
-    done = CliRunner().invoke(cli, [*ONE_TRIAL, "--output", name, "--engine", "slurm", "--print"])
+    done = run(*ONE_TRIAL, "--output", name, "--engine", "slurm", "--print")
     assert isinstance(done.exception, SlurmError)
     assert not list(here.rglob("slurm.sh"))
 

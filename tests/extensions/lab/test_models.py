@@ -20,7 +20,7 @@ from blurb.extensions.lab.pretraining.recipe import VERSION, Recipe
 from blurb.extensions.lab.pretraining.request import PretrainingCorpus
 from blurb.extensions.lab.study import parts, spec
 from blurb.messages.errors import BlurbError, DataError, ModelError, Notice, SettingsError
-from blurb.system.files import damaged_files
+from blurb.system.files import damaged_files, seal_folder
 from tests.checkpoints.kinds import bert_tokenizer, bert_uncased, modernbert, roberta, save
 from tests.conftest import ROOT
 from tests.extensions.lab.conftest import SMALL
@@ -109,8 +109,6 @@ def test_bits_per_byte_are_measured_in_fp32_whatever_it_was_trained_in(
 
 def test_nothing_goes_on_from_a_checkpoint_without_moments(tmp_path: Path) -> None:
     """Those that stay have none; the Trainer would begin its schedule anew with their weights, and say nothing."""
-    from blurb.system.files import seal_folder
-
     for step, names in (
         (5, ("model", "scheduler.pt")),
         (10, ("model", "scheduler.pt", "optimizer.pt")),

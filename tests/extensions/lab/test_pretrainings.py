@@ -176,11 +176,18 @@ def test_nothing_is_written_for_bad_input(tmp_path: Path, more: list[str], told:
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("text", ["", [""], ["a.txt", ""]])
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "text must be no empty text"),
+        ([""], "There is no text"),
+        (["a.txt", ""], "There is no text"),
+    ],
+)
 def test_an_empty_name_of_a_text_is_not_the_working_folder(
-    text: str | list[str], tmp_path: Path
+    text: str | list[str], told: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(SettingsError, match="There is no text"):
+    with pytest.raises(SettingsError, match=told):
         blurb.pretrain(tmp_path / "out", text)
 
 
@@ -190,7 +197,6 @@ def test_a_fault_that_is_built_in_begins_where_it_was_asked_for(
 ) -> None:
     """Until then both runs have the same weights; `every` keeps checkpoints between the logarithmic ones."""
     from benchmarks.faulty_run import Spike
-    from blurb.extensions.lab.pretraining.pretrain import pretrain
 
     recipe = replace(SMALL, words=4_000)
     folders = [tmp_path / "sound", tmp_path / "faulty"]

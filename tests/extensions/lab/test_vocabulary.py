@@ -6,13 +6,11 @@ import shutil
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from blurb import formulations, tasks
 from blurb.checkpoints import Checkpoint
 from blurb.checkpoints.references import published_terms
 from blurb.checkpoints.source import NO_LIMIT
-from blurb.cli import cli
 from blurb.corpora import demo
 from blurb.data import read_split
 from blurb.extensions.lab.vocabulary import (
@@ -27,7 +25,7 @@ from blurb.inputs.tagging import decode_spans
 from blurb.inputs.words import word_pieces
 from blurb.messages.errors import DataError
 from tests.checkpoints import KINDS
-from tests.cli.in_process import ran
+from tests.cli.in_process import ran, run
 from tests.conftest import Builder
 
 
@@ -142,9 +140,9 @@ def test_a_tokenizer_alone_is_enough_and_equal_vocabularies_are_told(
     result = ran([*arguments, "--tasks", "gad,ncbi-disease", "--plot", str(tmp_path / "v.png")])
     assert "is also that of alone, entry by entry." in result.output
     assert (tmp_path / "v.png").is_file()
-    first, second, third = json.loads(
-        CliRunner().invoke(cli, [*arguments, "--tasks", "gad", "--format", "json"]).stdout
-    )["models"]
+    first, second, third = json.loads(run(*arguments, "--tasks", "gad", "--format", "json").stdout)[
+        "models"
+    ]
     assert first["vocabulary"] == second["vocabulary"] != third["vocabulary"]
     assert first["subtokens_per_word"] == second["subtokens_per_word"]
     assert first["whole_mentions"] is None

@@ -8,11 +8,9 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from blurb import tasks
 from blurb.checkpoints.source import reader_of
-from blurb.cli import cli
 from blurb.data.schema import Example, count_words, input_texts, leaked_ids
 from blurb.extensions.reports.audit.audited import AuditedTask, AuditFinding
 from blurb.extensions.reports.audit.duplicates import (
@@ -26,7 +24,7 @@ from blurb.extensions.reports.audit.encoding import characters, entities, illega
 from blurb.inputs.tokenized_split import Read
 from blurb.learners.building import resolve_model
 from blurb.tasks import SPLITS, Split
-from tests.cli.in_process import ran
+from tests.cli.in_process import ran, run
 
 pytestmark = pytest.mark.real
 Rows = Callable[[str, Split], list[Example]]
@@ -330,7 +328,7 @@ def test_the_document_that_stands_twice_in_the_original_of_ncbi_disease(test_dat
         )
     folders = ["--data", str(test_data / "blurb"), "--raw", str(test_data / "raw_data")]
     arguments = ["data", "audit", *folders, "--tasks", "ncbi-disease", "--format", "json"]
-    output = CliRunner().invoke(cli, arguments).stdout
+    output = run(*arguments).stdout
     (found,) = (one for one in json.loads(output) if one["check"] == "documents")
     assert found["ids"] == ["8528200"]
 

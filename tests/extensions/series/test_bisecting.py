@@ -60,8 +60,7 @@ def test_the_promised_error_holds() -> None:
 def test_the_sharper_measure_decides() -> None:
     evaluate, _ = _run(20, sd=1.5, seed=1, loss_sd=0.001)
     found = bisect(STEPS, evaluate, drop=1.0)
-    assert found.measure == "loss"
-    assert found.first_bad == STEPS[20]
+    assert (found.measure, found.first_bad) == ("loss", STEPS[20])
 
 
 def test_nothing_is_looked_for_where_nothing_dropped() -> None:
@@ -99,8 +98,7 @@ def test_a_measure_that_further_fine_tunings_turn_round_decides_nothing() -> Non
     three = {step: evaluate(step, 3)["loss"] for step in (STEPS[0], STEPS[-1])}
     assert sum(three[STEPS[-1]]) > sum(three[STEPS[0]])
     answer = bisect(STEPS, evaluate, drop=1.0)
-    assert answer.measure == "score"
-    assert answer.first_bad == STEPS[40]
+    assert (answer.measure, answer.first_bad) == ("score", STEPS[40])
     assert min(look.runs for look in answer.looks) > 3
 
 
@@ -128,8 +126,7 @@ def test_a_checkpoint_that_cannot_be_scored_is_gone_round() -> None:
         return {} if step == STEPS[31] else inner(step, runs)
 
     found = bisect(STEPS, evaluate, drop=1.0)
-    assert found.first_bad == STEPS[40]
-    assert found.failed == (STEPS[31],)
+    assert (found.first_bad, found.failed) == (STEPS[40], (STEPS[31],))
     assert "could not be scored" in str(found)
     assert len(looked) <= 9
 

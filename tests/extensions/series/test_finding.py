@@ -74,8 +74,7 @@ def test_words_follow_from_the_recipe_of_the_run(tmp_path: Path, add: Add) -> No
         '{"bits per byte": 1.5}'
     )
     (step,) = find([tmp_path / "run"]).steps
-    assert step.words == 2_000
-    assert step.figures["bits per byte"] == 1.5
+    assert (step.words, step.figures["bits per byte"]) == (2_000, 1.5)
 
 
 def test_half_copied_checkpoints_are_left_out(tmp_path: Path, add: Add) -> None:

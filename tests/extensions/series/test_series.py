@@ -22,7 +22,7 @@ from blurb.extensions.series.api.checkpoint_rows import Scoring
 from blurb.extensions.series.curves import Curve, Family, Point, Scored, Step
 from blurb.extensions.series.series import PICTURE, Series
 from blurb.extensions.series.smoothing import Measure, needs_log_axis
-from blurb.messages.errors import BlurbError, DataError
+from blurb.messages.errors import BlurbError, DataError, ErrorGroup, ModelError, SettingsError
 from blurb.results import from_store
 from blurb.results.row import Origin, Row
 from blurb.results.score import DatasetScores, Figure, Run
@@ -505,8 +505,6 @@ def test_seeds_of_a_search_are_no_part_of_a_series(read: Read) -> None:
 def test_a_checkpoint_that_is_none_does_not_end_a_watch(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from blurb.messages.errors import ErrorGroup, ModelError, SettingsError
-
     scoring = Scoring(["gad"], "sketch", "dev", tmp_path, {})
     errors: list[Exception] = [
         ModelError("no tokenizer."),

@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from blurb.cli import cli
 from blurb.extensions.lab.attention import Attention, ModelWeights, attention
 from blurb.extensions.lab.attention.page import MOST_WORDS, STEPS, data, render
 from blurb.extensions.lab.attention.weights import Projections
 from blurb.messages.errors import DataError, SettingsError
+from tests.cli.in_process import run
 from tests.conftest import Builder
 
 TEXT = "Aspirin lowered the fever, but two patients who took it developed gastric reflux."
@@ -138,9 +137,7 @@ def test_the_command(checkpoint: Builder, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="the extra `plots` is not installed")
     models = [str(checkpoint(kind)) for kind in ("bert_uncased", "deberta")]
     files = ["--out", str(tmp_path / "a.html"), "--plot", str(tmp_path / "a.png")]
-    done = CliRunner().invoke(
-        cli, ["attention", *models, "--text", TEXT, "--entity", "gastric reflux", *files]
-    )
+    done = run("attention", *models, "--text", TEXT, "--entity", "gastric reflux", *files)
     assert (done.exit_code, "'eager'" in done.stderr) == (0, True)
     assert "bert_uncased: 2 layers of 2 heads; of a word's weights [CLS], [SEP] get" in done.stdout
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.html", "a.png"]
@@ -150,7 +147,7 @@ def test_the_command(checkpoint: Builder, tmp_path: Path) -> None:
 def test_a_wrong_picture_is_refused_before_anything_is_loaded(tmp_path: Path) -> None:
     page = tmp_path / "a.html"
     options = ["--text", TEXT, "--out", str(page), "--plot", "a.jpg"]
-    done = CliRunner().invoke(cli, ["attention", "no-such-model", *options])
+    done = run("attention", "no-such-model", *options)
     assert isinstance(done.exception, SettingsError | SystemExit)
     assert "a.jpg" in str(done.exception) + done.output
     assert not page.exists()

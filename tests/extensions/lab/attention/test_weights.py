@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from hypothesis import given, strategies as st
+from transformers import AutoModel, AutoTokenizer, FNetConfig, FNetModel
 
 from blurb.checkpoints import scratch
 from blurb.corpora import demo
@@ -46,8 +47,6 @@ OTHER = {
 
 def of_transformers(folder: Path) -> tuple[np.ndarray, list[tuple[int, int]]]:
     """(layers, heads, pieces, pieces) as transformers itself gives them, and the characters of each sub-token."""
-    from transformers import AutoModel, AutoTokenizer
-
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model = AutoModel.from_pretrained(folder, attn_implementation="eager").eval()
     inputs = tokenizer(
@@ -98,8 +97,6 @@ def test_weights_are_those_of_transformers(kind: str, checkpoint: Builder) -> No
 
 def test_weights_are_the_softmax_of_scaled_products(checkpoint: Builder) -> None:
     """Oracle: queries and keys of the first layer computed by hand from the embeddings of a tiny BERT."""
-    from transformers import AutoModel, AutoTokenizer
-
     folder = checkpoint("bert_uncased")
     model, tokenizer = (
         AutoModel.from_pretrained(folder).eval(),
@@ -126,20 +123,13 @@ def test_weights_are_the_softmax_of_scaled_products(checkpoint: Builder) -> None
 
 @pytest.mark.parametrize("kind", [*PLAIN, *OTHER, "bertweet"])
 def test_rows_sum_to_1_with_the_special_tokens(kind: str, checkpoint: Builder) -> None:
+    """Encoders with plain queries and keys have them, others say why there are no scores."""
     model = attention(checkpoint(kind), TEXT).models[0]
+    assert isinstance(model.projections, Projections) or model.projections == OTHER[kind]
+    assert isinstance(model.projections, Projections) == (kind not in OTHER)
     np.testing.assert_allclose(model.matrix.sum(-1), 1, atol=1e-5)
     np.testing.assert_allclose(model.weights.sum(-1) + model.special_mass.sum(-1), 1, atol=1e-5)
     assert len(model.special) == (1 if kind == "t5" else 2)
-
-
-@pytest.mark.parametrize("kind", PLAIN)
-def test_encoders_with_plain_queries_and_keys(kind: str, checkpoint: Builder) -> None:
-    assert isinstance(attention(checkpoint(kind), TEXT).models[0].projections, Projections)
-
-
-@pytest.mark.parametrize(("kind", "why"), OTHER.items())
-def test_others_say_why_there_are_no_scores(kind: str, why: str, checkpoint: Builder) -> None:
-    assert attention(checkpoint(kind), TEXT).models[0].projections == why
 
 
 @pytest.mark.parametrize("kind", ["longformer", "big_bird", "funnel"])
@@ -244,8 +234,6 @@ def test_models_that_show_no_attention_are_refused(
 def test_a_model_without_attention_is_refused(checkpoint: Builder, tmp_path: Path) -> None:
     """FNet mixes the words by Fourier transforms."""
     import shutil
-
-    from transformers import FNetConfig, FNetModel
 
     folder = shutil.copytree(checkpoint("bert_uncased"), tmp_path / "fnet")
     (folder / "model.safetensors").unlink()
@@ -359,22 +347,20 @@ def test_joining_is_the_sum_over_keys_and_the_mean_over_queries(
 
 
 @pytest.mark.parametrize(
-    ("entity", "expected"),
+    ("text", "entity", "expected"),
     [
-        ("aspirin", (1, 2)),
-        ("ASPIRIN", (1, 2)),
-        ("75 mg", (3, 5)),
-        ("dose aspirin", (0, 2)),
-        (" fever ", (9, 10)),
+        (SENTENCE, "aspirin", (1, 2)),
+        (SENTENCE, "ASPIRIN", (1, 2)),
+        (SENTENCE, "75 mg", (3, 5)),
+        (SENTENCE, "dose aspirin", (0, 2)),
+        (SENTENCE, " fever ", (9, 10)),
+        ("The lesion needs an ion.", "ion", (4, 5)),  # rather a word than a part of one
     ],
 )
-def test_an_entity_is_the_words_that_it_touches(entity: str, expected: tuple[int, int]) -> None:
-    assert find_entity(SENTENCE, spans(SENTENCE), entity) == expected
-
-
-def test_an_entity_is_rather_a_word_than_a_part_of_one() -> None:
-    text = "The lesion needs an ion."
-    assert find_entity(text, spans(text), "ion") == (4, 5)
+def test_an_entity_is_the_words_that_it_touches(
+    text: str, entity: str, expected: tuple[int, int]
+) -> None:
+    assert find_entity(text, spans(text), entity) == expected
 
 
 @pytest.mark.parametrize("entity", ["ibuprofen", "", "  "])

@@ -227,6 +227,5 @@ def test_the_page_of_the_repository_is_sound() -> None:
     assert own[0] == "all-mpnet-base-v2quick@2"
     assert len(ranked) == len(own) + len(published.shipped())
     assert probes == ["all-MiniLM-L6-v2probe"]
-    here = f"/{Path(__file__).resolve().parts[1]}/"  # of whoever draws it
-    for place in ("/home/", "/root/", "/tmp/", "/Users/", here):
+    for place in ("/home/", "/root/", "/tmp/", "/Users/", f"/{Path(__file__).resolve().parts[1]}/"):
         assert place not in text

@@ -10,6 +10,7 @@ from blurb import formulations, tasks
 from blurb.data.schema import Example
 from blurb.store import rescore, row_trials as row_files
 from blurb.store.store import Store
+from tests.cli.in_process import run
 from tests.store import fakes
 from tests.store.fakes import CONFIGURATION, row, trial
 
@@ -91,14 +92,12 @@ def _both(columns: dict[str, list[Any]]) -> dict[str, list[Any]]:
     }
 
 
-def export(*arguments: str, folder: Path) -> tuple[int, str]:
+def _run(*arguments: str, folder: Path) -> tuple[int, str]:
     """`blurb export` on the store `runs` of a folder: exit code and all that it prints."""
-    from click.testing import CliRunner
 
-    from blurb.cli import cli
     from blurb.messages.errors import BlurbError
 
-    result = CliRunner().invoke(cli, ["export", *arguments, "--output", str(folder / "runs")])
+    result = run("export", *arguments, "--output", str(folder / "runs"))
     if isinstance(result.exception, BlurbError):  # `main` prints it and exits with 2
         return 2, str(result.exception)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
@@ -106,8 +105,15 @@ def export(*arguments: str, folder: Path) -> tuple[int, str]:
     return result.exit_code, result.output
 
 
+def export(*arguments: str, folder: Path) -> str:
+    """What an export prints that must succeed."""
+    code, text = _run(*arguments, folder=folder)
+    assert code == 0, text
+    return text
+
+
 def refused(*arguments: str, folder: Path) -> str:
     """What an export says that must end with 2."""
-    code, text = export(*arguments, folder=folder)
+    code, text = _run(*arguments, folder=folder)
     assert code == 2
     return text

@@ -39,7 +39,7 @@ def shown(folder: Path) -> dict[str, str]:
     """Dataset -> mean as the Markdown table has it."""
     lines = [
         line.split(" | ")
-        for line in export("markdown", folder=folder)[1].splitlines()
+        for line in export("markdown", folder=folder).splitlines()
         if line.startswith("| ")
     ]
     return {cells[0].strip("| "): cells[1].strip("| ") for cells in lines[2:]}
@@ -47,8 +47,8 @@ def shown(folder: Path) -> dict[str, str]:
 
 def test_a_new_card(folder: Path) -> None:
     out = folder / "README.md"
-    assert export("model-index", "--out", str(out), folder=folder)[0] == 0
-    assert out.read_text() == export("model-index", "--dataset-id", "EMBO/BLURB", folder=folder)[1]
+    export("model-index", "--out", str(out), folder=folder)
+    assert out.read_text() == export("model-index", "--dataset-id", "EMBO/BLURB", folder=folder)
     card = ModelCard.load(out)
     assert card.data.model_name == "m"
     gad_, bioasq_ = card.data.eval_results
@@ -74,7 +74,7 @@ def test_a_card_that_is_there_keeps_the_rest(folder: Path) -> None:
         b"# Title\r\n\r\nText --- with dashes.\r\n"
     )
     for _ in range(2):  # ours are replaced, not added again
-        assert export("model-index", "--out", str(out), folder=folder)[0] == 0
+        export("model-index", "--out", str(out), folder=folder)
         card = ModelCard.load(out)
         assert (card.data.license, card.data.tags, card.data.model_name) == (
             "mit",
@@ -96,23 +96,23 @@ def test_a_run_has_one_card_of_its_last_checkpoint(tmp_path: Path) -> None:
     finish(store, "bioasq", bioasq(), model="other@7")
     assert "There are 3 such rows" in refused("model-index", "--out", str(out), folder=tmp_path)
     for _ in range(2):  # a later checkpoint replaces an earlier one
-        assert export("model-index", "mine", "--out", str(out), folder=tmp_path)[0] == 0
+        export("model-index", "mine", "--out", str(out), folder=tmp_path)
         (result,) = ModelCard.load(out).data.eval_results
         assert (ModelCard.load(out).data.model_name, result.metric_args["step"]) == ("mine", 1000)
         finish(store, "gad", gad(), seed=3, model="mine@200")
-    assert "mine@90, mine@200, mine@1000: quick" in export("latex", "mine", folder=tmp_path)[1]
+    assert "mine@90, mine@200, mine@1000: quick" in export("latex", "mine", folder=tmp_path)
 
 
 def test_another_metric_of_the_same_dataset_stays_on_the_card(folder: Path) -> None:
     out = folder / "README.md"
-    assert export("model-index", "--out", str(out), folder=folder)[0] == 0
+    export("model-index", "--out", str(out), folder=folder)
     card = ModelCard.load(out)
     first = card.data.eval_results[0]
     card.data.eval_results.append(
         replace(first, metric_type="my_metric", metric_name="Mine", metric_value=12.5)
     )
     card.save(out)
-    assert export("model-index", "--out", str(out), folder=folder)[0] == 0
+    export("model-index", "--out", str(out), folder=folder)
     found = ModelCard.load(out).data.eval_results
     assert len(found) == 3
     assert [result.metric_value for result in found if result.metric_type == "my_metric"] == [12.5]
@@ -143,9 +143,7 @@ def test_the_score_is_on_the_card_when_all_thirteen_are_there(tmp_path: Path) ->
 
 def test_eval_results(folder: Path) -> None:
     out = folder / ".eval_results"
-    assert (
-        export("eval-results", "--dataset-id", "us/blurb", "--out", str(out), folder=folder)[0] == 0
-    )
+    export("eval-results", "--dataset-id", "us/blurb", "--out", str(out), folder=folder)
     (path,) = out.iterdir()
     entries = parse_eval_result_entries(yaml.safe_load(path.read_text()))
     assert [(entry.dataset_id, entry.task_id) for entry in entries] == [
@@ -162,7 +160,7 @@ def test_eval_results(folder: Path) -> None:
 def test_eval_results_name_their_source(folder: Path) -> None:
     """The oracle is the Hub's own reader."""
     source = {"url": "https://example.org/run", "name": "Our runs", "org": "us"}
-    code, _ = export(
+    export(
         "eval-results",
         *[word for name, value in source.items() for word in (f"--source-{name}", value)],
         "--dataset-revision",
@@ -171,7 +169,6 @@ def test_eval_results_name_their_source(folder: Path) -> None:
         str(folder / "r"),
         folder=folder,
     )
-    assert code == 0
     for entry in parse_eval_result_entries(
         yaml.safe_load((folder / "r" / "blurb.yaml").read_text())
     ):
@@ -202,8 +199,7 @@ def three_seeds(tmp_path: Path) -> Path:
 
 
 def entry(folder: Path, *given: str) -> dict[str, Any]:
-    code, out = export("every-eval-ever", *(given or GIVEN), folder=folder)
-    assert code == 0
+    out = export("every-eval-ever", *(given or GIVEN), folder=folder)
     return json.loads(out)
 
 

@@ -13,13 +13,13 @@ from blurb.cli import cli
 from blurb.execution.engines import here
 from blurb.extensions.reports.html import collect as pairwise
 from blurb.extensions.reports.html.collect import collect, read_ablations, title_of
-from blurb.extensions.reports.html.model import Page
+from blurb.extensions.reports.html.model import Leaderboard, Page
 from blurb.extensions.reports.html.provenance import public, row_provenance
 from blurb.extensions.reports.html.render import render
 from blurb.leaderboard import intervals
 from blurb.learners import building
 from blurb.messages.errors import DataError
-from blurb.planning import trials
+from blurb.planning import ablations, trials
 from blurb.results import comparison, from_store, predictions, published, tables
 from blurb.results.score import DATASETS, blurb_score, type_means
 from blurb.statistics import bootstrap
@@ -49,9 +49,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return top
 
 
+@pytest.fixture(scope="module")
+def board(folder: Path) -> Leaderboard:
+    """The rows of the store alone."""
+    return collect(folder / "runs", with_published=False).boards[0]
+
+
 @pytest.mark.costly
-def test_numbers_are_those_of_the_tables(folder: Path) -> None:
-    (board,) = collect(folder / "runs", with_published=False).boards
+def test_numbers_are_those_of_the_tables(folder: Path, board: Leaderboard) -> None:
     assert [entry.row.model for entry in board.entries] == ["good", "worse", "single"]
     lines = {line["model"]: line for line in csv_lines(folder / "leaderboard.csv")}
     for entry in board.entries:
@@ -64,15 +69,13 @@ def test_numbers_are_those_of_the_tables(folder: Path) -> None:
         assert entry.row.complete == (line["complete"] == "yes")
 
 
-def test_intervals_rest_on_what_is_there(folder: Path) -> None:
-    (board,) = collect(folder / "runs", with_published=False).boards
+def test_intervals_rest_on_what_is_there(board: Leaderboard) -> None:
     good, _, single = board.entries
     assert {one.test.basis for one in good.datasets.values()} == {"both"}
     assert single.datasets["gad"].test.basis == "units"
-    row = next(row for row in from_store.read(Store(folder / "runs")) if row.model == "good")
     spreads = {}
     for name, one in good.datasets.items():
-        found = predictions.load_clusters(row.records[name])
+        found = predictions.load_clusters(good.row.records[name])
         spreads[name] = bootstrap.spread(found, name, intervals.RESAMPLES)
         assert (one.test.low, one.test.high) == spreads[name].interval
     whole = bootstrap.averaged(spreads, dict.fromkeys(NAMES[:5], 0.2))
@@ -83,10 +86,11 @@ def test_intervals_rest_on_what_is_there(folder: Path) -> None:
     assert good.score.low < good.score.mean
 
 
-def test_a_file_gives_the_same_rows_with_intervals_over_seeds(folder: Path) -> None:
-    (board,) = collect(folder / "nothing", [folder / "results.csv"], with_published=False).boards
-    (of_store,) = collect(folder / "runs", with_published=False).boards
-    for entry, other in zip(board.entries, of_store.entries, strict=True):
+def test_a_file_gives_the_same_rows_with_intervals_over_seeds(
+    folder: Path, board: Leaderboard
+) -> None:
+    (found,) = collect(folder / "nothing", [folder / "results.csv"], with_published=False).boards
+    for entry, other in zip(found.entries, board.entries, strict=True):
         assert (entry.kind, entry.row.primary_key, entry.detail) == (
             "file",
             other.row.primary_key,
@@ -106,7 +110,7 @@ def test_a_file_gives_the_same_rows_with_intervals_over_seeds(folder: Path) -> N
             else:
                 assert (one.test.low, one.test.basis) == (None, "")
         assert entry.types.keys() == other.types.keys()
-    assert {value.basis for value in board.entries[0].types.values()} == {"seeds"}
+    assert {value.basis for value in found.entries[0].types.values()} == {"seeds"}
 
 
 def test_a_row_of_store_and_file_is_shown_once_from_the_store(folder: Path) -> None:
@@ -151,8 +155,7 @@ def test_published_rows_stand_beside_real_ones_only(folder: Path, tmp_path: Path
 
 
 @pytest.mark.costly
-def test_pairs_are_judged_as_blurb_compare_does(folder: Path) -> None:
-    (board,) = collect(folder / "runs", with_published=False).boards
+def test_pairs_are_judged_as_blurb_compare_does(board: Leaderboard) -> None:
     assert board.comparisons.with_units
     pair = board.comparisons.pairs[0]
     first, other = (board.entries[place].row for place in (pair.first, pair.other))
@@ -185,7 +188,6 @@ def test_curves_are_read_and_a_broken_one_costs_no_row(tmp_path: Path) -> None:
 def test_ablations_are_read_as_they_were_written(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no CSV files"):
         read_ablations(tmp_path)
-    from blurb.planning import ablations
 
     grid = ablations.grid("tagging")
     found = ablations.lines(grid, [None] * len(grid.cells), grid.datasets)
@@ -253,8 +255,7 @@ def test_how_a_real_trial_was_made_is_on_the_page(checkpoint: Builder, tmp_path:
 
 
 @pytest.mark.costly
-def test_many_rows_are_not_all_set_side_by_side(folder: Path) -> None:
-    (board,) = collect(folder / "runs", with_published=False).boards
+def test_many_rows_are_not_all_set_side_by_side(board: Leaderboard) -> None:
     single = board.entries[-1]
     rows = [
         *board.entries[:2],
@@ -273,16 +274,13 @@ def test_many_rows_are_not_all_set_side_by_side(folder: Path) -> None:
     assert "Only the best" not in render(Page("x", [board]))
 
 
-def test_the_command_is_one_that_blurb_run_takes(folder: Path) -> None:
-    row = next(row for row in from_store.read(Store(folder / "runs")) if row.model == "good")
-    found = row_provenance(row)
+def test_the_command_is_one_that_blurb_run_takes(board: Leaderboard) -> None:
+    found = row_provenance(board.entries[0].row)
     words = shlex.split(found.command)
     assert words[:2] == ["blurb", "run"]
     run = cli.get_command(click.Context(cli), "run")
     values = run.make_context("run", words[2:], resilient_parsing=False).params
-    assert values["name"] == "good"
-    assert values["seeds"] == 3
-    assert values["protocol"] == "quick"
+    assert (values["name"], values["seeds"], values["protocol"]) == ("good", 3, "quick")
     assert set(
         str(values["selection"] if "selection" in values else values["tasks"]).split(",")
     ) == set(NAMES)

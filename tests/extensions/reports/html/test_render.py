@@ -191,8 +191,7 @@ def test_without_verdicts_compare_opens_with_one_s_own_row_beside_a_published_on
         "blurb", [entry("one-run", seeds=(1,), level=60.0), *map(entry_of, published.shipped())]
     )
     other, first = opening(found.comparisons, found.entries, focus(found))
-    assert found.entries[other].row.model == "one-run"
-    assert found.entries[first].kind == "published"
+    assert (found.entries[other].row.model, found.entries[first].kind) == ("one-run", "published")
     assert len(found.entries[first].datasets) == 13
     assert opening(board("blurb", [entry("alone")]).comparisons, [entry("alone")], 0) == (0, 0)
 
@@ -358,8 +357,7 @@ def test_a_baseline_below_the_axis_has_no_dot() -> None:
 
 def test_round_marks_from_end_to_end() -> None:
     assert [value for _, value in marks(50)] == [50, 60, 70, 80, 90, 100]
-    assert marks(0)[0] == ("0", 0)
-    assert marks(0)[-1] == ("100", 100)
+    assert (marks(0)[0], marks(0)[-1]) == (("0", 0), ("100", 100))
 
 
 def test_rows_without_means_have_no_plot() -> None:

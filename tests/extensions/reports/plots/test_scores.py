@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -15,7 +14,6 @@ from scipy import stats
 
 import blurb
 from blurb import tasks
-from blurb.cli import cli
 from blurb.extensions.reports.plots import forest, input_lengths
 from blurb.extensions.reports.plots._style import OURS, PAPER, QUIET
 from blurb.extensions.reports.stats import TABLE_8, Described, lengths, measure
@@ -25,6 +23,7 @@ from blurb.results.published import best_of_paper
 from blurb.statistics.welch import WelchComparison
 from blurb.store.store import Store
 from blurb.tasks import SPLITS, Split
+from tests.cli.in_process import run
 from tests.extensions.reports.export.stores import bioasq, finish, gad
 from tests.results import invented
 
@@ -156,7 +155,7 @@ def test_without_sub_tokens_the_lengths_are_words_and_nothing_is_compared() -> N
 
 
 def test_a_picture_of_another_format_is_refused_before_anything_is_read() -> None:
-    result = CliRunner().invoke(cli, ["data", "stats", "--data", "nowhere", "--plot", "a.gif"])
+    result = run("data", "stats", "--data", "nowhere", "--plot", "a.gif")
     assert "--plot must end in .png" in str(result.exception)
 
 

@@ -12,7 +12,15 @@ from typing import Any
 
 import pytest
 import torch
+from transformers import (
+    AutoModelForMaskedLM,
+    AutoTokenizer,
+    Trainer,
+    TrainerCallback,
+    TrainingArguments,
+)
 
+from blurb.extensions.series.callback.trainer import BlurbCallback, _Running
 from blurb.messages.errors import BlurbError
 from tests.conftest import Builder
 
@@ -22,7 +30,6 @@ Train = Callable[..., Any]
 @pytest.fixture
 def train(tmp_path: Path, checkpoint: Builder) -> Train:
     """Trains a tiny encoder for six steps, and saves it every two."""
-    from transformers import AutoModelForMaskedLM, AutoTokenizer, Trainer, TrainingArguments
 
     def run(callback: Any, report_to: list[str], limit: int | None = None) -> Any:
         folder = checkpoint("bert_uncased")
@@ -46,8 +53,6 @@ def train(tmp_path: Path, checkpoint: Builder) -> Train:
 
 
 def _callback(tmp_path: Path, **given: Any) -> Any:
-    from blurb.extensions.series.callback.trainer import BlurbCallback
-
     options = {
         "suite": "demo",
         "protocol": "smoke",
@@ -96,15 +101,13 @@ def test_scores_reach_both_trackers_after_training_went_on(
 
     (events,) = {path.parent for path in (tmp_path / "bert" / "runs").rglob("events.*")}
     (point,) = EventAccumulator(str(events)).Reload().Scalars("blurb/mean")
-    assert point.step == 4
-    assert point.value == pytest.approx(callback.scores[4]["mean"], abs=1e-3)
+    assert (point.step, point.value) == (4, pytest.approx(callback.scores[4]["mean"], abs=1e-3))
     assert not list((tmp_path / "runs" / ".queue").iterdir())
 
 
 @pytest.mark.costly
 def test_the_training_is_what_it_would_be_without(tmp_path: Path, train: Train) -> None:
     first = train(_callback(tmp_path, where="now", every=6), []).model.state_dict()
-    from transformers import TrainerCallback
 
     second = train(TrainerCallback(), []).model.state_dict()
     assert all(torch.equal(first[name], second[name]) for name in first)
@@ -113,8 +116,6 @@ def test_the_training_is_what_it_would_be_without(tmp_path: Path, train: Train) 
 def test_a_dataset_that_failed_and_a_tracker_that_is_not_known_are_told(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from blurb.extensions.series.callback.trainer import _Running
-
     callback = _callback(tmp_path)
     answer = (tmp_path / "answer.json").open("w+")
     answer.write(json.dumps({"scores": {"gad": 70.0}, "failed": "biosses: out of memory"}))
