@@ -259,7 +259,7 @@ def find_silent_faults(folder: Path, tokenizer: Tokenizer, encoder: Any) -> Iter
         kind = getattr(getattr(transformers, name, None), "config_class", None)
         if kind is not None and kind.model_type != encoder.config.model_type:
             yield ModelError(
-                f"The weights were loaded as {encoder.config.model_type}, the type in config.json, but they were saved by "
+                f"The weights were loaded as {encoder.config.model_type}, the type in config.json, but were saved by "
                 f"{name}, which is of the type {kind.model_type}: positions or attention may differ.",
                 where=folder / "config.json",
                 fix=f'Set "model_type": "{kind.model_type}", or correct "architectures".',

@@ -96,7 +96,7 @@ class Manifest:
         return {"max_eval": self.limit, "eval_seed": SAMPLE_SEED} if self.limit else {}
 
 
-def _manifests(path: Path) -> dict[str, Manifest]:
+def _read_manifests(path: Path) -> dict[str, Manifest]:
     """The manifests of a file by dataset; a DataError for one that is there and holds anything else."""
     try:
         content = read_json(path).get("requests", {}) if path.is_file() else {}
@@ -118,7 +118,7 @@ def known(digits: str, near: Path) -> Manifest | None:
     :raises DataError: for a file that is no manifest
     """
     for path in (near / MANIFEST, cache_home() / CACHE / f"{digits}.json"):
-        for manifest in _manifests(path).values():
+        for manifest in _read_manifests(path).values():
             if manifest.digits == digits:
                 return manifest
     return None
@@ -159,7 +159,7 @@ def export(
         wording = prompts.load(path, task)
         wording.names(task)
         batches.append(TaskRequests(task, wording, shots_of(task, train, shots, seed), model))
-    entries = _manifests(place := out / MANIFEST)
+    entries = _read_manifests(place := out / MANIFEST)
     if place.exists() and not entries:
         raise DataError(
             "is of something else, and would be replaced", place, fix="name another folder."
@@ -169,8 +169,8 @@ def export(
         name, units = batch.task.name, requested_examples(batch.task, folder, split, limit)[1]
         manifest = _write_requests(out / f"{name}.jsonl", batch, units, split, limit, seed)
         entries[name] = manifest
-        written = {name: asdict(each) for name, each in entries.items()}
-        write_json(place, {"schema": 1, "requests": written})
+        content = {name: asdict(each) for name, each in entries.items()}
+        write_json(place, {"schema": 1, "requests": content})
         with contextlib.suppress(BlurbError, OSError):
             copy = cache_home() / CACHE / f"{manifest.digits}.json"
             copy.parent.mkdir(parents=True, exist_ok=True)
