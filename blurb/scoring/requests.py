@@ -100,8 +100,8 @@ def _read_manifests(path: Path) -> dict[str, Manifest]:
     """The manifests of a file by dataset; a DataError for one that is there and holds anything else."""
     try:
         content = read_json(path).get("requests", {}) if path.is_file() else {}
-        found = {name: from_json(Manifest, each, path) for name, each in content.items()}
-        for manifest in found.values():
+        manifests = {name: from_json(Manifest, each, path) for name, each in content.items()}
+        for manifest in manifests.values():
             check_fields(manifest)
     except (BlurbError, AttributeError) as error:
         raise DataError(
@@ -109,7 +109,7 @@ def _read_manifests(path: Path) -> dict[str, Manifest]:
             path,
             fix="remove it, or put back what blurb data export wrote.",
         ) from error
-    return found
+    return manifests
 
 
 def known(digits: str, near: Path) -> Manifest | None:
