@@ -230,10 +230,11 @@ def warnings_of(planned: Sequence[Planned], expected: Estimate | None, engine: E
         texts.append(
             f"lr={highest:g} is above {HIGHEST_RATE:g}; pretrained encoders are fine-tuned with rates such as 3e-5."
         )
-    if any(each.get("pooling") == "cosine" and each.get("head_dropout") for each in settings):
+    cosines = [each for each in settings if each.get("pooling") == "cosine"]
+    if any(each.get("head_dropout") or each.get("head_init") != "linear" for each in cosines):
         texts.append(
-            "pooling=cosine gives the head one number, which its dropout sets to 0 for some of the pairs; "
-            f"add {opt('set', 'head_dropout=0')}."
+            "pooling=cosine gives the head one number, whose scale few updates find, and which dropout sets to 0 for "
+            f"some of the pairs; add {opt('set', 'head_init=linear')} {opt('set', 'head_dropout=0')}."
         )
     real = [job for plan in planned if plan.request.suite != "demo" for job in plan.jobs]
     sources = dict.fromkeys(job.data for job in real if not job.data.original)
