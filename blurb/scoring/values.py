@@ -96,16 +96,17 @@ def _read_label(task: Task, file: AnswerFile, answer: Answer) -> dict[str, float
     return {label_text(answer.value): 1}
 
 
-def _read_labels(task: Task, file: AnswerFile, answer: Answer) -> dict[str, float]:
-    """A list, a text with `|`, `;` or `,` between labels, all of which are certain; or the probabilities of labels."""
+def _read_labels(task: Task, file: AnswerFile, answer: Answer) -> list[str]:
+    """A list, a text with `|`, `;` or `,` between labels, or the labels with a probability above 0.5."""
     if isinstance(given := answer.value, dict):
-        return _read_probabilities(given, file, answer, whole=False)
+        shares = _read_probabilities(given, file, answer, whole=False)
+        return [name for name, share in shares.items() if share > 0.5]
     if not isinstance(given, str) or given.strip().startswith("["):
-        return dict.fromkeys(map(label_text, read_list(given)), 1)
+        return [label_text(each) for each in read_list(given)]
     if given.strip() in task.labels:  # whose name may have a comma
-        return {trim_label(given): 1}
+        return [trim_label(given)]
     mark = next((mark for mark in "|;," if mark in given), "|")
-    return dict.fromkeys(filter(None, map(str.strip, given.split(mark))), 1)
+    return [part.strip() for part in given.split(mark) if part.strip()]
 
 
 def _read_tags(task: Task, file: AnswerFile, answer: Answer) -> list[str]:
@@ -261,21 +262,18 @@ def labels(task: Task, file: AnswerFile, written: Reading) -> list[str]:
     for answer in file.answers:
         shares = defaultdict[str, float](float)
         for name, share in answer.value.items():  # several names may be those of one label
-            shares[_known_label(task, file, answer, name, written.names)] += share
-        chosen.append(max(shares, key=lambda label: shares[label]))
+            shares[written.names.get(name, name)] += share
+        best = max(shares, key=lambda label: shares[label])
+        chosen.append(_known_label(task, file, answer, best, {}))
     return chosen
 
 
 def label_lists(task: Task, file: AnswerFile, written: Reading) -> list[list[str]]:
-    """Any number of labels an example, those with a probability above 0.5, in the order of the task."""
+    """Any number of labels an example, in the order of the task."""
     names = {**{short: label for label, short in task.short_labels.items()}, **written.names}
     answers = []
     for answer in file.answers:
-        named = [
-            (_known_label(task, file, answer, name, names), share)
-            for name, share in answer.value.items()
-        ]
-        chosen = {label for label, share in named if share > 0.5}
+        chosen = {_known_label(task, file, answer, each, names) for each in answer.value}
         answers.append([label for label in task.labels if label in chosen])
     return answers
 

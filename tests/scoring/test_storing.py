@@ -190,8 +190,6 @@ def test_labels_of_a_document_count_above_a_half() -> None:
         ("gad", {"0": -0.1, "1": 1.1}, "-0.1 of '0' is no probability"),
         ("gad", {"0": "0.5", "1": 0.5}, "'0.5' of '0' is no probability"),
         ("gad", {"no": 0.9, "yes": 0.1}, "is no label of gad"),
-        ("gad", {"1": 0.9, "yes": 0.1}, "'yes' is no label of gad"),
-        ("hoc", {"yes": 0.1}, "'yes' is no label of hoc"),
         ("gad", {}, "there are no probabilities of labels"),
         ("hoc", {}, "there are no probabilities of labels"),
         ("hoc", {"sustaining proliferative signaling": 55}, "Divide percentages by 100."),
