@@ -98,7 +98,7 @@ def check_type(folder: Path, config: Mapping[str, Any]) -> None:
         raise ModelError(
             "config.json has no model_type, so nothing says what the weights are of",
             where=folder,
-            fix=f'add "model_type": "{_type_of(config.get("architectures"))}" to it.',
+            fix=f'add "model_type": "{_type_of(config.get("architectures")) or FREQUENT}" to it.',
         )
     if isinstance(kind, str) and kind in _other_types():
         raise ModelError(
@@ -108,8 +108,11 @@ def check_type(folder: Path, config: Mapping[str, Any]) -> None:
         )
 
 
+FREQUENT = "bert (or roberta, electra, deberta-v2, ...)"
+
+
 def _type_of(architectures: Any) -> str:
-    """The type of the class that config.json names (`BertForMaskedLM` is of bert), or a list of frequent types."""
+    """The type of the class that config.json names (`BertForMaskedLM` is of bert); "" if its name tells none."""
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 
     given = architectures[0] if isinstance(architectures, list) and architectures else ""
@@ -118,7 +121,7 @@ def _type_of(architectures: Any) -> str:
         for kind, cls in CONFIG_MAPPING_NAMES.items()
         if isinstance(given, str) and given.startswith(name := cls.removesuffix("Config"))
     ]
-    return max(fitting)[1] if fitting else "bert (or roberta, electra, deberta-v2, ...)"
+    return max(fitting, default=(0, ""))[1]
 
 
 @cache
@@ -227,7 +230,7 @@ def check_text(folder: Path, tokenizer: Tokenizer) -> None:
 
 def find_silent_faults(folder: Path, tokenizer: Tokenizer, encoder: Any) -> Iterator[ModelError]:
     """The faults that load without an error and then cost scores, or fail on some of the tasks only."""
-    import transformers
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 
     where = folder / "tokenizer_config.json"
     # The usual cause is an uncased checkpoint that lost its `do_lower_case`.
@@ -255,15 +258,14 @@ def find_silent_faults(folder: Path, tokenizer: Tokenizer, encoder: Any) -> Iter
             where=where,
             fix='Set "model_input_names": ["input_ids", "attention_mask"], which leaves the segments out.',
         )
-    for name in encoder.config.architectures or ():
-        kind = getattr(getattr(transformers, name, None), "config_class", None)
-        if kind is not None and kind.model_type != encoder.config.model_type:
-            yield ModelError(
-                f"The weights were loaded as {encoder.config.model_type}, the type in config.json, but were saved by "
-                f"{name}, which is of the type {kind.model_type}: positions or attention may differ.",
-                where=folder / "config.json",
-                fix=f'Set "model_type": "{kind.model_type}", or correct "architectures".',
-            )
+    own, saved = encoder.config.model_type, _type_of(encoder.config.architectures)
+    if own in CONFIG_MAPPING_NAMES and saved not in (own, ""):
+        yield ModelError(
+            f"The weights were loaded as {own}, the type in config.json, but its architectures are of type {saved}: "
+            "positions or attention may differ.",
+            where=folder / "config.json",
+            fix=f'Set "model_type": "{saved}", or correct "architectures".',
+        )
 
 
 def is_causal(encoder: Any) -> bool:

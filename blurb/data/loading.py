@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Literal
 
 import platformdirs
 
-from blurb import metrics
 from blurb.data import manifest
 from blurb.data.readers import linkbert
 from blurb.data.readers._examples import telling_trimmed_labels
@@ -32,7 +31,7 @@ from blurb.messages import (
 )
 from blurb.registry import load_object
 from blurb.system.files import file_hash, text_hash
-from blurb.tasks import SCORED, SPLITS, Split, Task
+from blurb.tasks import SPLITS, Split, Task
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -171,10 +170,8 @@ def read_split(
         if row["id"] in seen:
             errors.add(DataError(f"the id {row['id']!r} occurs twice in the file.", path))
         seen.add(row["id"])
-    least = 1 + (split in SCORED and getattr(metrics.known(task.metric), "correlation", False))
-    if len(rows) < least and len(errors.errors) == before:
-        what = "only one example, which has no correlation" if rows else "no examples"
-        errors.add(DataError(f"the file contains {what}.", path))
+    if not rows and len(errors.errors) == before:
+        errors.add(DataError("the file contains no examples.", path))
     return rows
 
 

@@ -197,7 +197,7 @@ class Formulation(ABC):
             raise SettingsError(
                 f"A correlation needs at least two pairs of a split (got {count})",
                 where=self.task.name,
-                fix=f"score more of them: {opt('limit')} or max_eval of 2 at least, or 0 for all.",
+                fix=f"score more: {opt('limit')}, max_eval and dev_sample are at least 2, or 0 for all.",
             )
 
     def score(

@@ -233,8 +233,8 @@ def warnings_of(planned: Sequence[Planned], expected: Estimate | None, engine: E
     cosines = [each for each in settings if each.get("pooling") == "cosine"]
     if any(each.get("head_dropout") or each.get("head_init") != "linear" for each in cosines):
         texts.append(
-            "pooling=cosine gives the head one number, whose scale few updates find, and which dropout sets to 0 for "
-            f"some of the pairs; add {opt('set', 'head_init=linear')} {opt('set', 'head_dropout=0')}."
+            "pooling=cosine gives the head one number, whose scale few updates find, and which its dropout would drop; "
+            f"it wants {opt('set', 'head_init=linear')} {opt('set', 'head_dropout=0')}."
         )
     real = [job for plan in planned if plan.request.suite != "demo" for job in plan.jobs]
     sources = dict.fromkeys(job.data for job in real if not job.data.original)

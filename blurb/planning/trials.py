@@ -54,7 +54,7 @@ def job(
     for setting in request.overrides:
         protocol_learner.check_settings(kind, [setting], where(setting))
     building.check(kind, source, formulation, where)
-    formulation.check_size(settings.max_eval or 2)
+    formulation.check_size(min(settings.max_eval or 2, settings.dev_sample or 2))
     # Baselines have no layers to compute twice.
     checkpointing = request.checkpointing if kind.reads_checkpoint else "auto"
     if checkpointing == "on" and not getattr(

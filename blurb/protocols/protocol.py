@@ -294,10 +294,11 @@ def parse(
                 )
             )
         small = None
-    named = {
-        "": _put_over(own.get("search", {}), own.get("all")),
-        **(own["tasks"] if isinstance(own.get("tasks"), dict) else {}),
-    }
+    named = [
+        ("", own.get("search")),
+        ("", own.get("all")),
+        *(own["tasks"].items() if isinstance(own.get("tasks"), dict) else ()),
+    ]
     relevant = {key: value for key, value in content.items() if key not in NOT_SETTINGS}
     for later in (SMALL, ADAPTER):
         if later not in own or shipped:
@@ -325,7 +326,7 @@ def parse(
         adapter_search=values.get(ADAPTER, {}).get("search", {}),
         own_rates=frozenset(
             name
-            for name, table in named.items()
+            for name, table in named
             if "lr_by_size" not in own and isinstance(table, dict) and "lr" in table
         ),
         family=values.get("family", ""),
@@ -338,7 +339,7 @@ def _file_keys() -> Field:
     axes = {
         name: Field(
             list,
-            rule=lambda values: len({*map(repr, values)}) == len(values) > 0,
+            rule=lambda values: bool(values) and all(values.count(one) == 1 for one in values),
             must="be a list of different values",
             parse=partial(_search_axis, name),
         )

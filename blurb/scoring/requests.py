@@ -105,9 +105,9 @@ def _read_manifests(path: Path) -> dict[str, Manifest]:
             check_fields(manifest)
     except (BlurbError, AttributeError) as error:
         raise DataError(
-            f"is no manifest of requests ({getattr(error, 'what', error)})",
+            f"is no manifest of requests ({str(getattr(error, 'what', error)).removesuffix('.')})",
             path,
-            fix="remove it, or put back what blurb data export wrote.",
+            fix="update blurb if a newer one wrote it; else put back what blurb data export wrote, or move it away.",
         ) from error
     return manifests
 

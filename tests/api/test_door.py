@@ -71,6 +71,7 @@ def test_there_are_calls() -> None:
 )
 def test_a_value_that_no_option_may_have(name: str, parameter: str, value: Any, here: Path) -> None:
     if value is inspect.signature(getattr(blurb, name)).parameters[parameter].default:
+        assert (name, parameter, value) in [*calls()]
         return
     with pytest.raises(BlurbError, match=f"{parameter} (must be|called) "):
         getattr(blurb, name)(**{**FIRST[name], parameter: value})

@@ -110,7 +110,7 @@ WRITTEN: dict[str, tuple[str, str | dict[str, Any], str, str]] = {
     "family": (
         "config.json",
         {"architectures": ["RobertaForMaskedLM"]},
-        "loaded as bert, the type in config.json, but were saved by RobertaForMaskedLM",
+        "loaded as bert, the type in config.json, but its architectures are of type roberta",
         '"model_type": "roberta"',
     ),
     "json": ("config.json", "{", "not a valid JSON file", "save_pretrained"),

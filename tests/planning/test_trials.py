@@ -18,7 +18,7 @@ from blurb.execution.engines import here
 from blurb.execution.job import Job, JobQueue, TrialOutcome
 from blurb.learners import building
 from blurb.learners.kinds import majority, probe
-from blurb.messages.errors import DataError, SettingsError
+from blurb.messages.errors import SettingsError
 from blurb.planning import steps, trials
 from blurb.planning.request import Request
 from blurb.planning.steps import check_row_names
@@ -199,16 +199,10 @@ def test_inputs_with_names_are_read_from_the_original_release(tmp_path: Path) ->
 
 
 def test_a_single_pair_is_told_before_anything_is_trained(tmp_path: Path) -> None:
-    asked = request(tmp_path, MAJORITY, tasks_="gad,biosses", overrides={"max_eval": 1})
-    with pytest.raises(SettingsError, match=r"biosses: .* at least two pairs of a split \(got 1\)"):
-        trials.prepare(asked)
-    for split in tasks.SPLITS:
-        path = tmp_path / tasks.get("biosses").files[split]
-        path.parent.mkdir(exist_ok=True)
-        lines = (DATA / tasks.get("biosses").files[split]).read_text().splitlines()
-        path.write_text("\n".join(lines[: 2 if split == "dev" else 4]) + "\n")
-    with pytest.raises(DataError, match=r"only one example, which has no correlation"):
-        trials.prepare(request(tmp_path, MAJORITY, tasks_="biosses", data=tmp_path))
+    for setting in ("max_eval", "dev_sample"):
+        asked = request(tmp_path, FIRST, tasks_="gad,biosses", overrides={setting: 1})
+        with pytest.raises(SettingsError, match=r"biosses: .* at least two pairs .*\(got 1\)"):
+            trials.prepare(asked)
 
 
 def test_what_a_model_has_met_is_told_by_what_it_is_and_not_by_its_name(

@@ -179,7 +179,7 @@ def test_what_is_no_number_is_told_with_its_line_and_column(column: str, path: P
         pytest.param(lambda head, *rest: [head], "", id="no lines"),
         pytest.param(
             lambda head, one, two, *rest: [head, one, two.replace(f"{SCHEMA},", "4,", 1), *rest],
-            ":3: ",
+            ":3: schema version 4 ",
             id="another version",
         ),
     ],

@@ -83,8 +83,8 @@ def accuracy(trained: Trainer, inputs: Features) -> float:
     return float(
         np.mean(
             [
-                np.mean(np.atleast_1d(row)[: np.size(gold[i])] == gold[i])
-                for i, row in enumerate(predicted)
+                np.mean(np.atleast_1d(row)[: np.size(right)] == right)
+                for row, right in zip(predicted, gold, strict=True)
             ]
         )
     )

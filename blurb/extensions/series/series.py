@@ -14,7 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from blurb.extensions.reports.html import environment
-from blurb.extensions.reports.plots._style import QUIET, draw_grid, plotted, start_figure
+from blurb.extensions.reports.plots._style import (
+    QUIET,
+    draw_grid,
+    number_ticks,
+    plotted,
+    start_figure,
+)
 from blurb.extensions.reports.plots.scores import COLOURS, SHAPES
 from blurb.extensions.series import curves, page
 from blurb.extensions.series.curves import Curve, Family, Scored
@@ -57,6 +63,7 @@ def draw(families: Sequence[Family], split: Split, beside: Sequence[Row]) -> Fig
         )
         if family.logarithmic:
             axes.set_xscale("log")
+            number_ticks(axes)
         axes.tick_params(labelsize=6)
         draw_grid(axes, "y")
         levels = {

@@ -216,6 +216,21 @@ def test_an_axis_is_logarithmic_where_the_first_gap_is_small() -> None:
     assert not needs_log_axis([5])
 
 
+def test_the_ticks_of_a_logarithmic_axis_are_numbers() -> None:
+    """Names may have dollars in them, so the style has no formulas, as which Matplotlib writes powers of ten."""
+    series = _series(runs=["a"])
+    steps = (
+        replace(one, step=replace(one.step, step=10**place))
+        for place, one in enumerate(series.scored)
+    )
+    axes = replace(series, scored=tuple(steps)).plot().axes[0]
+    axes.figure.draw_without_rendering()
+    labels = [tick.get_text() for tick in axes.get_xticklabels() if tick.get_text()]
+    assert axes.get_xscale() == "log"
+    assert "100" in labels
+    assert not any("$" in label for label in labels)
+
+
 def test_a_series_without_scores_writes_nothing(tmp_path: Path) -> None:
     empty = Series((Scored(Step("a", 1, "")),), DATASETS, "sketch")
     with pytest.raises(BlurbError, match="No checkpoint has a score by 'sketch'; check --protocol"):

@@ -97,6 +97,14 @@ def lanes(axes: Axes, count: int) -> None:
     draw_grid(axes, "y")
 
 
+def number_ticks(axes: Axes) -> None:
+    """Writes the ticks of a logarithmic x axis as numbers: Matplotlib writes formulas."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+
+
 def draw_grid(axes: Axes, axis: Literal["x", "y"]) -> None:
     """Draws thin lines at the ticks of an axis, behind all else."""
     axes.grid(axis=axis, color=GRID, linewidth=0.6)

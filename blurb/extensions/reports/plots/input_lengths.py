@@ -6,7 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from blurb.extensions.reports.plots._style import GRID, PAPER, QUIET, draw_grid, save, start_figure
+from blurb.extensions.reports.plots._style import (
+    GRID,
+    PAPER,
+    QUIET,
+    draw_grid,
+    number_ticks,
+    save,
+    start_figure,
+)
 from blurb.extensions.reports.stats import Described
 from blurb.tasks import SPLITS
 
@@ -32,7 +40,6 @@ def draw(splits: Sequence[Described]) -> Figure:
 
     In sub-tokens if they were counted, with the limit and the paper's averages; otherwise in words.
     """
-    from matplotlib.ticker import FuncFormatter, NullFormatter
 
     names = list(dict.fromkeys(split["task"] for split in splits))
     subtokens = all(split["sub_tokens"] for split in splits)
@@ -82,8 +89,7 @@ def draw(splits: Sequence[Described]) -> Figure:
     for row in range(1, len(names)):
         axes.axhline(row - 0.53, color=GRID, linewidth=0.6, zorder=0)
     draw_grid(axes, "x")
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.xaxis.set_minor_formatter(NullFormatter())
+    number_ticks(axes)
     axes.set_xlabel(
         "sub-tokens per input, including special tokens" if subtokens else "words per input"
     )
