@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ParamSpec, TypeVar
 
@@ -36,20 +36,19 @@ def from_python(function: Callable[P, T]) -> Callable[P, T]:
         signature = inspect.signature(function)
         given = signature.bind(*arguments, **more).arguments
         errors = ErrorCollector()
-        defaults = {name: each.default for name, each in signature.parameters.items()}
-        checks: dict[str, Field] = {
-            name: FILLED
-            for name, value in given.items()
-            if isinstance(value, str) and not value and value != defaults[name]
-        }
-        checks |= {
-            name: FLAG for name, hint in hints(function).items() if hint is bool and name in given
-        }
-        checks |= {
-            name: parameter.about
-            for name, parameter in option_parameters(function).items()
-            if given.get(name, parameter.default) is not parameter.default
-        }
+        checks: Mapping[str, Field] = (
+            {name: FLAG for name, hint in hints(function).items() if hint is bool and name in given}
+            | {
+                name: FILLED
+                for name, value in given.items()
+                if isinstance(value, str) and not value and signature.parameters[name].default != ""
+            }
+            | {
+                name: parameter.about
+                for name, parameter in option_parameters(function).items()
+                if given.get(name, parameter.default) is not parameter.default
+            }
+        )
         with in_python():
             for name, about in checks.items():
                 with errors:

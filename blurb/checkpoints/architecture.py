@@ -230,8 +230,6 @@ def check_text(folder: Path, tokenizer: Tokenizer) -> None:
 
 def find_silent_faults(folder: Path, tokenizer: Tokenizer, encoder: Any) -> Iterator[ModelError]:
     """The faults that load without an error and then cost scores, or fail on some of the tasks only."""
-    from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
-
     where = folder / "tokenizer_config.json"
     # The usual cause is an uncased checkpoint that lost its `do_lower_case`.
     if not tokenizer.lower_cases and tokenizer.capitals[0] == 0:
@@ -258,10 +256,10 @@ def find_silent_faults(folder: Path, tokenizer: Tokenizer, encoder: Any) -> Iter
             where=where,
             fix='Set "model_input_names": ["input_ids", "attention_mask"], which leaves the segments out.',
         )
-    own, saved = encoder.config.model_type, _type_of(encoder.config.architectures)
-    if own in CONFIG_MAPPING_NAMES and saved not in (own, ""):
+    saved, loaded = map(_type_of, (encoder.config.architectures, [type(encoder).__name__]))
+    if saved and loaded and saved != loaded:
         yield ModelError(
-            f"The weights were loaded as {own}, the type in config.json, but its architectures are of type {saved}: "
+            f"The weights were loaded as {loaded}, the type in config.json, but its architectures are of type {saved}: "
             "positions or attention may differ.",
             where=folder / "config.json",
             fix=f'Set "model_type": "{saved}", or correct "architectures".',

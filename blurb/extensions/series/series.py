@@ -55,12 +55,7 @@ def draw(families: Sequence[Family], split: Split, beside: Sequence[Row]) -> Fig
         for curve in family.curves:
             marks.setdefault(curve.run, _curve(axes, family, curve, runs.index(curve.run)))
         what = {Measure.SCORE: f", {split} × 100", Measure.LOSS: ", loss on dev"}
-        axes.set_title(
-            f"{family.dataset}{what.get(family.measure, '')}",
-            loc="left",
-            fontsize=7,
-            parse_math=False,
-        )
+        axes.set_title(f"{family.dataset}{what.get(family.measure, '')}", loc="left", fontsize=7)
         if family.logarithmic:
             axes.set_xscale("log")
             number_ticks(axes)
@@ -80,15 +75,14 @@ def draw(families: Sequence[Family], split: Split, beside: Sequence[Row]) -> Fig
         axes.set_ylim(*_limits(family, [level for level in levels.values() if level is not None]))
     for axes in panels[len(families) :]:
         axes.set_visible(False)
-    for text in figure.legend(
+    figure.legend(
         list(marks.values()),
         list(marks),
         loc="outside upper left",
         frameon=False,
         fontsize=7,
         ncols=2,
-    ).get_texts():
-        text.set_parse_math(False)
+    )
     figure.supxlabel(
         f"step{' (logarithmic)' if families[0].logarithmic else ''}; {NOTE}", fontsize=6
     )

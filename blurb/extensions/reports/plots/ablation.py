@@ -84,7 +84,7 @@ def draw(grid: Grid, scores: Scores, datasets: Sequence[str], title: str) -> Fig
         ha="right",
         color=QUIET,
     )
-    figure.suptitle("\n".join(heading), x=0.01, ha="left", fontsize=8, parse_math=False)
+    figure.suptitle("\n".join(heading), x=0.01, ha="left", fontsize=8)
     marks: dict[str, Artist] = {}
     for axes in places[: len(datasets)]:
         for mark, label in zip(*axes.get_legend_handles_labels(), strict=True):

@@ -38,16 +38,13 @@ def _draw(title: str, table: ReportTable) -> Figure:
                 other, place, f"{count:,}", ha="center", va="center", color=colour, fontsize=7
             )
     axes.set_xticks(
-        range(len(predicted)),
-        predicted,
-        rotation=30 if max(map(len, predicted)) > 8 else 0,
-        parse_math=False,
+        range(len(predicted)), predicted, rotation=30 if max(map(len, predicted)) > 8 else 0
     )
-    axes.set_yticks(range(len(gold)), gold, parse_math=False)
+    axes.set_yticks(range(len(gold)), gold)
     axes.tick_params(length=0)
     axes.set_xlabel(
         f"predicted; shade: share of each gold answer\n{table.title.partition(' (')[0]}", fontsize=7
     )
     axes.set_ylabel("gold")
-    axes.set_title(title, loc="left", parse_math=False)
+    axes.set_title(title, loc="left")
     return figure

@@ -116,9 +116,9 @@ def _draw_estimate(
 
 def _finish_lanes(axes: Axes, names: Sequence[str], label: str, rows: Sequence[str]) -> None:
     """The names of lanes, an axis of per cents, the legend, and the name of a row that is alone as the title."""
-    axes.set_yticks(range(len(names)), names, parse_math=False)
+    axes.set_yticks(range(len(names)), names)
     axes.set_xlim(0, 100)
     axes.set_xlabel(label)
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False, fontsize=7)
     if len(rows) == 1:
-        axes.figure.suptitle(rows[0], x=0.02, ha="left", fontsize=8, parse_math=False)
+        axes.figure.suptitle(rows[0], x=0.02, ha="left", fontsize=8)

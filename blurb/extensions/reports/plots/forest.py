@@ -47,7 +47,7 @@ def _panel(
 ) -> None:
     """Draws one comparison: filled marks are differences, hollow ones show none, crosses cannot be judged."""
     title = [*textwrap.wrap(first, 46), *textwrap.wrap(f"minus {name}", 46)]
-    axes.set_title("\n".join(title), loc="left", parse_math=False)  # a name may have dollars in it
+    axes.set_title("\n".join(title), loc="left")
     axes.axvline(0, color=QUIET, linewidth=0.8)
     for row, line in enumerate(lines):
         judged = line.p is not None
@@ -65,7 +65,7 @@ def _panel(
             markersize=4.5,
             markerfacecolor=colour if different else "white",
         )
-    axes.set_yticks(range(len(lines)), [line.name for line in lines], parse_math=False)
+    axes.set_yticks(range(len(lines)), [line.name for line in lines])
     lanes(axes, len(lines))
     axes.set_xlabel(
         "difference in points, 95 % interval\nfilled: different, hollow: none shown, ×: cannot judge",

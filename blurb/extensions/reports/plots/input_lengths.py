@@ -40,7 +40,6 @@ def draw(splits: Sequence[Described]) -> Figure:
 
     In sub-tokens if they were counted, with the limit and the paper's averages; otherwise in words.
     """
-
     names = list(dict.fromkeys(split["task"] for split in splits))
     subtokens = all(split["sub_tokens"] for split in splits)
     figure, (axes,) = start_figure(6.3, 1.15 + 0.36 * len(names))

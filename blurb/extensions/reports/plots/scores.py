@@ -64,7 +64,7 @@ def draw(rows: Sequence[Row], split: tasks.Split = "test") -> Figure:
         room = EDGE * (max(values) - min(values))
         low, high = axes.get_xlim()
         axes.set_xlim(max(low, min(values) - room), min(high, max(values) + room))
-    axes.set_yticks(range(len(names)), titles, parse_math=False)
+    axes.set_yticks(range(len(names)), titles)
     lanes(axes, len(names))
     axes.set_xlabel(
         f"{split} score × 100; small marks: single runs, lines: 95 % interval of their mean",
@@ -72,10 +72,7 @@ def draw(rows: Sequence[Row], split: tasks.Split = "test") -> Figure:
     )
     # Named here, as a legend hides those that begin with _
     labels = [str(mark.get_label()) for mark in marks]
-    for text in figure.legend(
-        marks, labels, loc="outside upper left", frameon=False, fontsize=7
-    ).get_texts():
-        text.set_parse_math(False)
+    figure.legend(marks, labels, loc="outside upper left", frameon=False, fontsize=7)
     return figure
 
 
